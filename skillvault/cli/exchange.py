@@ -12,6 +12,7 @@ import msgspec
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
+    WriteOptions,
     dry_option,
     echo,
     json_option,
@@ -65,10 +66,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     force: bool,
     with_secrets: bool,
     registry: str,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
+    options: WriteOptions,
 ) -> None:
     """Install skills of other people; they wait for your approval.
 
@@ -76,22 +74,22 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     with an index of skills, or clawhub:owner/name. With --update it is the name of a skill.
     """
     _check_options(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
-    vault = open_vault(vault_path)
+    vault = options.open_vault()
     installer = vault.curate.installer
-    choices: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
+    choices: dict[str, Any] = {**options.keywords, "with_secrets": with_secrets}
     if lists:
         offers, problems = installer.offers(_parse_source(source, registry), names)
-        _print_offers(offers, problems, as_data=as_data)
+        _print_offers(offers, problems, as_data=options.as_data)
         return
     if seeds:
-        report = installer.seeds(force=force, now=now, dry=dry)
+        report = installer.seeds(force=force, **options.keywords)
     elif updates:
         report = installer.update([source] if source else [], **choices)
     else:
         report = installer.install(_parse_source(source, registry), names, **choices)
-    if not dry and report.installed:
+    if not options.dry and report.installed:
         pack(vault)
-    print_report(report, as_data=as_data)
+    print_report(report, as_data=options.as_data)
 
 
 def _check_options(
@@ -238,14 +236,12 @@ def _print(report: ExportReport, *, dry: bool) -> None:
         say(f"left out: {skill.skill}: {skill.reason}")
     for problem in report.left:
         say(f"left as it is: {problem.path}: {problem.message}")
-    changes = [
-        f"{len(report.written)} written",
-        f"{len(report.removed)} removed",
-        f"{report.unchanged} as before",
-    ]
     skills = f"{len(report.changed)} skill{'s' * (len(report.changed) != 1)}"
     prefix = "would export" if dry else "exported"
-    echo(f"{prefix} {skills} to {report.folder}; files: {', '.join(changes)}")
+    echo(
+        f"{prefix} {skills} to {report.folder}; files: {len(report.written)} written, "
+        f"{len(report.removed)} removed, {report.unchanged} as before"
+    )
 
 
 _WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task
@@ -342,17 +338,14 @@ _REPORTS = ("ctrf", "junit")
     help="Read skills in this format (default: recognized from the files).",
 )
 @write_options
-def import_(  # noqa: PLR0913 (one an option)
+def import_(
     format_name: str,
     files: tuple[Path, ...],
     domain: str | None,
     decision: str | None,
     trust: Trust,
     skill_format: str | None,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
+    options: WriteOptions,
 ) -> None:
     """Import results or skills of other tools.
 
@@ -368,21 +361,34 @@ def import_(  # noqa: PLR0913 (one an option)
         raise UsageError("--decision is for test reports; write junit or ctrf")
     if trust != "local" and format_name not in CLIENTS:
         raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
-    vault = open_vault(vault_path)
+    vault = options.open_vault()
     if format_name in CLIENTS:
         import_transcripts(
-            vault, format_name, files, domain=domain, trust=trust, now=now, dry=dry, as_data=as_data
+            vault,
+            format_name,
+            files,
+            domain=domain,
+            trust=trust,
+            **options.keywords,
+            as_data=options.as_data,
         )
         return
     if format_name != _SKILLS:
         report = vault.import_files(
-            format_name, files, domain=domain, decision=decision, now=now, dry=dry, track=track
+            format_name,
+            files,
+            domain=domain,
+            decision=decision,
+            **options.keywords,
+            track=track,
         )
-        end_intake(vault, report, dry=dry, as_data=as_data)
+        end_intake(vault, report, dry=options.dry, as_data=options.as_data)
         return
     brought = InstallReport()
     for path in files:
-        brought.include(vault.curate.installer.import_skills(path, skill_format, now=now, dry=dry))
-    if brought.installed and not dry:
+        brought.include(
+            vault.curate.installer.import_skills(path, skill_format, **options.keywords)
+        )
+    if brought.installed and not options.dry:
         pack(vault)
-    print_report(brought, as_data=as_data)
+    print_report(brought, as_data=options.as_data)

@@ -1,6 +1,6 @@
 """fact: list, show and add facts; approve and reject stated rules."""
 
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import get_args
 
@@ -8,7 +8,14 @@ import click
 import msgspec
 
 from skillvault.api import question
-from skillvault.cli.options import echo, open_vault, print_json, read_options, write_options
+from skillvault.cli.options import (
+    WriteOptions,
+    echo,
+    open_vault,
+    print_json,
+    read_options,
+    write_options,
+)
 from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
 from skillvault.model.errors import UsageError
@@ -96,44 +103,30 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     help="Review the fact by this day, such as 2027-01-31.",
 )
 @write_options
-def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
+def add(options: WriteOptions, **given: object) -> None:
     """Add a fact, as one commit in your name."""
-    report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
-    print_changes(report, as_data=as_data)
+    report = options.open_vault().memory.add_fact(**options.keywords, **given)  # type: ignore[arg-type]  # click's types
+    print_changes(report, as_data=options.as_data)
 
 
 @fact.command()
 @click.argument("name", metavar="ID")
 @click.option("--text", default="", metavar="TEXT", help="Word the rule like this.")
 @write_options
-def approve(
-    name: str,
-    text: str,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def approve(name: str, text: str, options: WriteOptions) -> None:
     """Approve a rule that you stated, so that every agent gets it."""
-    report = open_vault(vault_path).memory.approve(name, text, now=now, dry=dry)
-    print_changes(report, as_data=as_data)
+    report = options.open_vault().memory.approve(name, text, **options.keywords)
+    print_changes(report, as_data=options.as_data)
 
 
 @fact.command()
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, metavar="TEXT", help="Say why it is no rule.")
 @write_options
-def reject(
-    name: str,
-    reason: str,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def reject(name: str, reason: str, options: WriteOptions) -> None:
     """Reject a rule that you stated; it is not proposed again."""
-    report = open_vault(vault_path).memory.reject(name, reason, now=now, dry=dry)
-    print_changes(report, as_data=as_data)
+    report = options.open_vault().memory.reject(name, reason, **options.keywords)
+    print_changes(report, as_data=options.as_data)
 
 
 def _day(value: str | None) -> str | None:

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 import msgspec
@@ -102,9 +103,34 @@ def dry_option(function: _F) -> _F:
     )(function)
 
 
-def write_options(function: _F) -> _F:
-    """Add the options of a command that commits: `--vault`, `--now`, `--dry-run`, `--json`."""
-    return vault_option(now_option(dry_option(json_option(function))))
+class WriteOptions(NamedTuple):
+    """The options of a command that commits."""
+
+    vault_path: Path | None
+    now: datetime | None
+    dry: bool
+    as_data: bool
+
+    def open_vault(self) -> "api.Vault":
+        """Open the vault of the command."""
+        return open_vault(self.vault_path)
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The time and the dry run, as keywords of a method that commits."""
+        return {"now": self.now, "dry": self.dry}
+
+
+def write_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--vault`, `--now`, `--dry-run` and `--json`; the command gets them as `options`."""
+
+    @wraps(function)
+    def command(
+        vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool, **values: Any
+    ) -> Any:
+        return function(options=WriteOptions(vault_path, now, dry, as_data), **values)
+
+    return vault_option(now_option(dry_option(json_option(command))))
 
 
 def read_options(function: _F) -> _F:

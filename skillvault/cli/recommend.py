@@ -131,11 +131,7 @@ _LINE = 80  # characters of a text in a list
 @click.command()
 @click.argument("text")
 @click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
-@click.option(
-    "--domain",
-    metavar="NAME",
-    help="Find only what holds in this domain.",
-)
+@click.option("--domain", metavar="NAME", help="Find only what holds in this domain.")
 @click.option(
     "-k",
     "k",
@@ -179,11 +175,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
 
 
 FORMATS = ("prompt", "xml", "json")
-
-
 STRATEGIES = ("tag", "semantic", "hybrid")
-
-
 _NO_MODEL = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
     "`pip install 'skillvault-git[semantic]'` brings one"

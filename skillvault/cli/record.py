@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
+    WriteOptions,
     echo,
     input_file,
     open_vault,
@@ -199,7 +200,7 @@ _LINES = 40  # of the end of an output
 @click.option("--agent", metavar="NAME", help="Choose this agent's decision.")
 @click.option("--domain", metavar="NAME", help="Use this domain (default: the decision's).")
 @write_options
-def close(  # noqa: PLR0913 (one an option)
+def close(
     decision: str,
     command: tuple[str, ...],
     evidence: str | None,
@@ -207,10 +208,7 @@ def close(  # noqa: PLR0913 (one an option)
     by: Observer | None,
     agent: str | None,
     domain: str | None,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
+    options: WriteOptions,
     **sources: Any,
 ) -> None:
     """Close a decision: record how it ended.
@@ -219,9 +217,9 @@ def close(  # noqa: PLR0913 (one an option)
     outcome has no id, pass the id of the outcome.
     """
     source = _choose_source(sources, command, teaches=bool(lesson and lesson.strip()))
-    if source == "runs" and as_data:
+    if source == "runs" and options.as_data:
         raise UsageError("--run prints what COMMAND prints, so it has no --json; remove --json")
-    vault = open_vault(vault_path)
+    vault = options.open_vault()
     code = 0
     if source == "runs":
         closing, code = _run_and_close(command)
@@ -239,10 +237,10 @@ def close(  # noqa: PLR0913 (one an option)
         say(f"seen by the agent, not by {closing.observed_by}: this is a session of {agent_name}")
         closing = replace(closing, observed_by="agent")
     if source == "runs":
-        _close_quietly(vault, decision, closing, now=now, dry=dry)
+        _close_quietly(vault, decision, closing, **options.keywords)
         sys.exit(code)
-    report = vault.close(decision, closing, now=now, dry=dry)
-    end_intake(vault, report, dry=dry, as_data=as_data)
+    report = vault.close(decision, closing, **options.keywords)
+    end_intake(vault, report, dry=options.dry, as_data=options.as_data)
 
 
 def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
@@ -298,14 +296,7 @@ def _close_quietly(
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Print an example to edit; record nothing.")
 @write_options
-def record(
-    file: str | None,
-    example: bool,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def record(file: str | None, example: bool, options: WriteOptions) -> None:
     """Record one outcome from FILE, or from stdin (-).
 
     The outcome is YAML, JSON, or Markdown with front matter.
@@ -319,6 +310,6 @@ def record(
             "no outcome; pass a FILE, or - for stdin; `skillvault record --example` prints one"
         )
     outcome = input_file(file or "-")
-    vault = open_vault(vault_path)
-    report = vault.record([outcome], now=now, dry=dry, track=track)
-    end_intake(vault, report, dry=dry, as_data=as_data)
+    vault = options.open_vault()
+    report = vault.record([outcome], **options.keywords, track=track)
+    end_intake(vault, report, dry=options.dry, as_data=options.as_data)

@@ -12,6 +12,7 @@ from skillvault.api import retract as retract_outcome
 from skillvault.api import undo as undo_commit
 from skillvault.cli import review_inbox
 from skillvault.cli.options import (
+    WriteOptions,
     echo,
     json_option,
     now_option,
@@ -32,25 +33,18 @@ from skillvault.review.review import WaitingSkill
 @click.argument("outcome")
 @click.option("--reason", required=True, metavar="TEXT", help="Say what was wrong with it.")
 @write_options
-def retract(
-    outcome: str,
-    reason: str,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def retract(outcome: str, reason: str, options: WriteOptions) -> None:
     """Retract a wrong outcome, so that nothing counts it.
 
     Its file stays. What was learned from it is computed again, in the same commit. OUTCOME is a
     path, an id or the beginning of an id. `skillvault impact OUTCOME` shows what would change.
     """
-    report = retract_outcome(open_vault(vault_path), outcome, reason, now=now, dry=dry)
-    if as_data:
+    report = retract_outcome(options.open_vault(), outcome, reason, **options.keywords)
+    if options.as_data:
         print_json(run_shape(report))
         return
     print_recomputed(report)
-    if not dry:
+    if not options.dry:
         say("to count it again, `git revert` this commit and run `skillvault run`")
 
 
@@ -58,21 +52,14 @@ def retract(
 @click.argument("target", metavar="COMMIT|SKILL")
 @click.option("--reason", default="", metavar="TEXT", help="Say why; later runs repeat it.")
 @write_options
-def undo(
-    target: str,
-    reason: str,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def undo(target: str, reason: str, options: WriteOptions) -> None:
     """Undo a commit of the program, or the commit that made a skill.
 
     Removes what the commit made, as if you had rejected it, and computes again what used it. What
     a person wrote stays; if that is not possible, nothing changes.
     """
-    report = undo_commit(open_vault(vault_path), target, reason, now=now, dry=dry)
-    print_json(run_shape(report)) if as_data else print_recomputed(report)
+    report = undo_commit(options.open_vault(), target, reason, **options.keywords)
+    print_json(run_shape(report)) if options.as_data else print_recomputed(report)
 
 
 @click.command()

@@ -4,7 +4,6 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,14 @@ import click
 
 from skillvault import api
 from skillvault.api import Vault, question
-from skillvault.cli.options import echo, open_vault, print_json, say, track, write_options
+from skillvault.cli.options import (
+    WriteOptions,
+    echo,
+    print_json,
+    say,
+    track,
+    write_options,
+)
 from skillvault.inspect import lookup
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, WaitingItem, count_results
@@ -262,23 +268,20 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
 @click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact was made.")
 @write_options
-def run(  # noqa: PLR0913 (one an option)
+def run(
     steps: tuple[str, ...],
     batch: bool,
     code: tuple[Path, ...],
     retry: bool,
     verbose: bool,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
+    options: WriteOptions,
 ) -> None:
     """Do what is due, and print one line for each commit.
 
     With STEPs, does only these; without, all steps from the inbox to expiry.
     """
-    vault = open_vault(vault_path)
-    if batch and dry:
+    vault = options.open_vault()
+    if batch and options.dry:
         raise UsageError(
             "--batch sends paid requests, so it cannot be a dry run; remove --batch or --dry-run"
         )
@@ -286,11 +289,16 @@ def run(  # noqa: PLR0913 (one an option)
         raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
         vault.store.ledger.forget_failures()
-    on_done = None if as_data else print_done
+    on_done = None if options.as_data else print_done
     report = vault.run(
-        steps, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
+        steps,
+        **options.keywords,
+        on_done=on_done,
+        track=track,
+        batch=batch,
+        code=code,
     )
-    if as_data:
+    if options.as_data:
         print_json(run_shape(report))
         print_refused(report)
     else:
@@ -298,7 +306,7 @@ def run(  # noqa: PLR0913 (one an option)
         if report.is_fruitless and steps != ("capture",):  # who asked for that asked for neither
             # Why an empty vault teaches nothing is how to begin.
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
-    if not dry:
+    if not options.dry:
         pack(vault)
     if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
@@ -308,29 +316,24 @@ def run(  # noqa: PLR0913 (one an option)
 @click.argument("session", metavar="FILE|ID")
 @click.option("--domain", metavar="NAME", help="Use this domain, if the session names none.")
 @write_options
-def distill(
-    session: str,
-    domain: str | None,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     """Make a skill from a finished session.
 
     FILE is a session, or a transcript of Claude Code or Codex. ID is the id of a session, also of
     one that only outcomes name. A skill from a transcript waits in proposed/.
     """
-    vault = open_vault(vault_path)
-    on_done = None if as_data else print_done
+    vault = options.open_vault()
+    on_done = None if options.as_data else print_done
     name, unread, report = api.distill(
-        vault, session, domain=domain, now=now, dry=dry, on_done=on_done
+        vault, session, domain=domain, **options.keywords, on_done=on_done
     )
     for kind, count in sorted(unread.items()):
         say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
-    if as_data:
+    if options.as_data:
         print_json({"session": name, **run_shape(report)})
-    elif not (dry or report.quarantined or any(d.change.step == "distill" for d in report.done)):
+    elif not (
+        options.dry or report.quarantined or any(d.change.step == "distill" for d in report.done)
+    ):
         _, answers = vault.why_not(name)
         echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
-    end_distilling(vault, report, dry=dry)
+    end_distilling(vault, report, dry=options.dry)

@@ -1,7 +1,6 @@
 """skill list, show, diff, approve, reject, retire, pin, restore."""
 
 from collections.abc import Callable, Collection
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from skillvault.api import Vault, question
 from skillvault.cli.options import (
+    WriteOptions,
     at_option,
     echo,
     open_vault,
@@ -197,15 +197,15 @@ def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., 
     @skill.command(verb, help=sentence)
     @click.argument("name")
     @write_options
-    def command(
-        name: str, vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool
-    ) -> None:
-        vault = open_vault(vault_path)
+    def command(name: str, options: WriteOptions) -> None:
+        vault = options.open_vault()
         lint = vault.curate.lint(name) if verb == "approve" else []
-        report = act(vault)(name, now=now, dry=dry)
-        for line in lint if not as_data else ():
+        report = act(vault)(name, **options.keywords)
+        for line in lint if not options.as_data else ():
             say(line)
-        print_changes(report, as_data=as_data, **({"lint": lint} if verb == "approve" else {}))
+        print_changes(
+            report, as_data=options.as_data, **({"lint": lint} if verb == "approve" else {})
+        )
 
 
 _add_command(
@@ -218,27 +218,19 @@ _add_command(
 @click.option("--reason", metavar="TEXT", help="Say why; later runs repeat it.")
 @click.option("--forget", is_flag=True, help="Undo a rejection: the proposal waits again.")
 @write_options
-def reject(
-    name: str,
-    reason: str | None,
-    forget: bool,
-    vault_path: Path | None,
-    now: datetime | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
+def reject(name: str, reason: str | None, forget: bool, options: WriteOptions) -> None:
     """Reject a proposed skill, and later ones that say the same.
 
     Remembers the sources and the statements of the skill.
     """
-    curate = open_vault(vault_path).curate
+    curate = options.open_vault().curate
     if forget and reason:
         raise UsageError("--forget takes a rejection back and needs no --reason; remove one")
     if forget:
-        report = curate.forget(name, now=now, dry=dry)
+        report = curate.forget(name, **options.keywords)
     else:
-        report = curate.reject(name, reason or "", now=now, dry=dry)
-    print_changes(report, as_data=as_data)
+        report = curate.reject(name, reason or "", **options.keywords)
+    print_changes(report, as_data=options.as_data)
 
 
 _add_command(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-# Each agent sets its own; any other agent may set `AI_AGENT`.
+# Each agent sets a variable of its own; any other agent may set `AI_AGENT`.
 MARKS = {
     "AI_AGENT": "an agent",
     "AMP_CURRENT_THREAD_ID": "Amp",
@@ -26,7 +26,7 @@ MARKS = {
     "TRAE_AI_SHELL_ID": "Trae",
 }
 _OFF = frozenset({"", "0", "false"})
-_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"  # 0 under `claude -p`; Codex has nothing of the kind
+_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"  # 0 under `claude -p`; Codex sets no such variable
 _ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `claude -p`
 
 
@@ -39,7 +39,7 @@ def agent_at_work() -> str | None:
 
 
 def attendance(environment: Mapping[str, str]) -> bool | None:
-    """Return True if a person is at the client, False for a script, None if nothing says so."""
+    """Return True if a person is at the client, False for a script, None if unknown."""
     value = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
     if not value:
         return None

@@ -1,7 +1,7 @@
-"""Edits of a client's files, as values: a file, what is put into it, what is taken out.
+"""Edits of a client's files, as values: a file, what to put into it, what to take out again.
 
-`put` and `take_out` map a text to a text; "" stands for a missing file. JSON keeps its indent.
-`sessions/client_setup.py` keeps the earlier bytes.
+`put` and `take_out` convert a text to a text; "" stands for a missing file. `setups` makes the
+edits, `sessions/client_setup.py` carries them out.
 """
 
 import json
@@ -26,7 +26,7 @@ _DEPTH = 100
 
 
 class FileEdit(NamedTuple):
-    """The edit of one file; `by_hand` is for the user to add if it cannot be read."""
+    """The edit of one file; `by_hand` is what the user adds if the file cannot be read."""
 
     place: Path
     put: Callable[[str], str]
@@ -35,7 +35,7 @@ class FileEdit(NamedTuple):
 
 
 class JsonEntry(NamedTuple):
-    """A value to put into the list at `path`, or at `path` itself (`is_value`)."""
+    """A value to put into the list at `path`, or at `path` itself if `is_value`."""
 
     path: Sequence[str]
     value: Any
@@ -43,7 +43,7 @@ class JsonEntry(NamedTuple):
 
 
 def json_edit(place: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdit:
-    """Return the edit that puts these values into a JSON file."""
+    """Return the edit that puts entries into a JSON file."""
 
     def put_all(text: str) -> str:
         return _rewrite(text, lambda values: reduce(_put_entry, entries, values))
@@ -57,7 +57,7 @@ def json_edit(place: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEd
 
 
 def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
-    """Return the edit that puts these lines into a file."""
+    """Return the edit that puts lines into a file."""
 
     def put_lines(text: str) -> str:
         other_text = take_out_lines(text)
@@ -72,7 +72,7 @@ def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
 
 
 def page_edit(place: Path, text: str) -> FileEdit:
-    """Return the edit that puts our block into a page."""
+    """Return the edit that puts a managed block of text into a Markdown page."""
     return FileEdit(place, lambda page: with_block(page, text), without_block, text)
 
 
@@ -85,7 +85,7 @@ def is_skillvault_entry(value: Any) -> bool:
 
 
 def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
-    """Return JSON with changed values, indented as it was; the same text without a change."""
+    """Return JSON with changed values and the same indentation; the same text without a change."""
     text = text or "{}\n"
     try:
         values = strict_json.load(text, max_depth=_DEPTH)
@@ -105,7 +105,7 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
 
 
 def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
-    """Return a value with the entry put into it; missing objects on the path are made."""
+    """Return a value that contains the entry; create missing objects on its path."""
     keys = entry.path[depth:]
     if keys:
         if not isinstance(value, dict):
@@ -118,7 +118,7 @@ def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
         raise _wrong_type("array", entry.path)
     if entry.value in value:
         return value
-    place = next((n for n, element in enumerate(value) if is_skillvault_entry(element)), len(value))
+    place = next((i for i, element in enumerate(value) if is_skillvault_entry(element)), len(value))
     return [*value[:place], entry.value, *value[place + 1 :]]
 
 
@@ -127,7 +127,7 @@ def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
 
 
 def _take_out(value: Any, path: Sequence[str]) -> Any:
-    """Return a value without our entries at a path, and without what they leave empty."""
+    """Return a value without our entries at a path, and without objects that become empty."""
     if not path:
         if isinstance(value, list):
             return [element for element in value if not is_skillvault_entry(element)]

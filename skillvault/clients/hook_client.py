@@ -2,9 +2,9 @@
 """The command of a hook: ask the process that answers hooks, or run `skillvault hook`.
 
 `python -ISE` runs this file in 10 ms instead of the program's 150, so it imports nothing of the
-package. An installation has it as `skillvault-hook`, too. The exchange over a Unix socket: a
-request, `A` (accepted), `G` (go), `D` (done) and the answer. A client that is not accepted in time
-sends no `G`, so that the server drops its request.
+package. An installation provides it as `skillvault-hook`, too. Both sides use a Unix socket: the
+client sends its request, gets `A` (accepted), sends `G` (go), gets `D` (done) and the answer. A
+client that is not accepted in time sends no `G`, so that the server drops its request.
 """
 
 import _socket
@@ -23,8 +23,8 @@ ACCEPTED, GO, DONE = b"A", b"G", b"D"
 def find_vault() -> str:
     """Return the vault of this process, "" without one.
 
-    The environment names it, else it is the nearest one from the current folder up, else the
-    user's own.
+    The environment variable comes first, then the nearest vault from the current folder up, then
+    the user's own vault.
     """
     if named_vault := os.environ.get("SKILLVAULT_VAULT"):
         return named_vault
@@ -42,13 +42,13 @@ def _current_folder() -> str:
 
 
 def own_vault_place() -> str:
-    """Return the place of the user's own vault, which the plugin makes."""
+    """Return the path of the user's own vault, which the plugin makes."""
     data = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
     return f"{data}/skillvault/vault"
 
 
 def link_calls(vault: str, client: str) -> None:
-    """Link the folder of a vault to which a client's process writes the calls of tools.
+    """Link the folder of a vault to which a client's hooks write tool calls.
 
     Without a vault an earlier link is removed.
     """
@@ -61,12 +61,12 @@ def link_calls(vault: str, client: str) -> None:
         if vault:
             target = os.path.realpath(f"{vault}/.git/skillvault/sessions/calls")
             os.symlink(target, place)  # noqa: PTH211
-    except OSError:  # the hooks of tools ask the process, too
+    except OSError:  # without the folder, these hooks ask the process
         return
 
 
 def socket_path(vault: str) -> str:
-    """Return the socket of a vault's process: a short path, in a folder of this user alone."""
+    """Return the path of the socket for a vault, short and in a folder of this user alone."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     temporary = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (the folder in it is checked)
     folder = f"{runtime}/skillvault" if runtime else f"{temporary}/skillvault-{os.getuid()}"
@@ -77,7 +77,7 @@ def socket_path(vault: str) -> str:
 
 
 def is_private(folder: str) -> bool:
-    """Return True for a folder that this user alone may enter."""
+    """Return True for a folder that only this user may enter."""
     state = os.lstat(folder)
     return state.st_uid == os.getuid() and state.st_mode & 0o170077 == 0o040000
 
@@ -90,7 +90,7 @@ def request_of(words: list[str], payload: bytes) -> bytes:
 
 
 def ask(words: list[str], payload: bytes) -> bytes | None:
-    """Return the answer of the process that answers hooks, None if it gives none in time."""
+    """Return the answer of the process that answers hooks, None without an answer in time."""
     if "--vault" not in words[:-1]:
         return None
     place = socket_path(words[words.index("--vault") + 1])
@@ -127,7 +127,7 @@ def read_payload() -> bytes:
 
 
 def run_program(words: list[str], payload: bytes) -> None:
-    """Replace this process by the program, with the payload on stdin; its id stays the same."""
+    """Replace this process by the program, which reads the payload; the process id stays."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(reader)

@@ -1,7 +1,7 @@
-"""Answer hooks on a Unix socket, so that a hook costs no more than the start of Python.
+"""Answer hooks on a Unix socket, so that a hook costs only the start of Python.
 
-`clients.hook_client` is the other side and describes the exchange. This module does not know what
-an event does.
+`clients.hook_client` is the other side and describes the protocol. `answer` of the server decides
+what an event does.
 """
 
 import os
@@ -41,7 +41,7 @@ class HookRequest(NamedTuple):
 class HookServer:
     """A server that answers the hooks of one vault, one after the other.
 
-    `answer` returns the text for a hook to print, None if the hook must do the work itself.
+    `answer` returns the text that the hook prints, None if the hook must do the work itself.
     """
 
     def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
@@ -54,9 +54,10 @@ class HookServer:
         self._inode = 0
 
     def start(self) -> bool:
-        """Listen in a thread; False if another process listens, or the place does not serve.
+        """Listen in a thread; False if another process listens or the folder is not usable.
 
-        It does not if others may enter the folder, if there is none, or if the path is too long.
+        The folder is not usable if other users may enter it, if it is missing, or if its path is
+        too long.
         """
         folder = self._place.parent
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -95,13 +96,13 @@ class HookServer:
         while self._listener is listener:
             try:
                 connection, _ = listener.accept()
-            except OSError:  # it was closed
+            except OSError:  # the listener was closed
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        """Answer one client, if it still waits."""
-        with connection, suppress(OSError, ValueError):  # it went away, or broke the protocol
+        """Answer one client, unless it has given up waiting."""
+        with connection, suppress(OSError, ValueError):  # the client left, or broke the protocol
             connection.settimeout(_PATIENCE)
             if _peer_of(connection) not in (None, os.getuid()):
                 return
@@ -139,7 +140,7 @@ def _read_request(connection: socket.socket) -> HookRequest | None:
 
 
 def _peer_of(connection: socket.socket) -> int | None:
-    """Return the user id at the other end, None if the system does not tell it."""
+    """Return the user id of the client, None if the system does not tell."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     layout = struct.Struct("3i")

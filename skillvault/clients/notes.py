@@ -1,7 +1,8 @@
-"""Notes of hooks about a session until its outcomes are in the inbox: one file a session.
+"""Keep notes of a session's events until its outcomes are in the inbox, in one file a session.
 
-Each line is appended in one write, because events may come at the same time. Only its owner may
-read the file. It is removed a week after the session has ended: a client may go on with it.
+Each line is appended in one write, because events may come at the same time. Only the owner may
+read the file. It is removed a week after the session ended, because a client may continue a
+session.
 """
 
 import fcntl
@@ -10,7 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,8 +25,10 @@ from skillvault.model.text.text import slug
 
 
 def project_of(folder: Path) -> Path:
-    """Return the repository that holds a folder, else the folder itself."""
-    return next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
+    """Return the root of the repository that holds a folder, or the folder itself."""
+    return next(
+        (parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder
+    )
 
 
 def exclude_file(folder: Path) -> Path | None:
@@ -42,14 +45,14 @@ def exclude_file(folder: Path) -> Path | None:
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
     """Return the domain of the first pattern that matches a folder or one of its parents.
 
-    Without a match it is the default, else the repository's name as a slug; "" if that has no
+    Without a match, return the default or the repository's name as a slug, "" for a name without
     letters.
     """
     project = project_of(folder)
-    folders = [str(at) for at in (folder, *folder.parents)]
+    places = [str(parent) for parent in (folder, *folder.parents)]
     for pattern, domain in patterns.items():
         full_pattern = str(Path(pattern).expanduser())
-        if any(fnmatchcase(place, full_pattern) for place in folders):
+        if any(fnmatchcase(place, full_pattern) for place in places):
             return domain
     return default or slug(project.name, limit=64)
 
@@ -62,13 +65,13 @@ _ENDED = ".ended"
 CLAIMS = ".events"  # the process that answers an event: hooks may be registered twice
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds without a note after which a session counts as ended
-_KEPT = 7 * _ABANDONED  # seconds for which the notes of an ended session are there
+_KEPT = 7 * _ABANDONED  # seconds after which the notes of an ended session are removed
 
 Time = Annotated[datetime, Meta(tz=True)]
 
 
 class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
-    """The start of a session; its agent has read about the skills `briefed`, and the `rules`."""
+    """The start of a session, with the skills and rules that its agent was told about."""
 
     session: str
     briefed: list[str]
@@ -76,9 +79,9 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
 
 
 class ShownSkill(Struct, frozen=True):
-    """A skill that came with a prompt; `blob` is "" if only its name did.
+    """A skill that came with a prompt; `blob` is "" if only its name was shown.
 
-    `lines` are digests of the lines that came.
+    `lines` holds digests of the lines that were shown.
     """
 
     name: str
@@ -89,8 +92,9 @@ class ShownSkill(Struct, frozen=True):
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is the byte at which its part of the transcript begins.
 
-    `attended`: a person wrote it; None if the client does not say. `shown`, `facts` and `rules`
-    came with it; `held_out` are the skills that were held out; `receipt` is the record of both.
+    `attended` is True if a person wrote the prompt, None if the client does not say. `shown`,
+    `facts` and `rules` came with the prompt, the skills in `held_out` were held out for
+    measurement. `receipt` is the record of the recommendation.
     """
 
     id: str
@@ -111,7 +115,7 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
 
 
 class CallNote(Struct, frozen=True, kw_only=True, tag="called"):
-    """A tool's call and its result."""
+    """A tool call and its result."""
 
     id: str
     tool: str
@@ -130,7 +134,7 @@ class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
 
 
 class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
-    """A prompt whose outcome is in the inbox; `digest` is that of the outcome."""
+    """The note that the outcome of a prompt, with this digest, is in the inbox."""
 
     prompt: str
     digest: str
@@ -148,12 +152,11 @@ class SessionNotes:
         self.path = folder / FOLDER / f"{digest}.jsonl"
 
     def claim(self, event: str, process: str) -> bool:
-        """Return True if this process may answer an event, False if another one does or did.
+        """Return True if this process may answer an event, False if another process does.
 
-        If that process was killed, the next one may answer.
+        If that process was killed, the next process may answer.
         """
-        descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
-        try:
+        with _open_to_append(self.path.with_suffix(CLAIMS)) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             lines = os.pread(descriptor, MOST, 0).decode(errors="replace").splitlines()
             owners = [line.rpartition("\t")[2] for line in lines if line.startswith(f"{event}\t")]
@@ -161,25 +164,20 @@ class SessionNotes:
                 return False
             os.write(descriptor, f"{event}\t{process}\n".encode(errors="replace"))
             return True
-        finally:
-            os.close(descriptor)
 
     def settle(self, event: str) -> None:
         """Note that an event was answered."""
-        descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
-        try:
+        with _open_to_append(self.path.with_suffix(CLAIMS)) as descriptor:
             os.write(descriptor, f"{event}\t{_DONE}\n".encode(errors="replace"))
-        finally:
-            os.close(descriptor)
 
     def close(self) -> None:
-        """Set the notes of an ended session aside; remove the claims."""
+        """Mark the notes as those of an ended session, and remove the claims."""
         self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             self.path.replace(self.path.with_suffix(_ENDED))
 
     def restore(self) -> None:
-        """Take the notes of a session that goes on."""
+        """Use the notes of an ended session again, because the session continues."""
         if not self.path.exists():
             with suppress(FileNotFoundError):
                 self.path.with_suffix(_ENDED).replace(self.path)
@@ -187,8 +185,7 @@ class SessionNotes:
     def append(self, *notes: Note) -> None:
         """Append notes in one write, unless the file would become too large."""
         data = b"".join(msgspec.json.encode(note) + b"\n" for note in notes)
-        descriptor = _open_to_append(self.path)
-        try:
+        with _open_to_append(self.path) as descriptor:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
                 raise _damage("no regular file")
@@ -197,8 +194,6 @@ class SessionNotes:
                 data = b"\n" + data  # a truncated line must not damage the next
             if size + len(data) <= MOST:
                 os.write(descriptor, data)
-        finally:
-            os.close(descriptor)
 
 
 def _is_alive(process: str) -> bool:
@@ -206,19 +201,24 @@ def _is_alive(process: str) -> bool:
         os.kill(int(process), 0)
     except (ProcessLookupError, ValueError, OverflowError):
         return False
-    except PermissionError:  # it is another user's
+    except PermissionError:  # a process of another user
         return True
     return True
 
 
-def _open_to_append(path: Path) -> int:
+@contextmanager
+def _open_to_append(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags, 0o600)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
-    """Return (the notes of a file, why a part cannot be read); None for a damaged line."""
+    """Return the notes of a file, None for a damaged line, and the reason of the first damage."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")
@@ -251,14 +251,14 @@ def _damage(reason: str, line: int | None = None) -> BadInputError:
 
 
 def calls_folder(folder: Path) -> Path:
-    """Return the folder to which hooks write the calls of tools, a file each."""
+    """Return the folder to which hooks write tool calls, one file a call."""
     return folder / FOLDER / "calls"
 
 
 class Activity(Struct, frozen=True, kw_only=True):
     """The last event of a client, and the last prompt that got a recommendation.
 
-    `unknown_version` says that not all lines of the client's transcripts are understood.
+    `unknown_version` says that some lines of the client's transcripts are not understood.
     """
 
     event: str = ""
@@ -290,7 +290,7 @@ def _activity_file(folder: Path, client: str) -> Path:
 
 
 def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
-    """Yield the calls that hooks wrote: (file, payload, time), the oldest first."""
+    """Yield (file, payload, time) of each call that hooks wrote, the oldest first."""
     place = calls_folder(folder)
     calls: list[tuple[int, Path, bytes]] = []
     for path in place.iterdir() if place.is_dir() else ():
@@ -301,7 +301,7 @@ def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
 
 
 def abandoned_notes(folder: Path) -> list[Path]:
-    """Return the notes of this user's sessions that did not end in a regular way."""
+    """Return the notes of this user's sessions that stopped without an end event."""
     place = folder / FOLDER
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     return [path for path in files if _is_older(path, _ABANDONED)]

@@ -23,7 +23,8 @@ _OUTPUTS = ("stdout", "stderr", "output", "content", "text")
 class Payload(Struct, frozen=True, kw_only=True):
     """An event of a session; `prompt_id` is the client's id of the current prompt.
 
-    `goes_on`: a command was started in the background, and has not ended.
+    `goes_on` is True for a command that still runs in the background, `has_gone_on` if the agent
+    was sent back before.
     """
 
     session: str
@@ -44,7 +45,7 @@ class Payload(Struct, frozen=True, kw_only=True):
 
 
 def parse_payload(data: bytes) -> Payload | None:
-    """Read an event of a session; None if the bytes are none."""
+    """Read an event of a session; None for bytes that are no event."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -73,7 +74,7 @@ def parse_payload(data: bytes) -> Payload | None:
 
 
 def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
-    """Return (the output of a tool, the exit code of a command if there is one)."""
+    """Return the output of a tool, and the exit code of a command or None."""
     error = _text_of(raw, "error")
     if error:
         match = _EXIT_CODE.match(error)

@@ -1,4 +1,7 @@
-"""The edits of a setup: a client's files and what is put into them, one function a client."""
+"""The edits by which a client is set up: which files, and what goes into them.
+
+One function a client; add a client here and to `edits_of`.
+"""
 
 import json
 import os
@@ -23,7 +26,8 @@ from skillvault.model.errors import BadInputError, UsageError
 
 _TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|Read|Skill"
 _MATCHERS = {"PostToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
-SKILLS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}  # where each lists its own
+# The folder in which each client looks for skills.
+SKILLS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
 _TOML = ("# skillvault:setup:begin", "# skillvault:setup:end")
 _PAGE = """\
 What earlier work taught is kept in a skillvault. {how} It is knowledge to weigh, not orders.
@@ -35,10 +39,11 @@ _BY_LINK = "Its skills are listed with your own."
 
 
 class SetupOptions(Struct, frozen=True, kw_only=True):
-    """The options of a setup: `project` is None for all projects; `is_shared` for a team's files.
+    """The options of a setup; `project` is None for all projects of a user.
 
-    `exclude` is the file of git's personal exclude patterns, None outside a repository. `mcp`:
-    the server is registered too. `calls` is the folder to which hooks write the calls of tools.
+    `is_shared` selects the settings that a team commits. `exclude` is the file of git's personal
+    exclude patterns, None outside a repository. With `mcp` the server is registered too. `calls` is
+    the folder to which hooks write tool calls.
     """
 
     vault: Path
@@ -54,7 +59,7 @@ class SetupOptions(Struct, frozen=True, kw_only=True):
 def edits_of(client: str, options: SetupOptions) -> list[FileEdit]:
     """Return the edits of a setup.
 
-    UsageError for a path that is no UTF-8, as a client's settings must be.
+    UsageError for a path that is not UTF-8, because a client's settings must be UTF-8.
     """
     for place in filter(None, (options.vault, options.project)):
         if any("\ud800" <= character <= "\udfff" for character in str(place)):
@@ -80,7 +85,7 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
         edits = [json_edit(place, entries, _hooks_by_hand(entries))]
         edits.append(page_edit(options.project / "CLAUDE.md", _page(options)))
     else:
-        # As `claude mcp add` has it without a scope.
+        # The place that `claude mcp add` uses without a scope.
         parent_keys = ("projects", str(options.project))
         place = options.project / ".claude/settings.local.json"
         edits = [json_edit(place, entries, _hooks_by_hand(entries))]
@@ -93,7 +98,7 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
 
 
 def _exclude_edits(places: Sequence[Path], options: SetupOptions) -> list[FileEdit]:
-    """Return the edit by which git leaves personal files out of its status."""
+    """Return the edit that hides personal files from `git status`."""
     if options.project is None or options.exclude is None:
         return []
     root = project_of(options.project)
@@ -121,7 +126,7 @@ def _page(options: SetupOptions) -> str:
 
 
 def _hook_entries(events: Sequence[str], client: str, options: SetupOptions) -> list[JsonEntry]:
-    """Return the hooks for settings; only Claude Code knows matchers."""
+    """Return the hooks for a client's settings; only Claude Code supports matchers."""
     entries = []
     for event in events:
         hook = {"type": "command", "command": _hook_command(event, client, options), "timeout": 10}
@@ -138,14 +143,14 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
     flags += ["--link", str(options.project or Path.home())] if options.links else []
     if options.is_shared:
         return _shared_command(event, shlex.join(["skillvault-hook", event, *flags]))
-    if event in _MATCHERS:  # the fastest way: the next event of the session reads it
+    if event in _MATCHERS:  # the fastest way: the next event of the session reads the file
         folder = shlex.quote(str(options.calls))
         return f"{{ umask 077; cat >>{folder}/$PPID.$$; }} 2>/dev/null || :"
     program = [sys.executable, "-ISE", hook_client.__file__]
     command = shlex.join([*program, event, *flags, "--vault", str(options.vault)])
     if event != "SessionStart":
         return command
-    # If one of these was moved, the user is told when the next session begins.
+    # If one of these places was moved, the user is told when the next session begins.
     places = [sys.executable, hook_client.__file__, f"{options.vault}/vault.yaml"]
     tests = " && ".join(f"[ -e {shlex.quote(place)} ]" for place in places)
     sentence = (
@@ -157,9 +162,9 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
 
 
 def _shared_command(event: str, command: str) -> str:
-    """Return the command of a team's file, which is the same on each person's machine.
+    """Return the command for a file that a team shares, equal on every machine.
 
-    The first hook links the folder for the calls of tools, as the file cannot name it.
+    The first hook of a session links the folder for tool calls, because the file cannot name it.
     """
     is_there = "command -v skillvault-hook >/dev/null 2>&1"
     if event in _MATCHERS:
@@ -180,9 +185,9 @@ def _shared_command(event: str, command: str) -> str:
 
 
 def _server_words(options: SetupOptions) -> list[str]:
-    """Return the server's command: by its name in a team's file, else as it runs on this machine.
+    """Return the command of the server: a name in a team's file, else a path of this machine.
 
-    If skills are linked, it must not hold any out.
+    If skills are linked, the server must not hold any skill out.
     """
     program = [sys.executable, "-m", "skillvault", "--vault", str(options.vault)]
     flags = ["--no-holdout"] if options.links else []

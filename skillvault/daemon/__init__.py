@@ -1,7 +1,7 @@
-"""The daemon: wake, wait for quiet, run, sleep. It decides nothing.
+"""The daemon of `skillvault watch`: wait for an event, wait until it is quiet, run, sleep.
 
-Truth is a scan: at start, after each wake, every 30 s and when the folders were replaced.
-`Vault.run` finds the due work; the state here only saves idle runs.
+A scan of the folders decides, never an event: at the start, after each event, every 30 s and when
+the folders were replaced. `Vault.run` finds the due work; the state here only saves idle runs.
 """
 
 import time
@@ -37,7 +37,10 @@ Traces = frozenset[tuple[str, int, int, int]]
 
 
 class Pace(Struct, frozen=True):
-    """Seconds between two scans: idle, after a failure, while a file is written; and of syncs."""
+    """Seconds between two scans when idle, after a failure, and while a file is being written.
+
+    `sync` is the time between two syncs.
+    """
 
     scan: float = 30.0
     retry: float = 5.0
@@ -46,15 +49,15 @@ class Pace(Struct, frozen=True):
 
 
 class _StoppedError(Exception):
-    """A stop was requested; no work is half done."""
+    """A stop was requested at a point where no work is half done."""
 
 
 class Watch:
     """The daemon of one vault.
 
-    `say` prints a line for a person, `on_report` takes the report of each run. `make` creates the
-    observer of the folders, `synchronize` brings the clones together. `on_start` is called once no
-    other daemon can run.
+    `say` prints a line for a person, `on_report` receives the report of each run. `make` creates
+    the observer of the folders, `synchronize` runs a sync with the remote. `on_start` is called
+    once, when no other daemon can run.
     """
 
     def __init__(  # noqa: PLR0913 (each keyword is an option of the command)
@@ -86,14 +89,14 @@ class Watch:
         self._events: InboxEvents | None = None
         self._how = ""
         self._trouble: str | None = None
-        # The state at the start of the last run, and its own commits.
+        # The state at the start of the last run, and the commits of that run.
         self._unfinished = True
         self._full = False  # no more untrusted files are accepted today
         self._day: date | None = None
         self._head: str | None = None
         self._quarantine: Traces = frozenset()
         self._quiet = 0.0
-        # Wakes in which something was evaluated; losing the count only promotes earlier.
+        # The number of runs that evaluated something; a lost count only promotes earlier.
         self._cycles = 0
         self._every = 1
         self._captured = -inf
@@ -101,20 +104,20 @@ class Watch:
     def run(self) -> None:
         """Scan, run due work and sleep until `stopping` returns True.
 
-        VaultBusyError if another daemon runs already.
+        VaultBusyError if another daemon is running.
         """
         try:
             with self._vault.store.lock_daemon():
                 self._on_start()
                 while True:
-                    self._turn()
+                    self._run_cycle()
         except _StoppedError:
             self._say("stopped")
         finally:
             self._close()
 
-    def _turn(self) -> None:
-        """Scan, run due work, sleep; print a repeated failure once."""
+    def _run_cycle(self) -> None:
+        """Scan, run due work, sleep; print a repeated failure only once."""
         try:
             events = self._open_events()
             pause = self._run_due() if self._is_due() else self._rest()
@@ -132,10 +135,10 @@ class Watch:
                 self._trouble = sentence
             self._nap(self._pace.retry)
 
-    # ── looking ──────────────────────────────────────────────────────────────────────
+    # ── scanning ─────────────────────────────────────────────────────────────────────
 
     def _open_events(self) -> InboxEvents:
-        """Return the events of the inbox, reopened if its folders were replaced."""
+        """Return the events of the inbox, reopened if the folders were replaced."""
         root = self._vault.root
         if not (root / ".git").exists():
             raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
@@ -148,7 +151,7 @@ class Watch:
         return self._events
 
     def _is_due(self) -> bool:
-        """Return True if anything may have changed since the last completed run."""
+        """Return True if the vault or the inbox may have changed since the last complete run."""
         store = self._vault.store
         clear_taken(store)  # files may return to the inbox
         return bool(
@@ -161,19 +164,19 @@ class Watch:
         )
 
     def _rules_wait(self) -> bool:
-        """Return True if rules are due for capture and the pause is over."""
+        """Return True if rules are due for capture and the pause since the last one is over."""
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
         return time.monotonic() - self._captured >= _CAPTURE_PAUSE
 
     def _has_arrivals(self) -> bool:
-        """Return True if a file waits that may be recorded now."""
+        """Return True if a file in the inbox may be recorded now."""
         names = self._vault.inbox.names()
         return any(not (self._full and is_untrusted(name)) for name in names)
 
     def _has_mended_files(self) -> bool:
-        """Return True if a quarantined file was changed; read them only if one looks so."""
+        """Return True if a quarantined file was changed; read files only if needed."""
         traces = _traces(self._vault.root / layout.QUARANTINE)
         if traces == self._quarantine:
             return False
@@ -210,13 +213,13 @@ class Watch:
         self._full = any(file.path == layout.UNTRUSTED for file in waiting)
         self._on_report(report)
         pack(store.git, _LOOSE)
-        writing = any(file.reason == WRITING for file in waiting)
-        moved = self._head != store.tip()  # somebody committed during the run
-        has_more = writing or moved or (report.done and self._has_arrivals())
+        is_writing = any(file.reason == WRITING for file in waiting)
+        has_moved = self._head != store.tip()  # somebody committed during the run
+        has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
-        """Return the commit up to which all is processed; None after a person's commit."""
+        """Return the last commit that is processed; None if a person committed meanwhile."""
         if not report.done:
             return tip
         last = report.done[-1].commit
@@ -234,7 +237,7 @@ class Watch:
         return self._pace.scan
 
     def _sync_if_due(self) -> float:
-        """Sync after commits and every minute; return the seconds until the next time."""
+        """Sync after commits and every minute; return the seconds until the next sync."""
         if self._synchronize is None:
             return inf
         age = time.monotonic() - self._synchronized
@@ -249,7 +252,7 @@ class Watch:
     # ── waiting ──────────────────────────────────────────────────────────────────────
 
     def _sleep(self, events: InboxEvents, seconds: float) -> None:
-        """Sleep until an event was followed by quiet, or for at most `seconds`."""
+        """Sleep until an event came and it is quiet again, for at most `seconds`."""
         end = time.monotonic() + seconds
         while (remaining := end - time.monotonic()) > 0:
             self._stop_if_asked()
@@ -258,7 +261,7 @@ class Watch:
                 return
 
     def _wait_for_quiet(self, events: InboxEvents) -> None:
-        """Wait until there was no event for the quiet time, but not for ever."""
+        """Wait until no event came for the quiet time, but not for ever."""
         end = time.monotonic() + _UNREST * self._quiet
         quiet = time.monotonic() + self._quiet
         while (remaining := min(quiet, end) - time.monotonic()) > 0:
@@ -267,7 +270,6 @@ class Watch:
                 quiet = time.monotonic() + self._quiet
 
     def _nap(self, seconds: float) -> None:
-        """Sleep without regard to events."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._stop_if_asked()

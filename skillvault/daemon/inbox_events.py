@@ -1,6 +1,6 @@
 """Events of inbox/, inbox/untrusted/ and LEARNINGS.md, from the system or by polling.
 
-An event only means "scan again": it may be lost, late or our own.
+An event only means "scan again": it may be lost, late, or caused by the daemon.
 """
 
 import errno
@@ -27,7 +27,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
 
 _POLL = 1.0  # seconds between two readings of the folders
-_PROBE = 1.0  # seconds that an event of our own may take
+_PROBE = 1.0  # seconds that a test event may take
 
 # Without "opened": our own reading would wake us. Without "modified": a file that is being written
 # is scanned again anyway. A link, and a file from another folder, is only "created".
@@ -49,7 +49,7 @@ logging.getLogger("watchdog").addHandler(logging.NullHandler())  # or it would w
 
 
 class _Signal(FileSystemEventHandler):
-    """Records that an event happened; never raises."""
+    """Records that an event happened; never raises an error."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
@@ -60,13 +60,13 @@ class _Signal(FileSystemEventHandler):
 
 
 class _RulesSignal(FileSystemEventHandler):
-    """Forwards the events of LEARNINGS.md, and of no other file in its folder."""
+    """Forwards the events of LEARNINGS.md, and of no other file in the vault's folder."""
 
     def __init__(self, signal: _Signal) -> None:
         self._signal = signal
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Forward an event of that file."""
+        """Forward an event of LEARNINGS.md."""
         paths = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or b""))
         if layout.LEARNINGS in {os.path.basename(path) for path in paths}:  # noqa: PTH119 (a text)
             self._signal.dispatch(event)
@@ -84,7 +84,7 @@ class SystemEvents:
         self._open: dict[Path, int] = {}
         try:
             for folder in folders:
-                # Held open, its inode number cannot pass to the folder that replaces it.
+                # While it is open, a folder that replaces it cannot get its inode number.
                 self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 observer.schedule(self._signal, str(folder.resolve()), event_filter=_EVENT_TYPES)
             root = str(folders[0].parent.resolve())
@@ -123,7 +123,7 @@ class SystemEvents:
 
 
 class Polling:
-    """The inbox folders, read every second."""
+    """The inbox folders, read once a second."""
 
     def __init__(self, folders: Sequence[Path], inbox: Inbox) -> None:
         self._folders = folders
@@ -160,12 +160,12 @@ InboxEvents = SystemEvents | Polling
 
 
 def native() -> BaseObserver:
-    """Return the observer of this system."""
+    """Return the observer for this operating system."""
     return Observer()
 
 
 def open_events(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]:
-    """Return (the events of the inbox, a sentence for the user); create missing folders."""
+    """Return the events of the inbox and a sentence for the user; create missing folders."""
     inbox.create_folders()
     folders = [inbox.root / layout.INBOX, inbox.root / layout.UNTRUSTED]
     reason = "this file system gives no events"
@@ -184,7 +184,7 @@ def open_events(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents,
 
 
 def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
-    """Return True if other machines may write to this folder's file system."""
+    """Return True if other machines may write to the file system of a folder."""
     if not mounts.exists():
         return False
     device = folder.stat().st_dev

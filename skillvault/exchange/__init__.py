@@ -1,4 +1,4 @@
-"""Other programs' files, read and written: outcomes, transcripts, skills.
+"""Read and write other programs' files: outcomes, transcripts, skills.
 
-No git, no vault, no clock: what is read here is judged by the ordinary intake like any other.
+No git, no vault, no clock: the ordinary intake validates all records that are read here.
 """

@@ -1,7 +1,7 @@
-"""The Common Test Report Format (ctrf.io): one outcome a report.
+"""Read test reports in the Common Test Report Format (ctrf.io), one outcome a report.
 
-Counts are the larger of what the summary says and what the list shows, because some
-reporters list only the failures and some leave the summary at zero.
+A count is the larger one of the summary and the listed tests, because some reporters list only
+failures and some leave the summary at zero.
 """
 
 import re
@@ -34,7 +34,7 @@ _SHORTER = {"branch_name": "branch", "build_name": "build", "repository_name": "
 
 
 def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """The report as its one outcome."""
+    """Read the report as one outcome."""
     outcome = outcome_of(_read_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
@@ -71,13 +71,13 @@ def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
 
 
 def _status(test: Section) -> str:
-    """The test's status; a word that the format does not know is `other`."""
+    """Return the test's status; a status that the format does not define becomes `other`."""
     status = test.text("status")
     return status if status in STATUSES else "other"
 
 
 def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
-    """The start or stop of the run: by the summary, else by its outermost test."""
+    """Return the start or stop of the run, from the summary or else from its tests."""
     summary = run.section("summary")
     if value := summary.maybe_number(key):
         return _parse_epoch(value, summary, key)
@@ -94,7 +94,7 @@ def _stop(root: Section, run: Section, tests: Sequence[Section]) -> datetime:
 
 
 def _parse_epoch(value: float, section: Section, key: str) -> datetime:
-    """A time since 1970: milliseconds by the format, seconds as some reporters write."""
+    """Parse a time since 1970: milliseconds, or seconds as some reporters write."""
     seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
     try:
         return datetime.fromtimestamp(seconds, UTC)
@@ -111,7 +111,7 @@ def _failed_test(test: Section) -> FailedTest:
 
 
 def _joined_lines(test: Section, key: str) -> str:
-    """A text of a test; some reporters write its lines as a list."""
+    """Return a text of a test; some reporters write its lines as a list."""
     value = test.values.get(key)
     if isinstance(value, list):
         return "\n".join(str(line) for line in value)
@@ -119,7 +119,7 @@ def _joined_lines(test: Section, key: str) -> str:
 
 
 def _target(tests: Sequence[Section]) -> str | None:
-    """The file or suite that all tests share."""
+    """Return the file or suite that all tests share."""
     files = [test.maybe_text("filePath") or test.maybe_text("file_path") for test in tests]
     return common_value(files) or common_value(_suite(test) for test in tests)
 
@@ -132,9 +132,9 @@ def _suite(test: Section) -> str | None:
 
 
 def _environment(run: Section) -> dict[str, Scalar]:
-    """The tool's version and the environment: known before any test ran."""
+    """Return the tool's version and the environment, which are known before a test runs."""
     environment = run.section("environment").values
-    variables = {_snake_case(key): v for key, v in environment.items() if isinstance(v, Scalar)}
+    variables = {_snake_case(k): v for k, v in environment.items() if isinstance(v, Scalar)}
     version = run.section("tool").values.get("version")
     tool_version = version if isinstance(version, str) else None
     return drop_empty(tool_version=tool_version, **variables)

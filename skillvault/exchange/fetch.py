@@ -1,8 +1,8 @@
-"""Fetch URLs, checked at every hop, and the skills of a registry. Only this module uses httpx2.
+"""Fetch URLs with a check at every redirect, and skills of a registry; only here httpx2 is used.
 
 A name is resolved once, and the connection goes to the address that was checked. Plain http is
-allowed on this machine only. A private address is refused, except that of this machine if the
-user's source names it.
+allowed only to this machine. A private address is refused, except this machine's if the user named
+it as the source.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Release(Struct, frozen=True):
 
 
 def find_latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
-    """Find the latest version of a skill; BadInputError if the registry flags it."""
+    """Find the latest version of a skill; BadInputError if the registry flags the skill."""
     query = urlencode({"ownerHandle": owner})
     url = f"{registry}/api/v1/skills/{quote(slug, safe='')}?{query}"
     answer = _parse_mapping(fetch(url), url)
@@ -95,7 +95,7 @@ except ImportError:
 Resolve = Callable[..., list[tuple[Any, ...]]]
 
 _MAX_REDIRECTS = 5
-_SECONDS = 60.0  # for one file, redirects and waiting included
+_SECONDS = 60.0  # the most seconds for one file, including redirects and waiting
 _READ_SECONDS = 15.0  # the longest pause between two bytes
 _MAX_RETRIES = 3  # retries while a server is busy
 _BUSY_STATUSES = (429, 503)
@@ -106,7 +106,7 @@ _MAX_ERROR_BYTES = 64 * 1024  # bytes of an error's page
 
 
 class Fetcher:
-    """An HTTP client for one source. `source` is the URL that the user named.
+    """An HTTP client for one source; `source` is the URL that the user named.
 
     Tests replace `resolve` and `transport`.
     """
@@ -126,7 +126,7 @@ class Fetcher:
         self._addresses: dict[tuple[str, int], str] = {}
 
     def fetch(self, url: str) -> bytes:
-        """Fetch the bytes at a URL; BadInputError if that is not possible or not allowed."""
+        """Fetch the bytes at a URL; BadInputError if that fails or is not allowed."""
         deadline = time.monotonic() + self._seconds
         for _ in range(_MAX_REDIRECTS + 1):
             target = _parse_url(url)
@@ -136,12 +136,12 @@ class Fetcher:
                 if answer.status_code not in _REDIRECT_STATUSES:
                     return _read_body(answer, url, deadline)
                 location = answer.headers.get("location", "")
-            url = _join_redirect(target, location)
+            url = str(_parse_url(location, base=target))
         raise _fetch_error(url, f"more than {_MAX_REDIRECTS} redirects", "redirect")
 
     @contextlib.contextmanager
     def _open_answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
-        """Send a request and yield its answer with the body unread; wait for a busy server."""
+        """Send a request and yield the answer with its body unread; wait for a busy server."""
         timer = _Deadline(deadline)
         client = httpx2.Client(transport=self._transport, verify=_tls_context(), trust_env=False)
         with client, timer:
@@ -179,7 +179,7 @@ class Fetcher:
             raise timer.refusal(str(url), error) from None
 
     def _resolve_address(self, url: httpx2.URL) -> str:
-        """Resolve a host once; BadInputError if requests to its address are not allowed."""
+        """Resolve a host once; BadInputError if its address is not allowed."""
         if url.scheme not in ("https", "http"):
             raise _fetch_error(
                 str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme"
@@ -211,7 +211,7 @@ class Fetcher:
 
 
 class _Deadline:
-    """A timer that closes a connection at a deadline even if the server still sends bytes."""
+    """A timer that closes a connection at a deadline, even if the server still sends bytes."""
 
     def __init__(self, deadline: float) -> None:
         self._timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._close_connection)
@@ -241,18 +241,18 @@ class _Deadline:
     def _close_connection(self) -> None:
         self._has_ended = True
         if self._stream is not None:
-            with contextlib.suppress(OSError):  # it has ended by itself
+            with contextlib.suppress(OSError):  # the connection has ended by itself
                 self._stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
 
 @functools.cache
 def _tls_context() -> ssl.SSLContext:
-    """The certificates that the machine trusts, cached because they take long to read."""
+    """Return the certificates that the machine trusts, cached because reading is slow."""
     return httpx2.create_ssl_context()
 
 
 def is_public(address: str) -> bool:
-    """Return True for an internet address that does not wrap an address of another kind."""
+    """Return True for an internet address, also in IPv6 addresses that contain an IPv4 one."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         ipv4 = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
@@ -272,7 +272,7 @@ def _is_local_name(host: str) -> bool:
 
 
 def _read_body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
-    """Read the body of an answer; BadInputError for an error, or for more than a skill holds."""
+    """Read the body of an answer; BadInputError for an error status or too many bytes."""
     if answer.status_code != httpx2.codes.OK:
         content = _read_bytes(answer, url, deadline, limit=_MAX_ERROR_BYTES)
         message = shorten(content.decode(errors="replace"), 200)
@@ -283,7 +283,7 @@ def _read_body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
 
 
 def _read_bytes(answer: httpx2.Response, url: str, deadline: float, *, limit: int) -> bytes:
-    """Read an answer's bytes; BadInputError for more than `limit`, or past the deadline."""
+    """Read an answer's bytes; BadInputError for more than `limit`, or after the deadline."""
     content = bytearray()
     for chunk in answer.iter_raw():
         content += chunk
@@ -295,7 +295,7 @@ def _read_bytes(answer: httpx2.Response, url: str, deadline: float, *, limit: in
 
 
 def _retry_seconds(text: str | None) -> float:
-    """The wait that a busy server asks for, in seconds or until a date; 1 if it names none."""
+    """Return the seconds to wait for a busy server, from a number or a date; 1 by default."""
     if text is None:
         return 1.0
     with contextlib.suppress(ValueError):
@@ -306,22 +306,15 @@ def _retry_seconds(text: str | None) -> float:
         return 1.0
 
 
-def _parse_url(url: str) -> httpx2.URL:
+def _parse_url(url: str, base: httpx2.URL | None = None) -> httpx2.URL:
+    """Parse a URL; a redirect may be relative to a `base`."""
     try:
-        return httpx2.URL(url)
+        return base.join(url) if base else httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
         raise _fetch_error(url, f"no URL ({error})", "bad-url") from None
 
 
-def _join_redirect(url: httpx2.URL, location: str) -> str:
-    try:
-        return str(url.join(location))
-    except (httpx2.InvalidURL, ValueError) as error:
-        raise _fetch_error(location, f"no URL ({error})", "bad-url") from None
-
-
 def _host_of(url: httpx2.URL) -> tuple[str, int]:
-    """The host and port of a URL."""
     return url.host, url.port or (443 if url.scheme == "https" else 80)
 
 

@@ -1,7 +1,7 @@
-"""Result files of other programs, read into mappings in the vault's outcome format.
+"""Read result files of other programs into mappings in the vault's outcome format.
 
-No git, no vault, no clock: a reader reads the given path and writes nothing. The ordinary
-intake (`intake.outcome_from`) validates its mappings like any others.
+A reader writes nothing. The ordinary intake (`intake.outcome_from`) validates the mappings. Add a
+format to `FORMATS`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ from skillvault.model.text.text import join_items
 
 
 def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """Yield each line as `(<stem>-<line number>, mapping)`; `domain` fills in absent domains."""
+    """Yield each line as `(<stem>-<line number>, mapping)`; `domain` is the default domain."""
     if (client := client_of(path)) is not None:
         raise BadInputError(
             f"{name_of(path)}: a transcript of {client}, no file of outcomes; write `skillvault "
@@ -46,7 +46,7 @@ def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
 
 
 def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their 1-based numbers."""
+    """Yield the lines that are not blank, with their numbers from 1."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -79,9 +79,9 @@ FORMATS: dict[str, Reader] = {
 def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> Iterator[Parsed]:
     """Yield each outcome of a file as `(label, mapping)`, in the file's order.
 
-    A record that cannot be read is `(label, BadInputError)`, and reading goes on. A file that
-    cannot be read at all raises BadInputError before the first item. Raises UsageError for
-    an unknown format.
+    A record that cannot be read becomes `(label, BadInputError)`, and reading continues. A file
+    that cannot be read at all raises BadInputError before the first item. UsageError for an unknown
+    format.
     """
     if format_name not in FORMATS:
         formats = join_items(sorted(FORMATS), last="or")
@@ -90,7 +90,7 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
 
 
 def read_files(format_name: str, paths: Iterable[Path], domain: str | None) -> Iterator[Parsed]:
-    """Yield each outcome of some files; an unreadable file is `(file name, BadInputError)`."""
+    """Yield each outcome of some files; an unreadable file yields `(file name, BadInputError)`."""
     for path in paths:
         try:
             yield from read_outcomes(format_name, path, domain)

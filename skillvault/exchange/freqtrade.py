@@ -1,7 +1,7 @@
-"""Backtest results of the trading bot freqtrade: one outcome a closed trade.
+"""Read backtest results of the trading bot freqtrade, one outcome a closed trade.
 
-Settings at the time of opening go to the decision and the context; what the market did
-afterwards goes to the result. Reads the .json, or the .zip that freqtrade wraps it in.
+The settings at the time of opening go to the decision and the context; the market's later prices go
+to the result. Reads the .json file, or the .zip archive in which freqtrade stores the file.
 """
 
 import zipfile
@@ -29,7 +29,7 @@ from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import format_percent, slug
 
 _MAX_MEMBER = 512 * 1024 * 1024
-_FEES = 0.02  # the most by which fees move the value a profit is measured against
+_FEES = 0.02  # the largest share by which fees change the entry value of a trade
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _StrategyRun:
     batch: str
     unit: str | None
     settings: Mapping[str, Scalar]
-    margin: bool  # leverage and direction can differ
+    margin: bool  # True if leverage and direction can differ
 
 
 def read_backtest(path: Path, domain: str | None) -> Iterator[Parsed]:
@@ -67,11 +67,9 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
 
 
 def _read_stats(path: Path) -> Section:
-    """The file's statistics; freqtrade writes NaN where a figure does not exist."""
+    """Read the file's statistics; freqtrade writes NaN for a missing figure."""
     name = name_of(path)
-    content = read_bytes(path)
-    if zipfile.is_zipfile(path):
-        content = _read_archive(path)
+    content = _read_archive(path) if zipfile.is_zipfile(path) else read_bytes(path)
     stats = Section.of(parse_json(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
         raise BadInputError(
@@ -84,7 +82,7 @@ def _read_stats(path: Path) -> Section:
 
 
 def _read_archive(path: Path) -> bytes:
-    """Read the result out of an archive that also holds settings and source code."""
+    """Read the result from an archive that also holds settings and source code."""
     name = name_of(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -102,13 +100,13 @@ def _read_archive(path: Path) -> bytes:
 
 
 def _find_report(archive: zipfile.ZipFile, path: Path) -> str:
-    names = sorted(n for n in archive.namelist() if n.endswith(".json"))
-    reports = [n for n in names if not n.endswith(("_config.json", ".meta.json"))]
+    names = sorted(name for name in archive.namelist() if name.endswith(".json"))
+    reports = [name for name in names if not name.endswith(("_config.json", ".meta.json"))]
     # The archive's own name first: a renamed archive keeps the members' names.
     for prefix in (f"{path.stem}.json", "backtest-result"):
-        for name in reports:
-            if PurePosixPath(name).name.startswith(prefix):
-                return name
+        for report in reports:
+            if PurePosixPath(report).name.startswith(prefix):
+                return report
     raise BadInputError(
         f"{name_of(path)}: no backtest-result-*.json inside; give the archive that "
         "`freqtrade backtesting` writes",
@@ -121,7 +119,7 @@ def _strategy_run(
 ) -> _StrategyRun:
     start = strategy.maybe_text("backtest_start") or ""
     span = f"{name} {start}..{strategy.maybe_text('backtest_end') or ''}"
-    trades = [t for t in strategy.list_of("trades") if isinstance(t, Mapping)]
+    trades = [trade for trade in strategy.list_of("trades") if isinstance(trade, Mapping)]
     has_margin = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
     return _StrategyRun(
         agent=name,
@@ -134,7 +132,7 @@ def _strategy_run(
 
 
 def _settings(strategy: Section) -> dict[str, Scalar]:
-    """The strategy's settings that are known before a trade ends."""
+    """Return the strategy's settings that are known before a trade ends."""
     limit = strategy.maybe_number("max_open_trades_setting")
     return drop_empty(
         timeframe=strategy.maybe_text("timeframe"),
@@ -200,11 +198,11 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
 
 
 def _money(trade: Section, score: float) -> dict[str, Any]:
-    """The profit, with the stake as entry value if profit / stake is the score.
+    """Return the profit, and the stake as entry value if profit / stake is the score.
 
-    Freqtrade divides by the stake with fees, and by the largest stake of a trade that was
-    entered in parts. The stake then gets a key of its own, because an entry value that
-    contradicts the score would be refused.
+    Freqtrade divides by the stake plus fees, or by the largest stake if a trade was entered in
+    parts. In these cases the stake gets its own key, because an entry value that contradicts the
+    score would be refused.
     """
     amount = trade.maybe_number("profit_abs")
     stakes = [trade.maybe_number(key) for key in ("stake_amount", "max_stake_amount")]
@@ -212,7 +210,7 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
         if stake and amount is not None and abs(score - amount / stake) <= SCORE_TOLERANCE:
             return {"amount": amount, "entry_value": stake}
     stake = stakes[0]
-    # A gain above the whole stake needs an entry value: the one that freqtrade divided by.
+    # A gain above the whole stake needs an entry value, namely the divisor of freqtrade.
     if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
     return drop_empty(amount=amount, stake_amount=stake)
@@ -240,5 +238,5 @@ def _loss_evidence(trade: Section) -> str | None:
 
 
 def _format_rate(value: float) -> str:
-    """A price in six digits, without an exponent."""
+    """Return a price with six digits and no exponent."""
     return f"{Decimal(f'{value:.6g}'):f}"

@@ -1,7 +1,7 @@
-"""Trials of the agent benchmark runner Harbor: one outcome a trial.
+"""Read trials of the agent benchmark runner Harbor, one outcome a trial.
 
-A path is a trial's result.json, a trial's folder, or a folder of many trials. The evidence
-of a failure is the verifier's test report, or else its printed output.
+A path is a trial's result.json, a trial's folder, or a folder of many trials. The evidence of a
+failure is the verifier's test report, or its printed output without a report.
 """
 
 import re
@@ -28,7 +28,7 @@ from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import cut_between_words, shorten
 
 _DOMAIN = "coding"
-_MAX_DEPTH = 3  # a folder of jobs, a job, a trial
+_MAX_DEPTH = 3  # folders: all jobs, a job, a trial
 _MAX_REASONING = 16 * 1024
 _MAX_OUTPUT = 256 * 1024  # bytes read from the end of the verifier's output
 _TRAJECTORY = "agent/trajectory.json"
@@ -67,7 +67,6 @@ def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _read_report_outcome(report: Path, domain: str | None) -> dict[str, Any]:
-    """Read the outcome of a trial from the verifier's own report."""
     _, outcome = next(ctrf.read_ctrf(report, domain))
     if isinstance(outcome, BadInputError):
         raise outcome
@@ -78,7 +77,7 @@ def _read_report_outcome(report: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _find_trials(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the trial folders at or below a folder; a job's own result.json is no trial."""
+    """Yield the trial folders at or below a folder; a job's result.json is not a trial."""
     if _is_trial(folder):
         yield folder
     elif depth:
@@ -132,7 +131,7 @@ def _read_outcome(path: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
-    """The model and environment that the agent was given."""
+    """Return the model and environment that the agent was given."""
     agent = trial.section("agent_info")
     version = agent.maybe_text("version")
     model = agent.section("model_info").maybe_text("name")
@@ -168,16 +167,16 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
 
 
 def _reward(trial: Section) -> float | None:
-    """The trial's reward; the lowest one if no reward has the usual name."""
+    """Return the trial's reward; the lowest reward if none has the usual name."""
     rewards = trial.section("verifier_result").section("rewards")
     if "reward" in rewards.values:
         return rewards.maybe_number("reward")
     numbers = [rewards.maybe_number(name) for name in rewards.values]
-    return min((n for n in numbers if n is not None), default=None)
+    return min((number for number in numbers if number is not None), default=None)
 
 
 def _report_result(folder: Path) -> Mapping[str, Any]:
-    """The verifier's report as a result: its counts and failing tests; empty without a report."""
+    """Return the counts and failing tests of the verifier's report; empty without a report."""
     if not (folder / "verifier" / "ctrf.json").is_file():
         return {}
     try:
@@ -200,7 +199,7 @@ def _summary(reward: float | None, exception: Section, report: Mapping[str, Any]
 
 
 def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
-    """The exception with the end of its traceback, then the tests that failed."""
+    """Return the exception with the end of its traceback, then the failed tests."""
     trace = exception.maybe_text("exception_traceback") or ""
     message = exception.maybe_text("exception_message") or ""
     exception_text = trace if message in trace else f"{message}\n{trace}"
@@ -215,7 +214,7 @@ def _drop_first_word(text: str) -> str:
 
 
 def _printed_evidence(folder: Path) -> str:
-    """The lines of the verifier's output that compare expected and actual values."""
+    """Return the lines of the verifier's output that compare expected and actual values."""
     path = folder / "verifier" / "test-stdout.txt"
     if not path.is_file():
         return ""
@@ -227,7 +226,7 @@ def _printed_evidence(folder: Path) -> str:
 
 
 def _reasoning(path: Path) -> str:
-    """The beginning of the agent's messages, without the answers of tools."""
+    """Return the beginning of the agent's messages, without the answers of tools."""
     agent_steps = [step for step in _read_steps(path) if step.get("source") == "agent"]
     texts = [step.get(key) for step in agent_steps for key in ("reasoning_content", "message")]
     text = "\n\n".join(part.strip() for part in texts if isinstance(part, str) and part.strip())
@@ -235,7 +234,7 @@ def _reasoning(path: Path) -> str:
 
 
 def _instruction(path: Path) -> str:
-    """The first message of the user, which is the agent's task."""
+    """Return the first message of the user, which is the agent's task."""
     user_step = next((step for step in _read_steps(path) if step.get("source") == "user"), {})
     message = user_step.get("message")
     parts = message if isinstance(message, list) else [{"text": message}]
@@ -245,7 +244,7 @@ def _instruction(path: Path) -> str:
 
 
 def _read_steps(path: Path) -> list[Mapping[str, Any]]:
-    """The steps of a trajectory; empty if it cannot be read, because a trial does not need it."""
+    """Read the steps of a trajectory; an unreadable one is empty, as a trial works without."""
     if not path.is_file():
         return []
     try:

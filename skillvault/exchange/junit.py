@@ -1,6 +1,6 @@
-"""JUnit XML as pytest, Surefire, Gradle and others write it: one outcome a report.
+"""Read JUnit XML of pytest, Surefire, Gradle and others, one outcome a report.
 
-Parsed by defusedxml, with every document type and entity refused.
+defusedxml parses the file and refuses every document type and entity.
 """
 
 from collections import Counter
@@ -28,9 +28,9 @@ def read_junit(path: Path, domain: str | None) -> Iterator[Parsed]:
 
 def _read_report(path: Path) -> SuiteReport:
     root = _parse_root(path)
-    # Counted in one pass: a suite's own attributes differ between the tools that write them.
-    suites = [e for e in root.iter() if _tag(e) in ("testsuites", "testsuite")]
-    cases = [e for e in root.iter() if _tag(e) == "testcase"]
+    # The tests are counted here, because the counts of a suite differ between tools.
+    suites = [element for element in root.iter() if _tag(element) in ("testsuites", "testsuite")]
+    cases = [element for element in root.iter() if _tag(element) == "testcase"]
     start, stop = _run_times(suites, cases, path)
     hosts = [suite.get("hostname") for suite in suites]
     return SuiteReport(
@@ -46,7 +46,7 @@ def _read_report(path: Path) -> SuiteReport:
 
 
 def _parse_root(path: Path) -> "Element":
-    """Parse the document; BadInputError if it is no JUnit report."""
+    """Parse the document; BadInputError for a file that is no JUnit report."""
     name = name_of(path)
     try:
         root: Element = fromstring(read_bytes(path), forbid_dtd=True)
@@ -72,7 +72,7 @@ def _xml_error(name: str, error: Exception) -> BadInputError:
 
 
 def _tag(element: "Element") -> str:
-    """The element's name without its namespace."""
+    """Return the element's name without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -81,7 +81,7 @@ def _is_pytest(suites: Sequence["Element"]) -> bool:
 
 
 def _count_statuses(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str, int]:
-    """The number of tests by status, from the suite's attributes if it lists no tests."""
+    """Count the tests by status, from the suite's attributes if no test is listed."""
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
@@ -108,7 +108,7 @@ def _status(case: "Element") -> str:
 
 
 def _failed_test(case: "Element") -> FailedTest | None:
-    """The failure of a case, with all its errors: a test and its teardown can both fail."""
+    """Return the failure of a case with all its errors: a test and its teardown can both fail."""
     errors = [child for child in case if _tag(child) in ("failure", "error")]
     if not errors:
         return None
@@ -126,8 +126,8 @@ def _name(case: "Element") -> str:
 def _run_times(
     suites: Sequence["Element"], cases: Sequence["Element"], path: Path
 ) -> tuple[datetime, datetime]:
-    """The start of the run, and the end of its last suite."""
-    starts = [(at, suite) for suite in suites if (at := _suite_start(suite, path))]
+    """Return the start of the run, and the end of its last suite."""
+    starts = [(start, suite) for suite in suites if (start := _suite_start(suite, path))]
     if not starts:
         raise BadInputError(
             f"{name_of(path)}: timestamp: missing on every testsuite; expected the time at which "
@@ -135,7 +135,7 @@ def _run_times(
             code="missing-key",
             key="timestamp",
         )
-    start = min(at for at, _ in starts)
+    start = min(start for start, _ in starts)
     try:
         return start, _last_end(starts, cases, path)
     except OverflowError:
@@ -146,12 +146,12 @@ def _run_times(
 def _last_end(
     starts: Sequence[tuple[datetime, "Element"]], cases: Sequence["Element"], path: Path
 ) -> datetime:
-    """The end of the last suite; if only cases have durations, their sum after the start."""
-    durations = [(at, _duration(suite, path)) for at, suite in starts]
+    """Return the end of the last suite; if only cases have durations, add these to the start."""
+    durations = [(start, _duration(suite, path)) for start, suite in starts]
     if any(duration is not None for _, duration in durations):
-        return max(at + (duration or timedelta()) for at, duration in durations)
+        return max(start + (duration or timedelta()) for start, duration in durations)
     total = sum((_duration(case, path) or timedelta() for case in cases), timedelta())
-    start_times = [at for at, _ in starts]
+    start_times = [start for start, _ in starts]
     return max(*start_times, min(start_times) + total)
 
 
@@ -166,7 +166,7 @@ def _suite_start(suite: "Element", path: Path) -> datetime | None:
 
 
 def _duration(element: "Element", path: Path) -> timedelta | None:
-    """The `time` attribute; Surefire groups its digits with commas."""
+    """Return the `time` attribute; Surefire groups its digits with commas."""
     text = element.get("time")
     if not text:
         return None
@@ -182,10 +182,10 @@ def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInput
 
 
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:
-    """The file, class or suite that all tests share."""
+    """Return the file, class or suite that all tests share."""
     for key in ("file", "classname"):
         if value := common_value(case.get(key) or None for case in cases):
             return value
     if _is_pytest(suites):
         return None
-    return common_value(s.get("name") or None for s in suites if _tag(s) == "testsuite")
+    return common_value(suite.get("name") or None for suite in suites if _tag(suite) == "testsuite")

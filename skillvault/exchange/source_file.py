@@ -1,7 +1,7 @@
-"""Helpers that the readers share: strict JSON, typed access to keys, times, labels.
+"""Helpers of all readers: strict JSON, typed access to keys, times, labels.
 
-Reads files, writes none. Every refusal is a BadInputError of one sentence with the file, the
-key or line, what was expected, and the next step.
+Reads files, writes none. Every refusal is a BadInputError: one sentence with the file, the key or
+line, the expected value, and the next step.
 """
 
 import errno
@@ -24,12 +24,12 @@ Reader = Callable[[Path, str | None], Iterator[Parsed]]
 
 _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_HOME_DEPTH = 3  # the root, `home`, the person
-_HOME_FOLDERS = frozenset({"home", "users"})  # their folders have the names of people
+_HOME_DEPTH = 3  # parts of a home folder's path: the root, `home`, the person
+_HOME_FOLDERS = frozenset({"home", "users"})  # folders inside have the names of people
 
 
 def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
-    """Convert a record, or return the error that says why that is not possible."""
+    """Convert a record, or return the error that explains the failure."""
     try:
         return label, convert()
     except BadInputError as error:
@@ -37,23 +37,23 @@ def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
 
 
 def label(name: str, number: int) -> str:
-    """A slug for one record of a file: `outcomes-12`."""
+    """Return a slug for one record of a file, such as `outcomes-12`."""
     return f"{slug(name, limit=48) or 'record'}-{number}"
 
 
 def drop_empty(**values: Any) -> dict[str, Any]:
-    """The values that are neither None nor the empty text."""
+    """Return the values that are neither None nor the empty text."""
     return {key: value for key, value in values.items() if value is not None and value != ""}
 
 
 def name_of(path: Path) -> str:
-    """The name of a file in messages; with its folders if all such files have the same name."""
+    """Return the name of a file for messages, with folders if all files of its kind share it."""
     depth = {"ctrf.json": 3, "result.json": 2}.get(path.name, 1)
     return "/".join(path.absolute().parts[-depth:])
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's bytes."""
+    """Read a file; BadInputError if it is unreadable."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -61,7 +61,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read; OSError for anything else, without blocking on it."""
+    """Open a regular file to read; OSError for any other kind of file, without blocking."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -82,7 +82,7 @@ def unreadable_error(path: Path, error: OSError) -> BadInputError:
 def parse_json(
     content: bytes, place: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
-    """Parse a JSON text; each error message begins with `where`.
+    """Parse a JSON text; each error message begins with `place`.
 
     With `nan_is_absent`, NaN and Infinity are read as null.
     """
@@ -106,7 +106,7 @@ def parse_json(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping of a foreign file, with the file and its dotted key for error messages."""
+    """A mapping in a file of another program, with its file and dotted key for error messages."""
 
     values: Mapping[str, Any]
     file: str
@@ -120,34 +120,34 @@ class Section:
         raise _value_error(file, key, "a mapping", value)
 
     def path(self, key: str) -> str:
-        """The dotted key of a member."""
+        """Return the dotted key of a member."""
         return f"{self.key}.{key}" if self.key else key
 
     def refusal(self, key: str, expected: str) -> BadInputError:
-        """Return the error for a member that is not what was expected."""
+        """Return the error for a member that is not the expected value."""
         return _value_error(self.file, self.path(key), expected, self.values.get(key))
 
     def section(self, key: str) -> "Section":
-        """A member that is a mapping; an absent one is an empty mapping."""
+        """Return a member that is a mapping; an absent member is an empty mapping."""
         value = self.values.get(key)
         return Section.of({} if value is None else value, self.file, self.path(key))
 
     def list_of(self, key: str) -> list[Any]:
-        """A member that is a list; an absent one is empty."""
+        """Return a member that is a list; an absent member is an empty list."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, list):
             raise self.refusal(key, "a list")
         return value or []
 
     def number(self, key: str) -> float:
-        """A member that must be a number."""
+        """Return a member that must be a number."""
         value = self.maybe_number(key)
         if value is None:
             raise self.refusal(key, "a number")
         return value
 
     def maybe_number(self, key: str) -> float | None:
-        """A member that is a number, or absent."""
+        """Return a member that is a number, None if absent."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -156,28 +156,28 @@ class Section:
         return value + 0  # a negative zero becomes zero, so that equal trades stay equal
 
     def text(self, key: str) -> str:
-        """A member that must be a text with something in it."""
+        """Return a member that must be a text and not empty."""
         value = self.maybe_text(key)
         if not value:
             raise self.refusal(key, "text")
         return value
 
     def maybe_text(self, key: str) -> str | None:
-        """A member that is a text, or absent."""
+        """Return a member that is a text, None if absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
             raise self.refusal(key, "text")
         return value
 
     def time(self, key: str) -> datetime:
-        """A member that must be a time; one without a timezone is UTC."""
+        """Return a member that must be a time; the default time zone is UTC."""
         value = self.maybe_time(key)
         if value is None:
             raise self.refusal(key, "a time such as 2026-11-20T10:15:00Z")
         return value
 
     def maybe_time(self, key: str) -> datetime | None:
-        """A member that is a time, or absent; one without a timezone is UTC."""
+        """Return a member that is a time, None if absent; the default time zone is UTC."""
         value = self.maybe_text(key)
         if not value:
             return None
@@ -188,7 +188,7 @@ class Section:
 
 
 def time_of(text: str) -> datetime | None:
-    """Parse an ISO 8601 time as UTC, the default time zone; None if it is no time."""
+    """Parse an ISO 8601 time as UTC, the default time zone; None for another text."""
     try:
         time = datetime.fromisoformat(text.strip())
         return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
@@ -210,19 +210,19 @@ def _value_error(file: str, key: str, expected: str, value: Any) -> BadInputErro
 
 
 def as_path(text: str) -> PurePath:
-    """Return the path that a text names on the machine that wrote it."""
+    """Return the path that a text names on the machine that wrote the text."""
     return PureWindowsPath(text) if _WINDOWS.match(text) else PurePosixPath(text)
 
 
 def folder_name(text: str) -> str | None:
-    """Return the name of a folder; None for a root, and for a home, which has a person's name."""
+    """Return the name of a folder; None for a root folder or a person's home."""
     path = as_path(text)
     is_home = path.parent.name.lower() in _HOME_FOLDERS and len(path.parts) == _HOME_DEPTH
     return None if is_home else path.name or None
 
 
 def without_folder(text: str, folder: str) -> str:
-    """Return a text in which the paths of files in a folder are relative to it."""
+    """Return a text in which paths below a folder are relative to the folder."""
     path = as_path(folder)
     if not path.name:
         return text

@@ -1,8 +1,7 @@
-"""The files of a source of skills by path, the skills among them, and sources of files.
+"""The files of a source of skills: a folder, or a zip or tar archive unpacked in memory.
 
-A source is a folder or an archive, zip or tar, which is unpacked in memory. The sizes that an
-archive states are not trusted. A path or size that is not allowed makes a problem of one skill and
-leaves the others alone. Nothing is written.
+The sizes that an archive states are not trusted. A forbidden path or size is a problem of one skill
+and does not affect the others. Nothing is written.
 """
 
 import gzip
@@ -23,11 +22,11 @@ from msgspec import Struct
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
 
-MAX_FILES = 1000  # of one skill
-MAX_BYTES = 16 * 1024 * 1024  # of one skill
-_MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
+MAX_FILES = 1000  # files of one skill
+MAX_BYTES = 16 * 1024 * 1024  # bytes of one skill
+_MAX_PATH, _MAX_NAME = 400, 200  # characters, which any file system accepts
 _SKILL_FILES = ("SKILL.md", "skill.md")
-# Files of git and of tools, which are no part of a skill that is a whole repository.
+# Files of git and of tools, which do not belong to a skill even if it is a whole repository.
 _IGNORED = frozenset(
     ".git .gitignore .gitattributes .gitmodules .github node_modules __pycache__ .venv".split()
 )
@@ -38,9 +37,9 @@ Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
 
 
 class SourceTree(Struct, frozen=True):
-    """The files of a source: path -> size in bytes; `unfit`: path -> reason to refuse it.
+    """The files of a source by path: their sizes in bytes; for `unfit` files, the reason.
 
-    `read` returns contents; it raises BadInputError for a file that changed since the listing.
+    `read` returns contents; it raises BadInputError for a file that changed since it was listed.
     """
 
     sizes: Mapping[str, int]
@@ -49,7 +48,10 @@ class SourceTree(Struct, frozen=True):
 
 
 class SkillPaths(Struct, frozen=True):
-    """A folder of a source with a SKILL.md ("" is the top folder), and the paths below it."""
+    """A folder of a source that contains a SKILL.md, and the paths below the folder.
+
+    The top folder of the source is "".
+    """
 
     folder: str
     paths: tuple[str, ...]
@@ -70,11 +72,11 @@ def tree_of(files: Mapping[str, bytes]) -> SourceTree:
 def find_skills(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     """Find the skills of a source, or of one of its folders, sorted by folder.
 
-    Everything below a folder with a SKILL.md belongs to that skill.
+    All files below a folder with a SKILL.md belong to that skill.
     """
     prefix = f"{within}/" if within else ""
-    all_paths = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(prefix))
-    paths = [p for p in all_paths if _IGNORED.isdisjoint(p.split("/"))]
+    all_paths = sorted(path for path in (*tree.sizes, *tree.unfit) if path.startswith(prefix))
+    paths = [path for path in all_paths if _IGNORED.isdisjoint(path.split("/"))]
     folders = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
     return [
         SkillPaths(folder, tuple(p for p in paths if not folder or p.startswith(f"{folder}/")))
@@ -84,7 +86,7 @@ def find_skills(tree: SourceTree, within: str = "") -> list[SkillPaths]:
 
 
 def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
-    """Read the files of a skill, by path in its folder; BadInputError if one is not allowed."""
+    """Read a skill's files by path in its folder; BadInputError for a forbidden path."""
     _check_size(tree, skill.paths)
     for path in skill.paths:
         check_path(skill.inner(path))
@@ -115,7 +117,7 @@ def check_path(path: str) -> None:
 
 
 def check_distinct(paths: Iterable[str]) -> None:
-    """Raise BadInputError if two paths are one file on some systems, or a file is a folder too."""
+    """Raise BadInputError if two paths are one on some systems, or a file is also a folder."""
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:
@@ -141,8 +143,8 @@ def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
     if len(paths) > MAX_FILES:
         message = f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
         raise BadInputError(message, code="too-large")
-    size = sum(tree.sizes.get(path, 0) for path in paths)
-    if size > MAX_BYTES:
+    total_size = sum(tree.sizes.get(path, 0) for path in paths)
+    if total_size > MAX_BYTES:
         raise too_large_error()
 
 
@@ -159,8 +161,10 @@ def _path_error(path: str, reason: str) -> BadInputError:
 
 
 def _is_git_name(name: str) -> bool:
-    """Return True if git on some file system treats the name as its own folder."""
-    form = "".join(c for c in name.casefold() if unicodedata.category(c) != "Cf")
+    """Return True if git on some file system takes the name for its own folder."""
+    form = "".join(
+        character for character in name.casefold() if unicodedata.category(character) != "Cf"
+    )
     return form in {".git", "git~1"} or form.startswith(".git:")
 
 
@@ -170,7 +174,7 @@ def _fold_case(path: str) -> str:
 
 # ── folders ──────────────────────────────────────────────────────────────────────────
 
-_MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
+_MAX_ENTRIES = 200_000  # files of a source; somebody may name a home folder by mistake
 _PRUNED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -195,7 +199,7 @@ def folder_tree(root: Path) -> SourceTree:
 
 
 def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the path and state of everything below a folder but the folders."""
+    """Yield the path and state of each file below a folder."""
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         folders[:] = sorted(set(folders) - _PRUNED - set(links))
@@ -235,14 +239,15 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError,
 
 
 def unpack(archive: bytes) -> dict[str, bytes]:
-    """Unpack a zip, tar or tar.gz: path -> bytes.
+    """Unpack a zip, tar or tar.gz archive into contents by path.
 
-    BadInputError if it is damaged or too large, or holds anything but files and folders.
+    BadInputError for an archive that is damaged or too large, or contains anything but files and
+    folders.
     """
-    members = _read_zip if archive.startswith(_ZIP) else _read_tar
+    read_members = _read_zip if archive.startswith(_ZIP) else _read_tar
     files: dict[str, bytes] = {}
     try:
-        for path, data in members(archive):
+        for path, data in read_members(archive):
             check_path(path)
             if path in files:
                 raise BadInputError(f"{path!r}: is in the archive twice", code="unsafe-path")
@@ -306,7 +311,7 @@ def _mark_program(data: bytes, mode: int) -> bytes:
 
 
 def _read_bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, limit: int) -> bytes:
-    """Read a file; BadInputError as soon as it exceeds `limit` bytes."""
+    """Read a file; BadInputError as soon as the file exceeds `limit` bytes."""
     chunks: list[bytes] = []
     size = 0
     while chunk := file.read(_CHUNK):

@@ -1,7 +1,6 @@
-"""Parse the SOURCE of a skill: a folder, git, a site, GitHub, ClawHub.
+"""Parse the SOURCE argument of `install`: a folder, git, a site, GitHub or ClawHub.
 
-Opens and fetches nothing. A text that could be taken for an option, or for a program to run, is
-refused.
+Nothing is opened or fetched. A text that could be an option, or a program to run, is refused.
 """
 
 import re
@@ -36,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 class SkillSource(Struct, frozen=True):
     """A source of skills: an address, and the ref and folder in a git repository.
 
-    `skill` picks one skill of a site, or `owner`'s skill in the registry at `url`.
+    `skill` selects one skill of a site, or `owner`'s skill in the registry at `url`.
     """
 
     kind: Kind
@@ -63,9 +62,9 @@ class SkillSource(Struct, frozen=True):
 
 
 def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
-    """Parse a SOURCE; UsageError, with the accepted forms, for anything else.
+    """Parse a SOURCE; UsageError with the accepted forms for any other text.
 
-    `is_folder`: a folder of this name exists and takes precedence.
+    With `is_folder`, a folder of this name exists and takes precedence.
     """
     if not text or text.startswith("-") or not text.isprintable():
         raise _source_error(text, "not a source")
@@ -115,7 +114,7 @@ def _parse_address(text: str) -> SkillSource:
 
 
 def _parse_repository(url: str, fragment: str) -> SkillSource:
-    """A git repository; `fragment` is `ref:folder`."""
+    """Parse the address of a git repository; `fragment` is `ref:folder`."""
     ref, _, folder = fragment.partition(":")
     if ref and not _REF.fullmatch(ref):
         raise _source_error(f"{url}#{fragment}", f"{ref!r} is not the name of a branch or tag")

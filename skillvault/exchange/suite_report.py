@@ -1,6 +1,6 @@
 """Convert a test report of any format to one outcome: counts, failing tests, error lines.
 
-Pure: the readers of `ctrf` and `junit` fill in a SuiteReport; nothing is read or written here.
+The readers of `ctrf` and `junit` fill in a SuiteReport; nothing is read or written here.
 """
 
 import re
@@ -29,7 +29,7 @@ _ERROR_LINE = re.compile(r"error|exception|assert|expect|fail|panic|received|act
 
 @dataclass(frozen=True, slots=True)
 class FailedTest:
-    """A test that failed, in its framework's words."""
+    """A test that failed, with the message and trace of its framework."""
 
     name: str
     message: str = ""
@@ -38,7 +38,7 @@ class FailedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """The test report of one run; `counts` maps each status that occurs to its number."""
+    """The test report of one run; `counts` holds the number of tests by status."""
 
     tool: str
     counts: Mapping[str, int]
@@ -73,28 +73,28 @@ def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str,
 
 
 def task_of(path: Path) -> str | None:
-    """The task of the trial `<task>__<id>` whose verifier wrote the file; None for another file."""
+    """Return the task of the trial `<task>__<id>` whose verifier wrote the file, else None."""
     verifier = path.absolute().parent
     task, mark, _ = verifier.parent.name.partition("__")
     return task if verifier.name == "verifier" and mark and task else None
 
 
 def common_value(values: Iterable[str | None]) -> str | None:
-    """The value that is the same for all, or None."""
+    """Return the value that all have in common, or None."""
     distinct_values = set(values)
     return distinct_values.pop() if len(distinct_values) == 1 else None
 
 
 def summarize_counts(counts: Mapping[str, int]) -> str:
-    """The counts in words: `1 failed, 3 skipped of 4`."""
+    """Return the counts in words, such as `1 failed, 3 skipped of 4`."""
     parts = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
     return f"{', '.join(parts)} of {sum(counts.values())}" if parts else "no tests"
 
 
 def describe_failures(failed_tests: Sequence[FailedTest]) -> str:
-    """The names, messages and error lines of the failing tests, at most 16 KiB."""
+    """Return the names, messages and error lines of the failing tests, at most 16 KiB."""
     blocks: list[str] = []
-    free_bytes = MAX_EVIDENCE - 80  # for the line about omitted tests
+    free_bytes = MAX_EVIDENCE - 80  # 80 bytes are for the line about omitted tests
     for test in failed_tests:
         full_text = _describe_test(test)
         size = len(full_text.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
@@ -120,12 +120,12 @@ def _result(report: SuiteReport) -> dict[str, Any]:
     )
 
 
-# a message of pytest-json-ctrf that carries no information
+# A message of pytest-json-ctrf without information.
 _PHASE_MESSAGE = re.compile(r"The test failed in the \w+ phase")
 
 
 def _describe_test(test: FailedTest) -> str:
-    """One failing test as text, without its message if the trace contains it."""
+    """Describe one failing test, without its message if the trace contains the message."""
     lines = _error_lines(printable(test.trace))
     message = shorten(printable(test.message), _MAX_MESSAGE)
     is_repeated = message in " ".join(" ".join(lines).split())
@@ -135,12 +135,12 @@ def _describe_test(test: FailedTest) -> str:
 
 
 def failing_assertion(output: str) -> str:
-    """The lines of a test run's output that compare expected and actual values."""
+    """Return the lines of a test run's output that compare expected and actual values."""
     return "\n".join(_error_lines(printable(output)))
 
 
 def _error_lines(trace: str) -> list[str]:
-    """The last marked lines, else the last lines that speak of errors, else the last lines."""
+    """Return the last marked lines, else the last lines about errors, else the last lines."""
     lines = [line for line in trace.splitlines() if line.strip()]
     lines = [cut_between_words(line, _MAX_LINE).rstrip() for line in lines]
     for pattern in (_MARKED_LINE, _ERROR_LINE):
@@ -150,5 +150,5 @@ def _error_lines(trace: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Remove colours and control characters, which the vault's files cannot hold."""
+    """Remove colours and control characters, which the vault's files cannot contain."""
     return _CONTROL.sub("", text.replace("\r\n", "\n")).strip("\n")

@@ -1,4 +1,4 @@
-"""The page of a vault as HTML, Markdown and charts, with a local server.
+"""Render the page of a vault as HTML, Markdown and charts, and serve it on this machine.
 
-Its content is computed in `inspect/page/`.
+`inspect/page.py` computes the content.
 """

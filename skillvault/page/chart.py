@@ -1,7 +1,7 @@
-"""The charts as SVG: the lift of each skill, success over time.
+"""Draw charts as SVG: the lift of each skill, and success over time.
 
-Positions are computed here; a template draws them. A chart has no script and loads nothing. In a
-page it has the colours of the page's theme.
+The positions are computed here, a template draws them. A chart contains no script and loads
+nothing; inside the page it uses the page's colours.
 """
 
 from collections import Counter
@@ -26,8 +26,8 @@ IN_PAGE: Mapping[str, str] = {name: f"var(--{name})" for name in IN_FILE} | {"pa
 _WIDTH, _MARGIN = 760, 24
 _TOP = 40  # below the legend
 _ROW = 24
-_LETTERS, _LETTER = 46, 6.8  # of a name; the pixels of one
-_PARTS = 6  # of an axis, about the most
+_LETTERS, _LETTER = 46, 6.8  # the most letters of a name; the pixels of one letter
+_PARTS = 6  # about the most parts of an axis
 _LEAST = 0.05  # the lift on either side of 0 that is always drawn
 _CIRCLE = "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z"
 _DIAMOND = "M0-1.3L1.3 0L0 1.3L-1.3 0z"
@@ -35,7 +35,7 @@ _SQUARE = "M-.9-.9h1.8v1.8h-1.8z"
 
 
 class LegendEntry(NamedTuple):
-    """A line of the legend: its text, the path of its mark in units of a radius, its colour."""
+    """An entry of the legend: its text, its colour, and its mark as a path of radius 1."""
 
     label: str
     mark: str
@@ -43,7 +43,7 @@ class LegendEntry(NamedTuple):
     dash: str = "none"
 
 
-# A verdict differs by its mark as well as by its colour.
+# Each verdict has a mark of its own, for readers who cannot tell the colours.
 _VERDICTS: Mapping[Verdict, LegendEntry] = {
     "helps": LegendEntry("helps", _CIRCLE, "good"),
     "open": LegendEntry("open", _DIAMOND, "open"),
@@ -68,7 +68,7 @@ class Scale(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Decisions that ended in some days, as a mark: the larger, the more of them."""
+    """The decisions that ended in a span of days, as a mark that grows with their number."""
 
     span: Span
     rate: Rate
@@ -78,24 +78,24 @@ class Point(NamedTuple):
 
 
 def lifts(title: str, skills: Sequence[SkillStats], colours: Mapping[str, str] = IN_FILE) -> Markup:
-    """Return an SVG of the lifts, a line each, the worst at the bottom.
+    """Return an SVG with one line for the lift of each skill, the worst at the bottom.
 
-    `skills` are those with a lift and an interval.
+    All `skills` must have a lift and an interval.
     """
     rows = sorted(skills, key=lambda skill: (skill.lift or 0.0, skill.skill))
-    ends = [end for skill in rows for end in skill.interval or ()]
-    ticks = _ticks(min(-_LEAST, *ends), max(_LEAST, *ends))
-    names = max(min(len(skill.skill), _LETTERS) for skill in rows) * _LETTER
-    count = Counter(skill.verdict for skill in rows)
+    bounds = [end for skill in rows for end in skill.interval or ()]
+    ticks = _ticks(min(-_LEAST, *bounds), max(_LEAST, *bounds))
+    name_width = max(min(len(skill.skill), _LETTERS) for skill in rows) * _LETTER
+    counts = Counter(skill.verdict for skill in rows)
     return render(
         "lifts.svg",
         title=title,
-        summary=", ".join(f"{verdict}: {count[verdict]}" for verdict in _VERDICTS),
+        summary=", ".join(f"{verdict}: {counts[verdict]}" for verdict in _VERDICTS),
         rows=rows,
         looks=_VERDICTS,
         legend=_VERDICTS.values(),
         ticks=ticks,
-        x=Scale(ticks[0], ticks[-1], _MARGIN + names, _WIDTH - _MARGIN),
+        x=Scale(ticks[0], ticks[-1], _MARGIN + name_width, _WIDTH - _MARGIN),
         y=Scale(-0.5, len(rows) - 0.5, _TOP + _ROW * len(rows), _TOP),
         letters=_LETTERS,
         width=_WIDTH,
@@ -105,11 +105,11 @@ def lifts(title: str, skills: Sequence[SkillStats], colours: Mapping[str, str] =
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return round values, evenly apart, from `low` or less to `high` or more."""
-    part = (high - low) / _PARTS
-    power = 10.0 ** floor(log10(part))
-    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= part)
-    return [n * step for n in range(floor(low / step), ceil(high / step) + 1)]
+    """Return round values at equal distances that cover the range from `low` to `high`."""
+    distance = (high - low) / _PARTS
+    power = 10.0 ** floor(log10(distance))
+    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= distance)
+    return [number * step for number in range(floor(low / step), ceil(high / step) + 1)]
 
 
 def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_FILE) -> Markup:
@@ -128,7 +128,7 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
             _WITHOUT: _points(spans, [span.bare for span in spans], x, y),
         },
         legend=(_WITH, _WITHOUT),
-        days=[first.start + n * length for n in range(0, count, ceil(count / _PARTS))],
+        days=[first.start + number * length for number in range(0, count, ceil(count / _PARTS))],
         x=x,
         y=y,
         width=_WIDTH,
@@ -138,15 +138,15 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
 
 
 def _points(spans: Sequence[Span], rates: Sequence[Rate], x: Scale, y: Scale) -> list[Point]:
-    """Return a mark for each span in which anything ended."""
-    most = max((rate.count for rate in rates), default=0)
+    """Return a mark for each span in which a decision ended."""
+    largest_count = max((rate.count for rate in rates), default=0)
     return [
         Point(
             span,
             rate,
             x.at((span.start + timedelta(days=span.days) / 2).timestamp()),
             y.at(rate.share or 0.0),
-            round(2.5 + 2.5 * sqrt(rate.count / most), 1),
+            round(2.5 + 2.5 * sqrt(rate.count / largest_count), 1),
         )
         for span, rate in zip(spans, rates, strict=True)
         if rate.count

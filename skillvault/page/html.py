@@ -1,6 +1,6 @@
-"""The page of a vault as one HTML file with all details; it loads nothing from outside.
+"""Render the page of a vault as one HTML file with all details, which loads nothing.
 
-A policy in the file permits only its own style and script.
+A content security policy in the file permits only its own style and script.
 """
 
 import gzip
@@ -25,15 +25,15 @@ from skillvault.page.template import render
 from skillvault.vault.files import layout
 
 MOST = 2_200_000  # bytes of all chunks in the file
-_TEXT = 4000  # characters of a text, fewer where there are many
-_LEAST = 60
+_TEXT = 4000  # the most characters of a text; fewer if there are many texts
+_LEAST = 60  # characters of a text in any case
 _TEXTS = 2_500_000  # characters of all texts of outcomes
 _SAMPLE = 1000  # outcomes from which the length of texts is estimated
-_TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}
+_TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}  # records in a chunk
 
 
 class Chunk(Struct, frozen=True):
-    """Some records of a kind: their first id, and the data in base64."""
+    """Some records of one kind: the first id, and the compressed data in base64."""
 
     kind: str
     first: str
@@ -41,21 +41,21 @@ class Chunk(Struct, frozen=True):
 
 
 def chunks_of(page: Page) -> list[Chunk]:
-    """Return the details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
+    """Return the details of skills, facts and outcomes by id, at most `MOST` bytes."""
     chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
-    room = MOST - _size(chunks)
+    free_bytes = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
     sample = ids[:: max(1, len(ids) // _SAMPLE)]
-    sample_room = room * len(sample) / max(1, len(ids))
+    sample_bytes = free_bytes * len(sample) / max(1, len(ids))
     while (
         limit > _LEAST
-        and _size(_chunks("outcome", _outcome_data(page, sample, limit))) > sample_room
+        and _size(_chunks("outcome", _outcome_data(page, sample, limit))) > sample_bytes
     ):
         limit //= 2
     while True:
         outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
-        if _size(outcomes) <= room or limit <= _LEAST:
+        if _size(outcomes) <= free_bytes or limit <= _LEAST:
             return [*chunks, *outcomes]
         limit //= 2
 
@@ -118,7 +118,7 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
         "applied": applied,
         "origins": skill_page.origins,
         "history": [
-            (t.commit, t.date, t.step, _beginning(t.subject, 200)) for t in skill_page.history
+            (c.commit, c.date, c.step, _beginning(c.subject, 200)) for c in skill_page.history
         ],
     }
 
@@ -127,7 +127,7 @@ def _outcome_details(
     page: Page, outcome: Outcome, evaluation: Evaluation | None, limit: int
 ) -> dict[str, Any]:
     decision, result = outcome.decision, outcome.result
-    shown: dict[str, Any] = {
+    details: dict[str, Any] = {
         "domain": outcome.domain,
         "at": stamp(outcome.occurred_at),
         "status": result.status,
@@ -164,10 +164,10 @@ def _outcome_details(
             "better": evaluation.better_approach,
             "judge": evaluation.judge.name,
         }
-        shown |= {"good": evaluation.was_good_decision, "quality": evaluation.quality_score}
-        shown |= {"right": evaluation.judge_was_right}
-    shown |= {key: _beginning(text, limit) for key, text in texts.items() if text}
-    return {key: value for key, value in shown.items() if value not in (None, "", (), [])}
+        details |= {"good": evaluation.was_good_decision, "quality": evaluation.quality_score}
+        details |= {"right": evaluation.judge_was_right}
+    details |= {key: _beginning(text, limit) for key, text in texts.items() if text}
+    return {key: value for key, value in details.items() if value not in (None, "", (), [])}
 
 
 def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
@@ -182,21 +182,21 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
-    """Kind -> the first id of each of its chunks, in order."""
-    starts: dict[str, list[str]] = {kind: [] for kind in _TOGETHER}
+    """Return the first id of each chunk by kind, in order."""
+    ids_by_kind: dict[str, list[str]] = {kind: [] for kind in _TOGETHER}
     for chunk in chunks:
-        starts[chunk.kind].append(chunk.first)
-    return starts
+        ids_by_kind[chunk.kind].append(chunk.first)
+    return ids_by_kind
 
 
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
-_DRAWN = 40  # lifts of a chart
-_MAX_ENTRIES = 20  # of one event in the list
+_DRAWN = 40  # the most lifts of a chart
+_MAX_ENTRIES = 20  # listed entries of one event
 
 
 def html_of(page: Page, *, is_served: bool = False) -> bytes:
-    """Return the page as a file. If it is served, its script asks the server for changes."""
+    """Return the page as a file; the script of a served page asks the server for changes."""
     chunks = chunks_of(page)
     style, script = _own_file("page.css"), _own_file("page.js")
     text = render(
@@ -224,7 +224,7 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
 
 
 def _lifts(page: Page) -> Markup | None:
-    """Return the chart of lifts, of many the best and the worst; None if none is known."""
+    """Return the chart of the best and worst lifts; None if no lift is known."""
     measured = page.benefit.measured
     if len(measured) > _DRAWN:
         measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
@@ -243,14 +243,14 @@ def _success(page: Page) -> Markup | None:
 
 
 def learned_first(page: Page) -> Sequence[VaultEvent]:
-    """Return the events, new knowledge before reinforced knowledge."""
+    """Return the events of the week, new knowledge first."""
     order = ("learned", "merged", "proposed", "retired", "refreshed", "contradicted")
     rank = {event: place for place, event in enumerate(order)}
     return sorted(page.week.happened, key=lambda entry: rank.get(entry.event, len(order)))
 
 
 def _event_entries(page: Page, event: str) -> tuple[list[VaultEvent], int]:
-    """Return (the listed entries of an event, the number of the others)."""
+    """Return the listed entries of an event, and the number of further entries."""
     entries = [entry for entry in page.week.happened if entry.event == event]
     return entries[:_MAX_ENTRIES], max(0, len(entries) - _MAX_ENTRIES)
 
@@ -266,7 +266,7 @@ def _policy(style: str, script: str, *, is_served: bool) -> str:
 
 
 def _inline(value: object) -> str:
-    """Return JSON for HTML: it cannot contain the end of a script."""
+    """Return JSON that is safe inside an HTML script element."""
     text = msgspec.json.encode(value).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

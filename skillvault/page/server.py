@@ -1,6 +1,6 @@
-"""A read-only server of the page on this machine. It renders the page again after a commit.
+"""Serve the page on this machine, read-only; render it again after each commit.
 
-Pages of other sites cannot read it: a request must name this machine as its host.
+Other sites cannot read it, because a request must name this machine as its host.
 """
 
 import threading
@@ -25,7 +25,7 @@ _HEADERS = {
 
 
 class PageReply(Struct, frozen=True):
-    """The reply to a request."""
+    """The reply to a request: status, body and content type."""
 
     status: HTTPStatus
     body: bytes
@@ -33,17 +33,17 @@ class PageReply(Struct, frozen=True):
 
 
 class ServedPage:
-    """The page as of the branch's head; `head` returns the commit, `make` renders the page."""
+    """The page at the branch's head; `head` returns the commit, `make` renders the page."""
 
     def __init__(self, head: Callable[[], str], make: Callable[[], bytes]) -> None:
         self.head = head
         self._make = make
         self._cached: tuple[str, bytes] | None = None
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def current(self) -> bytes:
         """Return the page; concurrent requests wait while it is rendered."""
-        with self._turn:
+        with self._lock:
             head = self.head()
             if self._cached is None or self._cached[0] != head:
                 self._cached = head, self._make()
@@ -52,7 +52,7 @@ class ServedPage:
 
 @contextmanager
 def serving(page: ServedPage, port: int) -> Iterator[str]:
-    """Serve a page until the block ends and yield its address; port 0 is any free one."""
+    """Serve a page until the block ends and yield its address; port 0 means any free port."""
     try:
         server = ThreadingHTTPServer((HOST, port), _handler_of(page))
     except (OSError, OverflowError) as error:
@@ -106,13 +106,13 @@ def _handler_of(page: ServedPage) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(reply.body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
-            """Log nothing: the terminal shows the address only."""
+            """Log nothing, because the terminal shows only the address."""
 
     return Handler
 
 
 def page_reply(page: ServedPage, path: str) -> PageReply:
-    """Return the reply for a path."""
+    """Return the reply to a request for a path."""
     if path == "/":
         return PageReply(HTTPStatus.OK, page.current(), "text/html")
     if path == "/head":

@@ -1,4 +1,7 @@
-"""The week of a vault as Markdown, for a comment or a chat: no text of the vault is markup."""
+"""Write the week of a vault as Markdown for a comment or a chat.
+
+Text of the vault is escaped, so that it cannot act as markup.
+"""
 
 import re
 from collections.abc import Iterator
@@ -23,14 +26,14 @@ def markdown_of(page: Page) -> str:
 
 def _summary_lines(page: Page) -> Iterator[str]:
     week = page.week
-    about = f", domain {as_text(page.domain)}" if page.domain else ""
-    span = f"{_iso_day(week.since)} to {_iso_day(week.until)}"
-    yield f"## What {as_text(page.name)} learned, {span}{about}"
+    domain_note = f", domain {as_text(page.domain)}" if page.domain else ""
+    period = f"{_iso_day(week.since)} to {_iso_day(week.until)}"
+    yield f"## What {as_text(page.name)} learned, {period}{domain_note}"
     yield ""
     results = ", ".join(f"{count} {status}" for status, count in sorted(week.ended.items()))
     recorded = f"{week.recorded} recorded" + (f" ({results})" if results else "")
-    done = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
-    yield f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {done or 'none'}."
+    counts = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
+    yield f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {counts or 'none'}."
     if page.stops:
         yield from ("", "### What to stop doing", "")
         for stop in page.stops:
@@ -39,18 +42,18 @@ def _summary_lines(page: Page) -> Iterator[str]:
     if week.surprises:
         yield from ("", "### Surprises", "")
         for surprise in week.surprises[:_FIRST]:
-            why = f": {as_text(surprise.why)}" if surprise.why else ""
+            reason = f": {as_text(surprise.why)}" if surprise.why else ""
             title = f"**{as_text(surprise.about)}** {as_text(surprise.title)}"
-            yield f"- {title}{why} (`{surprise.outcome}`)"
+            yield f"- {title}{reason} (`{surprise.outcome}`)"
         yield from _more(len(week.surprises))
     for event in EVENTS:
-        happened = [entry for entry in week.happened if entry.event == event]
-        if happened:
-            yield from ("", f"### {event.capitalize()} ({len(happened)})", "")
-            for entry in happened[:_FIRST]:
-                why = f" – {as_text(entry.why)}" if entry.why else ""
-                yield f"- **{as_text(entry.what)}**{why} ({entry.commit})"
-            yield from _more(len(happened))
+        entries = [entry for entry in week.happened if entry.event == event]
+        if entries:
+            yield from ("", f"### {event.capitalize()} ({len(entries)})", "")
+            for entry in entries[:_FIRST]:
+                reason = f" – {as_text(entry.why)}" if entry.why else ""
+                yield f"- **{as_text(entry.what)}**{reason} ({entry.commit})"
+            yield from _more(len(entries))
     yield from ("", "### Does it help?", "")
     yield from _benefit_lines(page.benefit)
 

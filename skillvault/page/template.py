@@ -1,6 +1,6 @@
-"""The templates of the page and its charts. Only this module uses jinja2.
+"""Fill in the templates of the page and its charts. Only this module uses jinja2.
 
-It escapes all texts of a vault, and hidden characters in them.
+All texts of a vault are escaped, and so are hidden characters in them.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from skillvault.model.text.text import first_sentences, pluralize, shorten
 
 
 def render(name: str, **values: Any) -> Markup:
-    """Return a template filled with these values."""
+    """Return a template filled in with values."""
     return Markup(_environment().get_template(name).render(values))  # noqa: S704 (it escapes)
 
 

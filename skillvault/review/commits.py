@@ -1,7 +1,7 @@
-"""Commit what a person decided, and all that follows from it.
+"""Commit a person's decision together with all changes that follow from it.
 
-The steps that learn run in memory, as in a dry run; their changes are published together with the
-decision, or none is.
+The learning steps run in memory, as in a dry run. Their changes are published with the decision in
+one commit, or nothing is published.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,25 +21,23 @@ LEARNING = ("propose", "promote", "generate", "distill", "refresh", "merge", "as
 
 
 def recompute(run: Run, first: Change) -> list[Change]:
-    """Return a change and what the steps make of it; `run` is a dry one.
+    """Return a change and the changes that the learning steps make of it; `run` must be dry.
 
-    UncommittedEditError if that touches a file that a person is editing.
+    UncommittedEditError if a change touches a file that a person is editing.
     """
     run.perform(first)
     if not run.report.waiting:
         run_steps(run, LEARNING)
-    for waiting in run.report.waiting:
-        raise UncommittedEditError(
-            f"{waiting.path}: {waiting.reason}; commit or undo it, and try again"
-        )
-    return [replace(done.change, commit_with=WHOLE, takes=()) for done in run.report.done]
+    for item in run.report.waiting:
+        raise UncommittedEditError(f"{item.path}: {item.reason}; commit or undo it, and try again")
+    return [replace(result.change, commit_with=WHOLE, takes=()) for result in run.report.done]
 
 
 def publish(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> Report:
-    """Make recomputed changes one commit; `dry`: only report it."""
+    """Publish recomputed changes as one commit; with `dry` only report them."""
     if dry:
         return Report(done=[ChangeResult(change, None) for change in changes])
-    shas = [done.commit for done in commit_changes(store, changes, now, dry=False)]
+    shas = [result.commit for result in commit_changes(store, changes, now, dry=False)]
     pairs = zip(changes, shas, strict=True)
     return Report(done=[ChangeResult(change, sha, changes) for change, sha in pairs])
 
@@ -52,22 +50,22 @@ def commit_changes(
     dry: bool,
     check: Callable[[StagedChange], None] | None = None,
 ) -> list[ChangeResult]:
-    """Commit changes that belong together, all or none; `check` raises for an unfit one."""
+    """Commit changes that belong together, all or none; `check` raises for an invalid one."""
     if dry:
         store = Store(store.root, AGENDA, apart=True)
     store.follow()
     policy, base = store.staging.policy, store.staging.commit
     try:
-        staged = [store.stage(change) for change in changes]
+        staged_changes = [store.stage(change) for change in changes]
         if check:
-            for staged_change in staged:
+            for staged_change in staged_changes:
                 check(staged_change)
         if dry:
-            for staged_change in staged:
+            for staged_change in staged_changes:
                 store.check_free(staged_change)
-            return [ChangeResult(staged_change.change, None) for staged_change in staged]
+            return [ChangeResult(staged_change.change, None) for staged_change in staged_changes]
         with pause_on_disk_errors():
-            shas = store.apply(staged, base, now=now, policy=policy)
+            shas = store.apply(staged_changes, base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return [ChangeResult(item.change, sha) for item, sha in zip(staged, shas, strict=True)]
+    return [ChangeResult(item.change, sha) for item, sha in zip(staged_changes, shas, strict=True)]

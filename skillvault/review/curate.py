@@ -1,4 +1,7 @@
-"""The decisions of a person about skills and facts: one commit each, in the person's name."""
+"""Carry out a person's decisions about skills, each as one commit in the person's name.
+
+`learning.curate` makes the changes; the rules that a person stated are decided in `memory`.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -32,22 +35,24 @@ _LONGEST = 60  # characters of a value that is quoted
 
 
 def clean_skill(skill: Skill) -> Skill:
-    """Return a skill without secrets and hidden characters, its description in one line.
+    """Return a skill without secrets and hidden characters, with a description of one line.
 
-    Empty optional values become None. UsageError for a value of another type than its field.
+    Empty optional values become None. UsageError for a value of a wrong type.
     """
     try:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
-        clean = msgspec.convert(values, Skill)
+        copy = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
-    empty = {key: None for key in _OPTIONAL if not getattr(clean, key)}
-    description = " ".join(clean.description.split())
-    return msgspec.structs.replace(clean, **empty, description=description, body=clean.body.strip())
+    defaults = {key: None for key in _OPTIONAL if not getattr(copy, key)}
+    description = " ".join(copy.description.split())
+    return msgspec.structs.replace(
+        copy, **defaults, description=description, body=copy.body.strip()
+    )
 
 
 def check_round_trip(staged: StagedChange, skill: Skill) -> None:
-    """Raise UsageError if the file that a skill becomes is read as another skill, or is invalid."""
+    """Raise UsageError if a skill is invalid or changes when its file is read."""
     ((path, content),) = staged.files.items()
     try:
         decoded = codec.decode(Ref("skill", skill.name), content or b"")
@@ -73,10 +78,10 @@ def _quote(value: object) -> str:
 
 
 class Curator:
-    """The decisions about the skills of a vault; `clock` says when one is made by default.
+    """Carries out a person's decisions about the skills of a vault.
 
-    `layer_skill` gives the skill that a package or a folder has under a name; see
-    `Shelf.layer_skill`.
+    `clock` gives the time of a decision. `layer_skill` returns the skill that another layer (the
+    package or a shared folder) has under a name; see `Shelf.layer_skill`.
     """
 
     def __init__(
@@ -91,16 +96,16 @@ class Curator:
 
     @cached_property
     def installer(self) -> "installing.Installer":
-        """The installer of other people's skills, and of the package's own as files."""
+        """The installer of other people's skills and of the package's skills."""
         return installing.Installer(self._store, self._clock)
 
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Write a skill into skills/, new or over the one of its name, with one commit.
+        """Write a skill into skills/ with one commit, as a new file or over the existing skill.
 
-        Only what differs changes in an existing file; without a difference there is no commit.
-        Values that the skill leaves empty are cleared; its status, origin and trust stay.
-        UsageError for an invalid skill or one that would be read back as another,
-        UncommittedEditError if a person is editing it.
+        Only the lines that differ change in an existing file; without a difference there is no
+        commit. Values that the skill leaves empty are cleared; its status, origin and trust stay.
+        UsageError for a skill that is invalid or changes when it is read back, UncommittedEditError
+        if a person is editing the file.
         """
         skill = clean_skill(skill)
         if not dry:
@@ -128,7 +133,7 @@ class Curator:
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Remove a proposed skill; nothing that says the same is made again."""
+        """Remove a proposed skill; no skill that says the same is proposed again."""
 
         def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
@@ -139,12 +144,12 @@ class Curator:
         return self._decide(name, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Take the rejection of a skill back: it waits again, and skills like it are due."""
+        """Take back a rejection: the skill waits again, and similar skills may be proposed."""
         change = rules.forget(*refusing.find_rejected(self._store, name.replace("_", "-")))
         return self._commit(change, now, dry=dry)
 
     def lint(self, name: str) -> list[str]:
-        """Return what a person should look at before approving an installed skill, a line each."""
+        """Return the lines that a person should read before approving an installed skill."""
         return installing.lint_of_waiting(self._store, name.replace("_", "-"))
 
     def _approve_change(self, skill: Skill, shelf: str) -> "Change":
@@ -154,8 +159,10 @@ class Curator:
         return rules.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Move a skill to archive/; hide one of another layer by `shelf.hidden`."""
-        return self._decide(name, self._retire_change, now, dry=dry, layer_act=rules.retire_beside)
+        """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
+        return self._decide(
+            name, self._retire_change, now, dry=dry, change_layer=rules.retire_beside
+        )
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":
         head = self._store.head()
@@ -163,46 +170,50 @@ class Curator:
         return next_versions.with_versions_removed(head, rules.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Keep a skill whatever its evidence and age; one of another layer by `shelf.pinned`."""
-        return self._decide(name, rules.pin, now, dry=dry, layer_act=rules.pin_beside)
+        """Keep a skill despite poor evidence and age.
+
+        A skill of another layer is added to `shelf.pinned`.
+        """
+        return self._decide(name, rules.pin, now, dry=dry, change_layer=rules.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Bring an archived skill back and restart its time to live.
+        """Return an archived skill to skills/ and restart its time to live.
 
         A skill of another layer is no longer hidden or pinned.
         """
         now = now or self._clock()
-        act = partial(self._restore_change, now=now)
-        return self._decide(name, act, now, dry=dry, layer_act=rules.restore_beside)
+        make_change = partial(self._restore_change, now=now)
+        return self._decide(name, make_change, now, dry=dry, change_layer=rules.restore_beside)
 
     def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
-        begins = clock(head, skill.domain, now, rules_of(head.policy)) or now
-        return rules.restore(skill, shelf, now=begins, policy=head.policy)
+        starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
+        return rules.restore(skill, shelf, now=starts_at, policy=head.policy)
 
     def _decide(
         self,
         name: str,
-        act: "Callable[[Skill, str], Change]",
+        make_change: "Callable[[Skill, str], Change]",
         now: datetime | None,
         *,
         dry: bool,
-        layer_act: "Callable[[str, Policy], Change] | None" = None,
+        change_layer: "Callable[[str, Policy], Change] | None" = None,
     ) -> "run.Report":
         """Commit one decision about a skill; UncommittedEditError if a person is editing it.
 
-        `layer_act` decides about a skill of another layer.
+        `make_change` returns the change for a skill of the vault, `change_layer` for one of another
+        layer.
         """
         if not dry:
             self._store.recover()
-        layer_skill = self._layer_skill(name) if layer_act else None
-        if layer_act and layer_skill:
-            change = layer_act(layer_skill.skill.name, self._store.head().policy)
+        layer_skill = self._layer_skill(name) if change_layer else None
+        if change_layer and layer_skill:
+            change = change_layer(layer_skill.skill.name, self._store.head().policy)
         else:
             skill, path = lookup.read_skill(self._store, name)
-            # The folder is the name that all else goes by, whatever the front matter says.
+            # A skill is identified by its folder, even if its front matter has another name.
             skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
-            change = act(skill, layout.shelf_of(path))
+            change = make_change(skill, layout.shelf_of(path))
         return self._commit(change, now, dry=dry)
 
     def _commit(

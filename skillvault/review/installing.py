@@ -1,7 +1,7 @@
 """Install skills of other people and their newer versions, one commit a skill.
 
-They wait in `proposed/`; only the package's own skills are copied into `skills/`. Files are merged
-three-way, and where both sides changed one, the local text stays.
+Installed skills wait in proposed/; only the package's own skills are copied into skills/. Files are
+merged three-way, and where both sides changed a file, the local text stays.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ _PLACES = 5  # secrets of a skill that a refusal names
 
 
 def origins(head: Topics) -> dict[str, Origin]:
-    """Return the origin of the latest version of each installed skill that is in the vault."""
+    """Return the origin of the latest version of each installed skill in the vault, by name."""
     links: dict[str, Link] = {}
     for link in sorted(head.links.of_type("installed"), key=lambda link: link.created_at):
         if link.target in head.records:
@@ -45,17 +45,17 @@ def origins(head: Topics) -> dict[str, Origin]:
 
 
 def lint_of(files: Files) -> list[str]:
-    """Return what a person should look at in a skill's files, a line each."""
+    """Return the lines that a person should read about a skill's files before approving them."""
     return lint.lint_lines(lint.lint_files(files, secret_kinds))
 
 
 def lint_of_incoming(files: Files) -> list[str]:
-    """Lint files as they will be in proposed/, with the mark of that folder."""
+    """Lint files as they will be in proposed/, with the marker that hides them from agents."""
     return lint_of({**files, FILE: marks.mark_internal(FILE, files[FILE])})
 
 
 def lint_of_waiting(store: Store, name: str) -> list[str]:
-    """Lint an installed skill that waits; [] for any other."""
+    """Lint an installed skill that waits in proposed/; [] for any other skill."""
     head = store.head()
     skill = head.skills.proposed.get_many([name]).get(name)
     if skill is None or skill.origin != "installed":
@@ -64,7 +64,7 @@ def lint_of_waiting(store: Store, name: str) -> list[str]:
 
 
 class FileMerge(Struct, frozen=True):
-    """The files of a newer version merged with local changes, and the conflicts."""
+    """The files of a newer version merged with the local changes, and the conflicts."""
 
     files: dict[str, bytes]
     conflicts: list[str]
@@ -93,10 +93,11 @@ def keep_changes(git: Git, base: Files, local: Files, remote: Files) -> FileMerg
         versions = base.get(path), local.get(path), remote.get(path)
         content, conflict = _merge_file(git, *versions)
         if content is not None:
-            # It may be run as it may here, unless only its author changed that.
-            base_runs, local_runs, remote_runs = (isinstance(v, Program) for v in versions)
-            runs = remote_runs if local_runs == base_runs or path not in local else local_runs
-            merge.files[path] = Program(content) if runs else bytes(content)
+            # The local executable bit counts, unless only the author changed it.
+            base_mode, local_mode, remote_mode = (isinstance(v, Program) for v in versions)
+            only_author = local_mode == base_mode or path not in local
+            is_program = remote_mode if only_author else local_mode
+            merge.files[path] = Program(content) if is_program else bytes(content)
         if conflict:
             merge.conflicts.append(f"{path}: {conflict}")
     return merge
@@ -105,7 +106,7 @@ def keep_changes(git: Git, base: Files, local: Files, remote: Files) -> FileMerg
 def _merge_file(
     git: Git, base: bytes | None, local: bytes | None, remote: bytes | None
 ) -> tuple[bytes | None, str]:
-    """Return the merged content of a file, and the conflict that was decided for the local side."""
+    """Return the merged content of a file, and a sentence about a conflict if there was one."""
     if local in (base, remote):
         return remote, ""
     if remote == base:
@@ -123,7 +124,7 @@ def _merge_file(
 
 
 class InstalledSkill(Struct, frozen=True):
-    """A skill that was installed: its name, its origin, its lint."""
+    """A skill that this run installed, with its address, its lint lines and its commits."""
 
     name: str
     url: str
@@ -133,7 +134,7 @@ class InstalledSkill(Struct, frozen=True):
 
 
 class InstallReport(Struct):
-    """The installed skills, the known ones (a sentence each), and the problems."""
+    """The installed skills, sentences about skills that the vault has already, the problems."""
 
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -149,7 +150,7 @@ class InstallReport(Struct):
 
 
 class OfferedSkill(Struct, frozen=True):
-    """A skill of a source as `install --list` shows it."""
+    """A skill of a source, as `install --list` shows it."""
 
     name: str
     description: str
@@ -166,7 +167,7 @@ class Installer:
     def offers(
         self, source: SkillSource, names: Sequence[str] = ()
     ) -> tuple[list[OfferedSkill], list[Problem]]:
-        """Return the skills of a source, and the problems; nothing is written."""
+        """Return the skills of a source, and the problems; write nothing."""
         skills, problems = _skills_of(source, names)
         rows = [
             OfferedSkill(skill.name, skill.folder.skill.description, skill.origin.url)
@@ -183,10 +184,10 @@ class Installer:
         dry: bool = False,
         with_secrets: bool = False,
     ) -> InstallReport:
-        """Install the skills of a source, all or those that are named.
+        """Install the named skills of a source, or all of them.
 
-        A skill that cannot be taken becomes a problem, and so does one that looks like it holds a
-        secret, unless `with_secrets`. UsageError if a named one is missing.
+        A skill that cannot be read becomes a problem. So does a skill that seems to hold a secret,
+        unless `with_secrets` is set. UsageError if the source does not have a named skill.
         """
         work = self._begin(now, dry=dry, with_secrets=with_secrets)
         skills, problems = _skills_of(source, names)
@@ -205,8 +206,8 @@ class Installer:
     ) -> InstallReport:
         """Import the skills of a folder or file in another program's format.
 
-        An earlier import from there is renewed. UsageError if there is nothing of that format, or
-        of any.
+        An earlier import from the same place is updated. UsageError if no skill of a supported
+        format is there.
         """
         work = self._begin(now, dry=dry)
         skills, work.report.problems = skill_sources.read_path(path, format_name)
@@ -222,9 +223,9 @@ class Installer:
         dry: bool = False,
         with_secrets: bool = False,
     ) -> InstallReport:
-        """Install newer versions of installed skills, all or those that are named.
+        """Install newer versions of the named installed skills, or of all installed skills.
 
-        Local changes are kept; the new version of an approved skill waits beside it.
+        Local changes are kept. The new version of an approved skill waits beside the approved one.
         """
         work = self._begin(now, dry=dry, with_secrets=with_secrets)
         origin_by_name = origins(self._store.head())
@@ -243,7 +244,10 @@ class Installer:
     def seeds(
         self, *, force: bool = False, now: datetime | None = None, dry: bool = False
     ) -> InstallReport:
-        """Copy the package's own skills into skills/; existing names stay, unless `force`."""
+        """Copy the package's own skills into skills/.
+
+        A skill of the same name stays, unless `force`.
+        """
         work = self._begin(now, dry=dry)
         for name, files in _seeds():
             work.copy_seed(name, files, force=force)
@@ -264,7 +268,7 @@ class _Installation:
         self.report = InstallReport()
 
     def take(self, skill: SourceSkill) -> None:
-        """Commit one skill, unless it is in the vault."""
+        """Commit one skill, unless the vault has it already."""
         head, origin = self._store.head(), skill.origin
         if sentence := _explain_known(head, origin):
             self.report.known.append(sentence)
@@ -282,12 +286,12 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = as_proposed(skill.folder.files, name)
-        lines = lint_of_incoming(files)
-        change = rules.install_change(name, files, origin, lint=lines, now=self._now)
-        self._publish([change], origin, lines)
+        lint_lines = lint_of_incoming(files)
+        change = rules.install_change(name, files, origin, lint=lint_lines, now=self._now)
+        self._publish([change], origin, lint_lines)
 
     def take_or_renew(self, skill: SourceSkill) -> None:
-        """Commit one skill, or the next version of the one that came from the same place."""
+        """Commit one skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
         name_by_url = {previous.url: name for name, previous in origins(head).items()}
         if origin.url in name_by_url and not head.links.by_source([origin.ref]):
@@ -299,9 +303,9 @@ class _Installation:
             self.take(skill)
 
     def update(self, name: str, origin: Origin, *, asks: bool) -> None:
-        """Install the version of one skill that its source has now.
+        """Install the current version of one skill from its source.
 
-        A version that a person removed comes again only if somebody `asks` for it.
+        Without `asks`, a version that a person removed is not installed again.
         """
         if sentence := skill_sources.explain_no_source(name, origin):
             self.report.known.append(sentence)
@@ -311,7 +315,7 @@ class _Installation:
     def renew(
         self, name: str, origin: Origin, read_newer: Callable[[], SourceSkill | None], *, asks: bool
     ) -> None:
-        """Install a newer version of one skill, merged with the local changes since `origin`."""
+        """Install a newer version of a skill, merged with the local changes since `origin`."""
         head = self._store.head()
         shelf = (head.records.path_of(Ref("skill", name)) or "").partition("/")[0]
         if sentence := _explain_no_update(head, name, shelf):
@@ -320,12 +324,12 @@ class _Installation:
         skill = read_newer()
         if skill is None or self._is_secret(skill):
             return
-        files_here = folder_files(self._store.git, head, f"{shelf}/{name}")
-        local = as_proposed(files_here, name)
+        local_files = folder_files(self._store.git, head, f"{shelf}/{name}")
+        local = as_proposed(local_files, name)
         remote = as_proposed(skill.folder.files, name)
         base = self._base(head, origin, name)
         merge = keep_changes(self._store.git, base, local, remote)
-        target, replaces = rules.place_of_update(name, files_here, is_approved=shelf == "skills")
+        target, replaces = rules.place_of_update(name, local_files, is_approved=shelf == "skills")
         if not asks and _was_removed(head, skill.origin, target):
             self.report.known.append(
                 f"{name}: the version that {origin.url} has was removed by a person; "
@@ -334,38 +338,37 @@ class _Installation:
             return
         files = as_proposed(merge.files, target, replaces)
         published = as_proposed(merge.with_merged_modes(remote), target, replaces)
-        lines = lint_of_incoming(files)
-        words = [*merge.sentences(name), *lines]
-        install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
+        lint_lines = lint_of_incoming(files)
+        notes = [*merge.sentences(name), *lint_lines]
+        install = rules.install_change(target, published, skill.origin, lint=notes, now=self._now)
         waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
-        self._publish(changes, skill.origin, lines)
+        self._publish(changes, skill.origin, lint_lines)
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
-        """Copy one skill of the package into skills/."""
         head = self._store.head()
         place = head.records.path_of(Ref("skill", name))
         if place and not (force and place.startswith("skills/")):
             self.report.known.append(f"{name}: stands in {place.partition('/')[0]}/ and stays")
             return
-        files_here = folder_files(self._store.git, head, f"skills/{name}")
-        if files_here == files:
+        local_files = folder_files(self._store.git, head, f"skills/{name}")
+        if local_files == files:
             self.report.known.append(f"{name}: is the package's already")
             return
         origin = Origin("the package", "", rules.digest_of(files), len(files))
-        self._publish([rules.seed_change(name, files, files_here)], origin, ())
+        self._publish([rules.seed_change(name, files, local_files)], origin, ())
 
     def _is_secret(self, skill: SourceSkill) -> bool:
-        """Return True, and report where, if a skill may not come in because it holds secrets."""
+        """Return True and report a problem if a skill must stay out because it holds secrets."""
         findings = lint.lint_files(skill.folder.files, secret_kinds)
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False
         places = join_items([finding.where for finding in secrets[:_PLACES]])
-        more = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
+        others = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
         message = (
-            f"{places}{more}: {secrets[0].message}; ask its author to remove it, or let it in with "
-            "--with-secrets"
+            f"{places}{others}: {secrets[0].message}; ask its author to remove it, or let it in "
+            "with --with-secrets"
         )
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
         return True
@@ -396,7 +399,7 @@ class _Installation:
         return skill
 
     def _base(self, head: Topics, origin: Origin, name: str) -> Files:
-        """Return the files of an origin as they were installed, under a skill's present name."""
+        """Return the files of an origin as they were installed, under the skill's current name."""
         for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
                 place = f"proposed/{target.removeprefix('skill:')}"
@@ -417,7 +420,7 @@ class _Installation:
 def _skills_of(
     source: SkillSource, names: Sequence[str]
 ) -> tuple[list[SourceSkill], list[Problem]]:
-    """Return the skills of a source that are named or offered, and the problems."""
+    """Return the named or offered skills of a source, and the problems."""
     with open_source(source) as place:
         problems = list(place.problems)
         registry = source.url if source.kind == "clawhub" else REGISTRY
@@ -448,19 +451,19 @@ def _explain_known(head: Topics, origin: Origin) -> str | None:
 
 
 def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
-    """Return True if this very version was installed under this name before, and is gone."""
+    """Return True if this version was installed under this name before and is gone now."""
     target = Ref("skill", name)
     commits = head.history.commits_using(origin.ref)
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
 def _says_same(store: Store, head: Topics, skill: SourceSkill) -> bool:
-    """Return True if the vault's skill says the same, like one that was exported and comes back."""
+    """Return True if a skill of the vault has the same text, as after an export and re-import."""
     place = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
-    files_here = folder_files(store.git, head, place) if place else {}
+    local_files = folder_files(store.git, head, place) if place else {}
     file_items = skill.folder.files.items()
-    same_files = all(files_here.get(path) == data for path, data in file_items if path != FILE)
-    return same_files and skill.has_text_of(head.skills.find(skill.name))
+    has_same_files = all(local_files.get(path) == data for path, data in file_items if path != FILE)
+    return has_same_files and skill.has_text_of(head.skills.find(skill.name))
 
 
 def _explain_no_update(head: Topics, name: str, shelf: str) -> str | None:

@@ -1,6 +1,6 @@
-"""The facts of a vault: list, show and add them as a person.
+"""List, show and add facts, and decide the rules that wait, as a person.
 
-Facts that the steps make of insights are not made here.
+The facts that learning steps make of insights are made in `learning/promote/`, not here.
 """
 
 from collections.abc import Callable
@@ -40,9 +40,9 @@ class FactMemory:
         self._clock = clock
 
     def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """Return the facts that nothing supersedes, by domain, the most important first.
+        """Return the facts that no other fact supersedes, by domain and importance.
 
-        `trusted`: without those of untrusted sources. UsageError for an unknown domain.
+        With `trusted`, facts of untrusted sources are left out. UsageError for an unknown domain.
         """
         head = self._store.head()
         if domain is not None and domain not in head.domains:
@@ -67,7 +67,7 @@ class FactMemory:
         ]
 
     def fact(self, name: str) -> tuple[Fact, str]:
-        """Return a fact and its path; UsageError if there is none."""
+        """Return a fact and its path; UsageError if the vault has no such fact."""
         record, path = lookup.read_record(self._store, name)
         if not isinstance(record, Fact):
             kind = kind_of(record)
@@ -75,13 +75,13 @@ class FactMemory:
         return record, path
 
     def waiting(self) -> list[Correction]:
-        """Return the rules that a person stated and that wait for approval, in order of review."""
+        """Return the rules that a person stated and nobody approved yet, in order of review."""
         return corrections.rank_waiting(self._store.head().corrections.waiting())
 
     def approve(
         self, name: str, text: str = "", *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Make a stated rule a rule of its repository, with another `text` if one is given."""
+        """Make a stated rule a fact of its repository, with another `text` if given."""
         correction = self._find_waiting(name)
         superseded = self._store.head().facts.get(correction.supersedes or "")
         final_text = redact.redact_value(text.strip() or correction.text)
@@ -90,7 +90,7 @@ class FactMemory:
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Drop a stated rule; it is not proposed again."""
+        """Reject a stated rule; the same rule is not proposed again."""
         if not reason.strip():
             raise UsageError(f"{name}: why is it rejected? Say so with --reason TEXT")
         change = corrections.rejection(self._find_waiting(name), redact.redact_value(reason))
@@ -98,12 +98,12 @@ class FactMemory:
 
     def _find_waiting(self, name: str) -> Correction:
         waiting = self.waiting()
-        matches = [c for c in waiting if c.id.startswith(name) and name]
-        exact = [c for c in matches if c.id == name]
-        if len(exact or matches) != 1:
-            names = ", ".join(c.id for c in (matches or waiting)) or "none"
+        matches = [correction for correction in waiting if correction.id.startswith(name) and name]
+        exact_matches = [correction for correction in matches if correction.id == name]
+        if len(exact_matches or matches) != 1:
+            names = ", ".join(correction.id for correction in (matches or waiting)) or "none"
             raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
-        return (exact or matches)[0]
+        return (exact_matches or matches)[0]
 
     def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
         if not dry:
@@ -123,7 +123,7 @@ class FactMemory:
         now: datetime | None = None,
         dry: bool = False,
     ) -> "run.Report":
-        """Add a fact in the person's name; with `supersedes` it replaces that one."""
+        """Add a fact in the person's name; with `supersedes` it replaces the fact of that id."""
         now = now or self._clock()
         setup.check_domains([domain])
         head = self._store.head()

@@ -1,4 +1,4 @@
-"""Retract an outcome that was wrong, and compute again everything that rested on it."""
+"""Retract a wrong outcome, and recompute everything that was learned from it."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
@@ -23,7 +23,7 @@ from skillvault.vault.index.snapshot import Topics
 def retraction_changes(
     store: Store, judge: Judge, text: str, reason: str, *, now: datetime
 ) -> list[Change]:
-    """Return the changes of a retraction; UsageError for no outcome, or a retracted one."""
+    """Return the changes of a retraction; UsageError if `text` names no current outcome."""
     store.follow()
     outcome = _outcome_named(store, store.staging, text)
     author = store.git.committer.identity()
@@ -44,7 +44,10 @@ def retraction_changes(
 
 
 def if_retracted(run: Run, ref: Ref) -> list[dict[str, str]]:
-    """Return `{step, subject}` of the changes of a retraction; [] for anything but an outcome."""
+    """Return `{step, subject}` of each change that a retraction would make.
+
+    The list is empty if the record is no outcome.
+    """
     if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
         return []
     separate_store = Store(run.store.root, AGENDA, apart=True)
@@ -66,9 +69,9 @@ def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
 
 
 def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, str]]:
-    """Yield links from records and facts that rest on them, each with the path to remove.
+    """Yield the links of records and the facts made from them, each with its path.
 
-    A fact is made anew if enough supports it. One that a person edited stays.
+    A fact is made anew if enough other records support it. A fact that a person edited stays.
     """
     view = run.view
     for link in view.links.by_source(sorted(set(sources))):
@@ -86,12 +89,12 @@ def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, st
 
 
 def is_personal(view: Topics, ref: Ref) -> bool:
-    """Return True if a commit that is not the program's touched a record."""
+    """Return True if a person's commit touched a record."""
     return any(not commit.step for commit in view.history.commits_touching([ref]))
 
 
 def _orphaned_skills(run: Run, outcome: Outcome, removed: set[Ref]) -> Iterator[tuple[str, str]]:
-    """Yield (shelf, name) of the skills that go because all their sources are gone."""
+    """Yield (shelf, name) of the skills that lose all their sources."""
     view = run.view
     yield from skills_without_facts(run, removed)
     strategy = view.skills.find(strategy_name(outcome.domain))
@@ -101,7 +104,7 @@ def _orphaned_skills(run: Run, outcome: Outcome, removed: set[Ref]) -> Iterator[
 
 
 def skills_without_facts(run: Run, removed: Collection[Ref]) -> Iterator[tuple[str, str]]:
-    """Yield (shelf, name) of the skills whose facts are all gone."""
+    """Yield (shelf, name) of the skills that lose all their facts."""
     view = run.view
     facts = [ref for ref in removed if ref.kind == "fact"]
     names = {link.target.id for link in view.links.by_source(facts) if link.type == "derived"}

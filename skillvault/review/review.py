@@ -1,10 +1,10 @@
-"""Proposals that wait for a person: their text, diff and evidence, and each as a branch.
+"""Show proposals that wait for a person: text, diff and evidence; make a branch of each.
 
-Nothing is decided here; see `curate`. The vault's own branch and the work tree do not change.
+`curate` carries out the decision. The vault's own branch and the work tree do not change here.
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -28,7 +28,7 @@ _NEAR = 0.25  # the share of its statements that another text must say to be nam
 
 
 class TextPair(Struct, frozen=True):
-    """A skill's text before and after, each with its path; "" for none."""
+    """The old and the new text of a skill, each with its path; "" without a text."""
 
     old: str
     new: str
@@ -43,7 +43,7 @@ class TextPair(Struct, frozen=True):
 
 
 class SimilarText(Struct, frozen=True):
-    """Another text similar to a proposal; `reason` is why it was rejected."""
+    """Another skill with a similar text; `reason` says why it was rejected."""
 
     skill: str
     share: float
@@ -51,11 +51,11 @@ class SimilarText(Struct, frozen=True):
 
 
 class WaitingSkill(Struct, frozen=True, kw_only=True):
-    """A skill in proposed/, with what a person needs to decide about it.
+    """A skill in proposed/ with the information a person needs to decide about it.
 
-    `replaces` are the skills that it would replace, `diff` the difference to their text. `nearest`
-    is the most similar live skill, `rejected` a similar proposal that was rejected. `supporting`
-    and `against` are runs, by their evaluations; `stats` is its use, if it was ever shown.
+    `diff` compares it with the skills in `replaces`. `nearest` is the most similar live skill,
+    `rejected` a similar proposal that was rejected. `supporting` and `against` list the runs whose
+    evaluations support or contradict it. `stats` is its use, if it was ever shown.
     """
 
     name: str
@@ -79,7 +79,7 @@ class WaitingSkill(Struct, frozen=True, kw_only=True):
 
 
 def proposals(run: Run) -> Iterator[WaitingSkill]:
-    """Yield everything that waits, by name."""
+    """Yield all skills that wait, by name."""
     for name, skill in sorted(run.view.skills.proposed.items()):
         yield proposal(run, name, skill)
 
@@ -87,14 +87,14 @@ def proposals(run: Run) -> Iterator[WaitingSkill]:
 def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     """Return one skill that waits."""
     view = run.view
-    old = Ref("skill", skill.replaces or "")  # a person may have removed or renamed it meanwhile
-    shown_name = old.id if skill.origin in PROGRAM_ORIGINS and old in view.records else name
+    old_ref = Ref("skill", skill.replaces or "")  # a person may have removed or renamed this skill
+    shown_name = old_ref.id if skill.origin in PROGRAM_ORIGINS and old_ref in view.records else name
     refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([shown_name, name])]
     pair = compare_with_replaced(run, name, skill)
-    sides = [both_sides(run.view, ref) for ref in refs]
+    evidences = [both_sides(run.view, ref) for ref in refs]
     links = view.links.by_target(refs)
     stats = run.shelf.effects(shown_name, now=run.now) if name in view.skills.proposed else []
-    usage = next((entry for entry in stats if entry.times_applied or entry.shown), None)
+    usage = next((numbers for numbers in stats if numbers.times_applied or numbers.shown), None)
     return WaitingSkill(
         name=name,
         path=view.records.path_of(Ref("skill", name)) or "",
@@ -109,8 +109,8 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         diff=tuple(pair.diff) if pair.before else (),
         basis=basis_of(outcomes_under(view, refs), run.policy.evaluate.episode_minutes),
         facts=tuple(sorted(link.source.id for link in links if link.source.kind == "fact")),
-        supporting=tuple(sorted({run for side in sides for run in side.supporting})),
-        against=tuple(sorted({run for side in sides for run in side.against})),
+        supporting=tuple(sorted({run for evidence in evidences for run in evidence.supporting})),
+        against=tuple(sorted({run for evidence in evidences for run in evidence.against})),
         nearest=_nearest(run, skill),
         rejected=_rejected_version(run, skill) or _near_rejected(run, skill),
         stats=usage,
@@ -118,54 +118,45 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
 
 
 def replaced_skills(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
-    """Return the skills that a proposal replaces, in whatever folder they are."""
+    """Return the names of the skills that a proposal replaces, in any folder."""
     links = run.view.links.by_target([Ref("skill", name)])
     merged = (link.source.id for link in links if link.type == "merged")
     return tuple(dict.fromkeys([*([skill.replaces] if skill.replaces else []), *merged]))
 
 
 def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
-    """Pair a proposal with the text that it replaces, or with nothing."""
+    """Pair a proposal with the text that it replaces, or with an empty text."""
     place = run.view.records.path_of(Ref("skill", name)) or ""
-    approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
-    if approved is not None and skill.origin in PROGRAM_ORIGINS:
-        new_skill = as_approved(run.store.git, run.view, skill, approved)
-        return TextPair(approved.name, place, approved.body.strip(), new_skill.body.strip())
-    replaced = replaced_skills(run, name, skill)
-    texts = [
-        old_skill.body.strip()
-        for old_name in replaced
-        if (old_skill := run.view.skills.find(old_name))
-    ]
-    return TextPair(
-        ", ".join(replaced) or "/dev/null", place, "\n\n".join(texts), skill.body.strip()
-    )
+    old_skill = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
+    if old_skill is not None and skill.origin in PROGRAM_ORIGINS:
+        new_skill = as_approved(run.store.git, run.view, skill, old_skill)
+        return TextPair(old_skill.name, place, old_skill.body.strip(), new_skill.body.strip())
+    old_names = replaced_skills(run, name, skill)
+    old_skills = map(run.view.skills.find, old_names)
+    old_text = "\n\n".join(old_skill.body.strip() for old_skill in old_skills if old_skill)
+    return TextPair(", ".join(old_names) or "/dev/null", place, old_text, skill.body.strip())
 
 
 def _nearest(run: Run, skill: Skill) -> SimilarText | None:
     rows = run.view.skills.candidates(skill.domain)
     names = [row.name for row in rows if row.name != skill.replaces]
-    shares = [
-        SimilarText(name, round(likeness(skill.body, live_skill.body), 2))
-        for name, live_skill in run.view.skills.get_many(names).items()
-    ]
-    return _most_similar(shares)
+    skills = run.view.skills.get_many(names)
+    return _most_similar(skill, [(name, live.body, "") for name, live in skills.items()])
 
 
 def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
-    likes = [
-        SimilarText(
-            rejection.skill, round(likeness(skill.body, rejection.body), 2), rejection.reason
-        )
-        for rejection in run.rejections.proposals
-        if rejection.domain == skill.domain
+    rejections = [r for r in run.rejections.proposals if r.domain == skill.domain]
+    return _most_similar(skill, [(r.skill, r.body, r.reason) for r in rejections])
+
+
+def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> SimilarText | None:
+    """Return the most similar of some (name, text, reason); None if all differ too much."""
+    texts = [
+        SimilarText(name, round(likeness(skill.body, body), 2), reason)
+        for name, body, reason in others
     ]
-    return _most_similar(likes)
-
-
-def _most_similar(texts: list[SimilarText]) -> SimilarText | None:
-    best = max(texts, key=lambda text: (text.share, text.skill), default=None)
-    return best if best and best.share >= _NEAR else None
+    nearest = max(texts, key=lambda text: (text.share, text.skill), default=None)
+    return nearest if nearest and nearest.share >= _NEAR else None
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
@@ -177,10 +168,10 @@ def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
 
 
 def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
-    """Pair a skill's text with that of a revision, or a proposal's with what it replaces.
+    """Pair a skill's text with its text at a revision.
 
-    Without a revision any other skill is paired with its text before its latest commit. UsageError
-    if there is no such skill or commit.
+    Without a revision, a proposal is paired with the text that it replaces, and any other skill
+    with its text before its latest commit. UsageError if there is no such skill or commit.
     """
     view, git = run.view, run.store.git
     name = name.replace("_", "-")
@@ -194,26 +185,25 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
         commits = view.history.commits_touching([Ref("skill", name)])
         revision = f"{commits[0].sha}^" if commits else "HEAD"
     commit = git.history.commit_named(revision)
-    if commit is None:
-        if revision.endswith("^"):
-            return TextPair("/dev/null", path, "", skill.body.strip())
+    if commit is None and not revision.endswith("^"):
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
     file = path.partition("/")[2]  # whatever name a person gave its folder
-    contents = git.objects.read_files([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
-    place = next(iter(contents), None)
-    if place is None:
+    names = [f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES] if commit else []
+    contents = git.objects.read_files(names)
+    blob_name = next(iter(contents), None)
+    if blob_name is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
-    old_path = place.partition(":")[2]
-    old_skill = parse_record(old_path, contents[place])
+    sha, _, old_path = blob_name.partition(":")
+    old_skill = parse_record(old_path, contents[blob_name])
     text = old_skill.body.strip() if isinstance(old_skill, Skill) else ""
-    return TextPair(f"{old_path} at {commit[:10]}", path, text, skill.body.strip())
+    return TextPair(f"{old_path} at {sha[:10]}", path, text, skill.body.strip())
 
 
 _ROWS = 20  # outcomes that a commit's message lists
 
 
 class ProposalBranch(Struct, frozen=True):
-    """A branch that approves a proposal; `made`: it is new."""
+    """A branch that approves a proposal; `made` is False if the branch existed before."""
 
     name: str
     branch: str
@@ -233,7 +223,7 @@ def _add_evidence(change: Change, waiting: WaitingSkill) -> Change:
 def proposal_branch(
     store: Store, waiting: WaitingSkill, approval: Change, now: datetime
 ) -> ProposalBranch:
-    """Make the branch `proposal/<name>`, unless it exists."""
+    """Make the branch `proposal/<name>`, or return the existing one."""
     name, change = waiting.name, _add_evidence(approval, waiting)
     branch = f"proposal/{name}"
     git = store.git
@@ -241,19 +231,19 @@ def proposal_branch(
         return ProposalBranch(name, branch, tip, made=False)
     store.follow()
     try:
-        staged, parent = store.stage(change), store.staging.commit
+        staged_change, parent = store.stage(change), store.staging.commit
     finally:
         store.roll_back()
     root = git.objects.root(parent) if parent else None
-    old_entries = git.entries(parent, list(staged.files))
-    entries: dict[str, Entry | None] = dict.fromkeys(staged.files)
-    for path, content in staged.files.items():
+    old_entries = git.entries(parent, list(staged_change.files))
+    entries: dict[str, Entry | None] = dict.fromkeys(staged_change.files)
+    for path, content in staged_change.files.items():
         if content is not None:
             mode = mode_of(content, old_entries.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
     (commit,) = git.committer.make_commits(
-        [CommitDraft(tree, staged.change.message)], parent, now, git.settings()
+        [CommitDraft(tree, staged_change.change.message)], parent, now, git.settings()
     )
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
     return ProposalBranch(name, branch, commit, made=True)

@@ -1,6 +1,7 @@
-"""Open a source of skills: its offers, and the files of each when they are asked for.
+"""Open a source of skills and read the skills that it offers, each only when needed.
 
-Secrets of a private source are replaced by markers; of a public one the bytes stay.
+In files of a private source, secrets are replaced by markers; files of a public source are not
+changed.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -36,9 +37,9 @@ from skillvault.vault.git import remote
 
 
 class Offer(Struct, frozen=True):
-    """A skill that a source offers: its folder's name, its address, its files.
+    """A skill that a source offers: the name of its folder, its address, its files.
 
-    `files` raises BadInputError if they cannot be taken.
+    `files` raises BadInputError if the files cannot be read.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Offer(Struct, frozen=True):
 
 
 class SourceContents(Struct):
-    """The offers of a source, and the problems."""
+    """The skills that a source offers, and the problems found on the way."""
 
     offers: list[Offer] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -56,9 +57,9 @@ class SourceContents(Struct):
 
 @contextmanager
 def open_source(source: SkillSource) -> Iterator[SourceContents]:
-    """Open a source as long as its skills are read.
+    """Open a source while its skills are read.
 
-    BadInputError, GitError or UsageError if there is none, or none that may be asked.
+    BadInputError, GitError or UsageError if the source does not exist or may not be opened.
     """
     if source.kind == "git":
         with remote.fetch_files(source.url, source.ref, source.folder) as files:
@@ -74,9 +75,9 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
 
 
 def without_secrets(tree: SourceTree) -> SourceTree:
-    """Return a tree that is read with a marker in place of each secret.
+    """Return a tree that replaces secrets by markers when files are read.
 
-    BadInputError for a file whose name holds one.
+    BadInputError for a file whose name holds a secret.
     """
 
     def read_redacted(paths: Sequence[str]) -> dict[str, bytes]:
@@ -90,7 +91,7 @@ def without_secrets(tree: SourceTree) -> SourceTree:
 
 
 def _redact_file(data: bytes) -> bytes:
-    """Return a text file without its secrets; a file with a NUL is no text."""
+    """Return a text file without its secrets; a file with a NUL byte is no text and stays."""
     text = data.decode(errors="surrogateescape")
     redacted = text if "\0" in text else redact.redact_text(text)
     if redacted == text:
@@ -107,7 +108,7 @@ def _folder_of(source: SkillSource) -> Path:
 
 
 def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:
-    """Return the skills in a tree of files; a folder's address is absolute."""
+    """Return the skills in a tree of files; the address of a folder becomes absolute."""
     if source.kind == "folder":
         source = SkillSource("folder", str(_folder_of(source)))
     skills = find_skills(tree, source.folder)
@@ -151,7 +152,7 @@ def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents
 
 
 def _single_skill(files: Files) -> Files:
-    """Return the one skill in an archive; BadInputError if there are none or several."""
+    """Return the files of the only skill in an archive; BadInputError for another count."""
     tree = tree_of(files)
     skills = find_skills(tree)
     if len(skills) != 1:
@@ -169,7 +170,7 @@ _NAMED = 20  # skills of a source that a refusal names
 
 
 class SourceSkill(Struct, frozen=True):
-    """A skill that was read from its source, which held exactly `published`."""
+    """A skill that was read from its source; `published` are the files there, unchanged."""
 
     folder: SkillFolder
     published: Files
@@ -181,22 +182,22 @@ class SourceSkill(Struct, frozen=True):
         return self.folder.skill.name
 
     def has_text_of(self, skill: Skill | None) -> bool:
-        """Return True if another skill says the same, like one that was exported and comes back."""
+        """Return True if a skill has the same text, as after an export and re-import."""
         if skill is None:
             return False
-        words = (skill.description.split(), skill.body.strip())
-        return words == (self.folder.skill.description.split(), self.folder.skill.body.strip())
+        texts = (skill.description.split(), skill.body.strip())
+        return texts == (self.folder.skill.description.split(), self.folder.skill.body.strip())
 
     @property
     def is_internal(self) -> bool:
-        """True if its author does not offer it."""
+        """True if the author marked the skill as not for others."""
         return metadata_of(self.folder.files).get(_INTERNAL) == "true"
 
 
 def read_offers(
     offers: Sequence[Offer], registry: str, problems: list[Problem]
 ) -> Iterator[SourceSkill]:
-    """Yield the skills that are offered, the same content once."""
+    """Yield the offered skills; identical files are yielded once."""
     digests: set[str] = set()
     for offer in offers:
         try:
@@ -221,15 +222,16 @@ def read_offers(
 def choose_skills(
     skills: Sequence[SourceSkill], names: Collection[str], *, is_complete: bool
 ) -> list[SourceSkill]:
-    """Return the skills that are named, or all that their authors offer.
+    """Return the named skills, or all except those that authors marked as internal.
 
-    UsageError if a named one is missing, unless only a part of the source could be read.
+    UsageError if the source does not have a named skill, unless only a part of the source could be
+    read.
     """
-    offered = sorted({skill.name for skill in skills})
-    missing = sorted(set(names) - set(offered))
-    if is_complete and missing:
-        examples = ", ".join(offered[:_NAMED]) or "none"
-        raise UsageError(f"{', '.join(missing)}: not in the source; it offers {examples}")
+    source_names = sorted({skill.name for skill in skills})
+    missing_names = sorted(set(names) - set(source_names))
+    if is_complete and missing_names:
+        examples = ", ".join(source_names[:_NAMED]) or "none"
+        raise UsageError(f"{', '.join(missing_names)}: not in the source; it offers {examples}")
     if is_complete and not skills:
         raise UsageError(f"no skill there; a skill is a folder with a {FILE}")
     return [
@@ -238,7 +240,7 @@ def choose_skills(
 
 
 def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Problem:
-    """Convert an error about a source."""
+    """Convert an error about a source into a problem."""
     if isinstance(error, BadInputError):
         return Problem(place, error.key, error.code, error.message)
     code = "git" if isinstance(error, GitError) else "source"
@@ -253,8 +255,8 @@ def read_path(
 ) -> tuple[list[SourceSkill], list[Problem]]:
     """Return the skills of a folder or file, and the problems.
 
-    The default format is the one that they resemble. UsageError if there is no skill, or no such
-    format.
+    Without `format_name` the format is recognized by the files. UsageError if there is no skill, or
+    no such format.
     """
     place = layout.real_path(path.expanduser())
     place = place.parent if place.name in NAMES else place
@@ -274,7 +276,7 @@ def read_path(
 
 
 def explain_no_source(name: str, origin: Origin) -> str | None:
-    """Explain that an imported skill has no source to ask; None if it was installed."""
+    """Explain why an imported skill has no source to ask; None if the skill was installed."""
     format_name, _, place = origin.url.partition(":")
     if format_name not in SKILL_FORMATS:
         return None
@@ -290,7 +292,7 @@ def _path_tree(place: Path) -> SourceTree:
 
 
 def _incoming(place: Path, format_name: str, skill: TreeSkill) -> SourceSkill:
-    """Return a skill with its origin, a plain folder's as `install` writes it."""
+    """Return a skill with its origin; a plain folder is recorded as `install` records it."""
     url = f"{place}/{skill.place}" if skill.place and place.is_dir() else str(place)
     if not place.is_dir() and "#" in skill.place:
         url = f"{place}#{skill.place.partition('#')[2]}"

@@ -1,6 +1,7 @@
-"""undo: the vault as if what a commit made had been rejected when it was proposed.
+"""undo: change the vault as if a commit's proposals had been rejected when they were made.
 
-It is computed again, not reverted: later edits of a person stay.
+The learning steps recompute the result, so a person's later edits stay; a git revert would lose
+them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ from skillvault.vault.index.snapshot import Topics
 
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
 _CHANGING = _MAKERS | {"refresh", "approve"}
-# What to do about a commit that made nothing which could be rejected, nor changed a skill.
+# Advice for a commit that neither made something that could be rejected nor changed a skill.
 _RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
 _RECOMPUTED = f"it follows from the outcomes; {_RETRACT}"
 _INSTEAD = {
@@ -51,7 +52,8 @@ def undo_changes(
 ) -> list[Change]:
     """Return the changes that undo a commit of the program, or the commit that made a skill.
 
-    UsageError for what cannot be undone, UncommittedEditError if that would touch a person's words.
+    UsageError if the commit cannot be undone, UncommittedEditError if a person edited what would
+    go.
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
@@ -72,12 +74,12 @@ def undo_changes(
         paths += filter(None, [view.records.path_of(ref)])
         links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
         paths += [str(ref_of(link)) for link in links]
-    lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
+    opening = f"As if what {commit[:10]} made had been rejected when it was proposed"
     because = f": {reason}" if reason else "."
     undo_change = Change(
         step=UNDO,
         subject=", ".join(ref.id for ref in (*skills, *facts)),
-        reason="\n".join([f"{lead}{because}", *(f"  {ref}" for ref in records)]),
+        reason="\n".join([f"{opening}{because}", *(f"  {ref}" for ref in records)]),
         removes=tuple(dict.fromkeys(paths)),
         targets=(*skills, *facts),
         why=reason,
@@ -86,7 +88,10 @@ def undo_changes(
 
 
 def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
-    """Return the commit and the existing records it made; for a skill's name that skill alone."""
+    """Return the commit that `text` names and the records that it made and that still exist.
+
+    For the name of a skill: the commit that made the skill, and the skill alone.
+    """
     view, name = run.view, text.replace("_", "-")
     skill = Ref("skill", name)
     if skill in view.records:
@@ -106,12 +111,12 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
     if not any(steps):
         raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` undoes it")
     records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, sha)]
-    present_records = [ref for ref in records if ref in view.records]
-    if records and not present_records:
+    existing_records = [ref for ref in records if ref in view.records]
+    if records and not existing_records:
         raise UsageError(f"{sha[:10]}: everything that it made is gone already")
     if not records:
         raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_advise(view, parts)}")
-    return sha, present_records
+    return sha, existing_records
 
 
 def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
@@ -120,28 +125,30 @@ def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[R
 
 
 def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
-    """Return True if a commit created a record; two clones may each have created it."""
-    changing = reversed(run.view.history.commits_changing(ref))
-    older = takewhile(lambda commit: commit.sha != sha, changing)
-    return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in older)
+    """Return True if a commit created a record; two clones may both have created a record."""
+    commits = reversed(run.view.history.commits_changing(ref))
+    earlier_commits = takewhile(lambda commit: commit.sha != sha, commits)
+    return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in earlier_commits)
 
 
 def _advise(view: Topics, parts: Sequence[Commit]) -> str:
-    """Say what a commit did instead of making anything, and what a person may do about it."""
+    """Say what the commit did instead of making a record, and how a person may undo that."""
     step = next((part.step for part in parts if part.step in _INSTEAD), "")
-    way = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
+    hint = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
     changed_skills = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
     names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:
-        return f"; {way}"
-    several = f" and {len(names) - 1} more" if names[1:] else ""
-    undo = f"`skillvault undo {names[0]}` undoes all of {'such a' if several else 'that'} skill"
-    return f", but changed {names[0]}{several}; {undo}; {way}"
+        return f"; {hint}"
+    remainder = f" and {len(names) - 1} more" if names[1:] else ""
+    command = (
+        f"`skillvault undo {names[0]}` undoes all of {'such a' if names[1:] else 'that'} skill"
+    )
+    return f", but changed {names[0]}{remainder}; {command}; {hint}"
 
 
 def _is_learned(view: Topics, ref: Ref) -> bool:
-    makers = view.history.commits_changing(ref)
-    return bool(makers) and makers[-1].step in _MAKERS
+    commits = view.history.commits_changing(ref)
+    return bool(commits) and commits[-1].step in _MAKERS
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:
@@ -149,18 +156,20 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     path = run.view.records.path_of(ref)
     if skill is not None:
         versions = run.versions(ref.id)
-        personal = sections.edited_sections(versions.bodies, skill.body)
-        personal_description = not sections.is_untouched(versions.descriptions, skill.description)
-        is_theirs = bool(personal) or personal_description
+        edited_parts = sections.edited_sections(versions.bodies, skill.body)
+        is_description_edited = not sections.is_untouched(versions.descriptions, skill.description)
+        is_edited = bool(edited_parts) or is_description_edited
     else:
-        is_theirs = is_personal(run.view, ref)
-    if is_theirs:
-        way = f"`skillvault skill retire {ref.id}` archives it as it is" if skill else "remove it"
-        raise UncommittedEditError(f"{path}: a person edited it, and undo would remove that; {way}")
+        is_edited = is_personal(run.view, ref)
+    if is_edited:
+        hint = f"`skillvault skill retire {ref.id}` archives it as it is" if skill else "remove it"
+        raise UncommittedEditError(
+            f"{path}: a person edited it, and undo would remove that; {hint}"
+        )
 
 
 def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:
-    """Yield the program's later skills that say the same; a rejection would have prevented them."""
+    """Yield later skills of the program that the rejection would have prevented."""
     view = run.view
     for ref in skills:
         skill = view.skills.find(ref.id)
@@ -181,13 +190,13 @@ def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
         return False
     if not says_same(skill.body, candidate.body):
         return False
-    first = history.commits_changing(Ref("skill", skill.name))[-1:]
+    first_commits = history.commits_changing(Ref("skill", skill.name))[-1:]
     later_commits = history.commits_changing(ref)[-1:]
     git = run.store.git.history
-    edited = sections.edited_sections(run.versions(ref.id).bodies, candidate.body)
+    edited_parts = sections.edited_sections(run.versions(ref.id).bodies, candidate.body)
     return bool(
-        first
+        first_commits
         and later_commits
-        and not edited
-        and git.is_ancestor(first[0].sha, later_commits[0].sha)
+        and not edited_parts
+        and git.is_ancestor(first_commits[0].sha, later_commits[0].sha)
     )

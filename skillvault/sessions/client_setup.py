@@ -1,7 +1,7 @@
-"""Set up an agent's client for a vault and remove that again, by changing the client's files.
+"""Set up an agent's client for a vault, and remove the setup, by editing the client's files.
 
-The earlier content of a file is kept in the user's state folder, so that a removal restores it
-byte for byte, even without the vault. If a file was changed since, only our part is taken out.
+The earlier content of a file is saved in the user's state folder, so that a removal restores each
+byte, even without the vault. From a file that was changed since, only our lines are removed.
 """
 
 import base64
@@ -27,10 +27,15 @@ from skillvault.vault.files.layout import MARK
 from skillvault.vault.git.repository import Git
 
 _HEX = 20
+# Why a personal setup leaves a file alone.
+_TRACKED = "git tracks it; pass --shared to change it, or --user for all of your projects"
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """The earlier content of a file (base64; None: no file), and the digest of what we wrote."""
+    """The content of a file before the setup, in base64, and the digest of what we wrote.
+
+    The content is None if there was no file.
+    """
 
     before: str | None
     digest: str
@@ -50,11 +55,14 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """A file as it is and as it will be; None: no file. `trouble` says why it is left alone."""
+    """A file's content before and after a change, None without a file.
+
+    `trouble` says why the file cannot be changed; `by_hand` tells the user what to add.
+    """
 
     place: Path
-    before: bytes | None
-    after: bytes | None
+    before: bytes | None = None
+    after: bytes | None = None
     trouble: str = ""
     by_hand: str = ""
 
@@ -68,14 +76,14 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class ClientSetup:
-    """The setups of a user's clients."""
+    """The setups of a user's clients, recorded in the user's state folder."""
 
     def __init__(self) -> None:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
         self._folder = state / "skillvault" / "setups"
 
     def changes(self, client: str, options: SetupOptions, *, removes: bool) -> list[FileChange]:
-        """Return what a setup changes, or what its removal does."""
+        """Return the file changes of a setup or of its removal."""
         record = self.record_of(client, options.project)
         edits = edits_of(client, options)
         places = {edit.place for edit in edits}
@@ -85,7 +93,7 @@ class ClientSetup:
         if options.project and not (options.is_shared or removes):
             tracked_places = _tracked_places(options.project, places)
         changes = [
-            _leave_to_git(edit)
+            FileChange(place=edit.place, trouble=_TRACKED, by_hand=edit.by_hand)
             if edit.place in tracked_places
             else _plan_change(edit, record, removes=removes)
             for edit in edits
@@ -96,7 +104,7 @@ class ClientSetup:
     def carry_out(
         self, client: str, options: SetupOptions, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
-        """Keep the earlier content of the files, then write the changes."""
+        """Save the earlier content of the files, then write the changes."""
         record = self.record_of(client, options.project)
         updated_record = replace(
             record,
@@ -114,7 +122,7 @@ class ClientSetup:
             _remove_empty(self._folder)
             return
         places = [change.place for change in writable_changes]
-        if options.links:  # there an export puts the skills
+        if options.links:  # an export will create the folder of skills
             places.append((options.project or Path.home()) / SKILLS[client] / "any")
         new_folders = {
             str(folder): None
@@ -123,20 +131,20 @@ class ClientSetup:
         }
         files = {str(change.place): _file_record(change, record) for change in writable_changes}
         files = {place: file for place, file in (record.files | files).items() if file is not None}
-        folders = [*record.folders, *(f for f in new_folders if f not in record.folders)]
+        folders = list(dict.fromkeys([*record.folders, *new_folders]))
         self._write_record(replace(updated_record, files=files, folders=folders))
         for change in writable_changes:
             _write_file(change)
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
-        """Return the record of a setup; an empty one if nothing is set up."""
+        """Return the record of a setup, an empty record if nothing is set up."""
         place = self._place_of(client, project)
         if place.exists():
             return msgspec.json.decode(place.read_bytes(), type=SetupRecord)
         return SetupRecord(client=client, project=str(project or ""))
 
     def records(self, vault: Path | None = None) -> list[SetupRecord]:
-        """Return the records of all setups, or of those that use a vault."""
+        """Return the records of all setups, or of the setups for one vault."""
         files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
         records = [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
         return [record for record in records if vault is None or record.vault == str(vault)]
@@ -149,13 +157,13 @@ class ClientSetup:
         place = self._place_of(record.client, Path(record.project) if record.project else None)
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = place.with_suffix(".tmp")
-        draft.touch(mode=private_mode(place.parent) & 0o666)  # what is kept may be a secret
+        draft.touch(mode=private_mode(place.parent) & 0o666)  # the saved content may be secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         draft.replace(place)
 
 
 class SetupState(Struct, frozen=True, kw_only=True):
-    """The state of a setup: where it is, and what keeps it from working."""
+    """The state of a setup: its record, its last activity, and what keeps it from working."""
 
     record: SetupRecord
     activity: Activity
@@ -163,7 +171,7 @@ class SetupState(Struct, frozen=True, kw_only=True):
 
     @property
     def last_activity(self) -> str:
-        """The last event, and the last prompt that got something, in words."""
+        """A sentence about the last event, and the last prompt that got a recommendation."""
         activity = self.activity
         event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
         last_prompt = _minute(activity.shown_at) if activity.shown_at else "none yet"
@@ -171,7 +179,7 @@ class SetupState(Struct, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> list[str]:
-        """The state as a person reads it."""
+        """The state in lines for a person."""
         return [
             f"{self.record.client} in {self.record.project or 'all projects'}",
             *(f"  file: {place}" for place in self.record.files),
@@ -183,7 +191,7 @@ class SetupState(Struct, frozen=True, kw_only=True):
 
 
 def state_of(record: SetupRecord) -> SetupState:
-    """Return the state of a setup, also if its vault does not work."""
+    """Return the state of a setup, even if its vault is gone."""
     remedy = f"run `skillvault setup {record.client}` again"
     troubles = []
     if not Path(record.python).exists():
@@ -209,18 +217,10 @@ def _minute(time: datetime) -> str:
 
 
 def _tracked_places(project: Path, places: Iterable[Path]) -> set[Path]:
-    """Return those of the places in a project that git tracks."""
+    """Return the places in a project that git tracks."""
     names = [str(place.relative_to(project)) for place in places if place.is_relative_to(project)]
     _, output = Git(project).answer("ls-files", "-z", "--", *names, ok=(0, 128))  # no repository
     return {project / os.fsdecode(name) for name in output.split(b"\0") if name}
-
-
-def _leave_to_git(edit: FileEdit) -> FileChange:
-    """Return the change of a tracked file by a personal set-up: none."""
-    advice = "git tracks it; pass --shared to change it, or --user for all of your projects"
-    return FileChange(
-        place=edit.place, before=None, after=None, trouble=advice, by_hand=edit.by_hand
-    )
 
 
 def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
@@ -232,19 +232,17 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
         text = "" if old_content is None else _text_of(old_content)
         new_text = edit.take_out(text) if removes else edit.put(text)
     except BadInputError as error:
-        return FileChange(
-            place=place, before=None, after=None, trouble=error.message, by_hand=edit.by_hand
-        )
+        return FileChange(place=place, trouble=error.message, by_hand=edit.by_hand)
     is_gone = not new_text and (removes or old_content is None)
     return FileChange(place=place, before=old_content, after=None if is_gone else new_text.encode())
 
 
 def _plan_restore(place: Path, record: SetupRecord) -> FileChange:
-    """Return the change that restores a file; a file that was changed since is left alone."""
+    """Return the change that restores a file; a file that was changed since stays."""
     content = _read_bytes(place)
     if not _is_as_written(place, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
-        return FileChange(place=place, before=None, after=None, trouble=advice)
+        return FileChange(place=place, trouble=advice)
     saved_content = record.files[str(place)].before
     original = None if saved_content is None else base64.b64decode(saved_content)
     return FileChange(place=place, before=content, after=original)
@@ -256,7 +254,7 @@ def _is_as_written(place: Path, content: bytes | None, record: SetupRecord) -> b
 
 
 def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
-    """Return the record of a file: its content before the first setup, and its digest now."""
+    """Return the record of a file: its content before the first setup, and its new digest."""
     if change.after is None:
         return None
     file = record.files.get(str(change.place))
@@ -291,7 +289,7 @@ def _digest_of(content: bytes) -> str:
 
 
 def _write_file(change: FileChange) -> None:
-    """Write a file in one step; links and permissions stay."""
+    """Write a file in one step; its links and permissions stay."""
     place = change.place.resolve()
     if change.after is None:
         place.unlink(missing_ok=True)

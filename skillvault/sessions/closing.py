@@ -1,7 +1,7 @@
-"""close: the observed end of a decision, as a file for the inbox.
+"""close: write the observed end of a decision as a file for the inbox.
 
-The file goes through the ordinary intake. It names the decision but does not describe it: both
-are joined when the vault is read, in whatever order they arrived.
+The file goes through the ordinary intake. It names the decision without describing it; the vault
+joins both when they are read, in either order of arrival.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ _HEX = 10
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """The end of a decision, and who saw it; without a status only a lesson.
+    """The end of a decision and its observer; without a status it is only a lesson.
 
-    `details` are other keys of a result. Without a `domain` the decision's counts; without an
-    `agent` it ends the decision of whoever described it first. `applied` is None if nobody could
-    see which skills were applied. `at` is the time of the end, None for now.
+    `details` are further keys of a result. An empty `domain` means the domain of the decision; an
+    empty `agent` means the agent that described the decision first. `applied` is None if nobody
+    observed which skills were applied. `at` is the time of the end, None for now.
     """
 
     status: Status | None = None
@@ -44,16 +44,16 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 
 def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
-    """Return (file name, bytes) for the inbox; UsageError without a status and a lesson."""
+    """Return (file name, bytes) for the inbox; UsageError if both status and lesson are missing."""
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
     lesson = closing.lesson.strip()
     if closing.status is None and not lesson:
         raise UsageError("neither a status nor a lesson is given; pass one of them")
-    at = closing.at or now
-    raw = {
+    ended_at = closing.at or now
+    values = {
         "domain": closing.domain,
-        "occurred_at": at if isinstance(at, str) else stamp(at),
+        "occurred_at": ended_at if isinstance(ended_at, str) else stamp(ended_at),
         "decision": {"id": decision},
         "result": transcripts.drop_empty(
             {
@@ -72,8 +72,8 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
         "applied": None if closing.applied is None else list(closing.applied),
         "source": transcripts.drop_empty({"agent": closing.agent, "batch": closing.batch}),
     }
-    file = {key: value for key, value in raw.items() if value is not None and value != {}}
-    data = json.dumps(file, ensure_ascii=False).encode(errors="replace")
+    content = {key: value for key, value in values.items() if value is not None and value != {}}
+    data = json.dumps(content, ensure_ascii=False).encode(errors="replace")
     return f"result-{hashlib.sha256(data).hexdigest()[:_HEX]}.json", data
 
 
@@ -102,7 +102,7 @@ def read_closing(format_name: str, path: Path) -> Closing:
 
 
 def closing_of_exit(code: int, output: str = "", command: str = "") -> Closing:
-    """Return the end of a decision by a command's exit code, with the end of its output."""
+    """Return the end of a decision from a command's exit code and the end of its output."""
     name = f"`{command}`" if command else "the command"
     return Closing(
         status="failure" if code else "success",

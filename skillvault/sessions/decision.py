@@ -1,6 +1,6 @@
-"""A decision while a program carries it out: its recommendation, and its outcome.
+"""A decision that a Python program carries out: its recommendation, then its outcome.
 
-The outcome is recorded like any other.
+The outcome is recorded like the outcome of any other agent.
 """
 
 import json
@@ -24,7 +24,7 @@ from skillvault.sessions import transcripts
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
-    """Return (file name, bytes); BadInputError for values that JSON cannot hold."""
+    """Return (file name, bytes) of an outcome; BadInputError for values that JSON cannot hold."""
     values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
@@ -63,9 +63,9 @@ class DecisionSubject(Struct, frozen=True, kw_only=True):
 
 
 class OpenDecision:
-    """A decision that is being carried out; `skills` and `prompt` are the recommendation.
+    """A decision in progress; `skills` and `prompt` are the recommendation for it.
 
-    The last call of `succeed` or `fail` counts; without one the outcome is neutral.
+    The last call of `succeed` or `fail` counts; without a call the outcome is neutral.
     """
 
     def __init__(self, subject: DecisionSubject, answer: Selection, made_at: datetime) -> None:
@@ -88,7 +88,7 @@ class OpenDecision:
 
     @property
     def prompt(self) -> str:
-        """The skills and facts as a text to put before the task; "" for none."""
+        """The skills and facts as a text to put before the task, "" if there are none."""
         return render.prompt(self.answer)
 
     def applied(self, *names: str) -> None:
@@ -96,15 +96,15 @@ class OpenDecision:
         self._applied += [name for name in names if name not in self._applied]
 
     def reason(self, reasoning: str) -> None:
-        """Give a reason for the decision before its end is known; the judge reads it."""
+        """Give a reason before the result is known; the judge reads it."""
         self._reasons.append(reasoning)
 
     def succeed(self, evidence: str = "", **result: Any) -> None:
-        """Say that it succeeded; `result` are other keys of a result, such as `observed_by`."""
+        """Report success; `result` holds further keys of a result, such as `observed_by`."""
         self._tell_end("success", evidence, result)
 
     def fail(self, evidence: str = "", **result: Any) -> None:
-        """Say that it failed; `result` are other keys of a result, such as `score`."""
+        """Report failure; `result` holds further keys of a result, such as `score`."""
         self._tell_end("failure", evidence, result)
 
     def _tell_end(self, status: Status, evidence: str, result: Mapping[str, Any]) -> None:
@@ -146,9 +146,9 @@ class OpenDecision:
         return html_table(title, ("handle", "skill", "use", "given"), rows)
 
 
-def subject_of(domain: str, task: str, **about: Any) -> DecisionSubject:
-    """Return the subject of a decision; a missing id is made, a missing action is guessed."""
-    values = {key: value for key, value in about.items() if value is not None}
+def subject_of(domain: str, task: str, **details: Any) -> DecisionSubject:
+    """Return the subject of a decision; a missing id is created, a missing action is guessed."""
+    values = {key: value for key, value in details.items() if value is not None}
     values.setdefault("id", f"d-{token_hex(_ID_BYTES)}")
     values.setdefault("action", action_of(task))
     return DecisionSubject(domain=domain, task=task, **values)
@@ -160,10 +160,10 @@ def carry_out(
     record: Callable[[dict[str, Any], datetime], object],
     clock: Callable[[], datetime],
 ) -> Iterator[OpenDecision]:
-    """Record the outcome of a decision when its block is left; an exception is a failure.
+    """Record the outcome of a decision at the end of the block; an exception is a failure.
 
-    The exception is raised again; a note on it says so if the outcome cannot be recorded. An
-    exception that only ends the program (an interrupt, an exit) is not recorded.
+    The exception is raised again, with a note if its outcome could not be recorded. An exception
+    that ends the program (an interrupt, an exit) is not recorded.
     """
     if decision.answer.near_domain:
         raise UsageError(
@@ -176,8 +176,8 @@ def carry_out(
         decision.fail(f"{type(error).__name__}: {error}".rstrip(": "))
         try:
             record(decision.outcome(clock()), clock())
-        except SkillvaultError as refused:
-            error.add_note(f"skillvault: the decision {decision.id} was not recorded: {refused}")
+        except SkillvaultError as refusal:
+            error.add_note(f"skillvault: the decision {decision.id} was not recorded: {refusal}")
         raise
     else:
         record(decision.outcome(clock()), clock())

@@ -1,8 +1,8 @@
-"""Answer the hooks of an agent's client: the events of a session.
+"""Answer the hooks of an agent's client, which report the events of a session.
 
-Nothing is committed here: receipts and outcomes go to the inbox. The events of a session are
-noted below the git folder (`clients.notes`) until its outcomes are in the inbox. The end of a
-prompt follows the same rules as for transcripts.
+Nothing is committed here: receipts and outcomes go to the inbox. Events are noted below the git
+folder (`clients.notes`) until the outcomes of their session are in the inbox. A prompt's result is
+decided by the same rules as in an imported transcript.
 """
 
 import hashlib
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
 MOST = 8000  # characters that a hook prints
 _TASK = 8000  # characters of a prompt that are read
 _BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MOST`
-_RULES_BUDGET = _BUDGET // 4  # tokens of the rules that come with it
+_RULES_BUDGET = _BUDGET // 4  # tokens of the rules that accompany a recommendation
 _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of a tool's argument
-_TRANSCRIPT = 8 * 1024 * 1024  # bytes that are read of a prompt's part of a transcript
+_TRANSCRIPT = 8 * 1024 * 1024  # bytes of a transcript that are read for one prompt
 _LINE = 60  # tokens of a skill in a briefing
 _BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is no call
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
 _BRIEFED = ("strategy", "guide", "warning", "evolved")
-_CONTINUED = frozenset({"resume", "fork"})  # the agent sees again what it has read
+_CONTINUED = frozenset({"resume", "fork"})  # the agent still has the earlier texts in its context
 _CUT_OFF = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
@@ -67,9 +67,9 @@ _CUT_OFF = BadInputError(
 
 
 def _key_of(event: str, payload: Payload) -> str:
-    """Return the key of an event that is answered once, "" if it has none."""
+    """Return the key of an event that is answered only once, "" for any other event."""
     if event == "SessionStart":
-        size = _size_of(payload.transcript)  # it tells one compaction from the next
+        size = _size_of(payload.transcript)  # the size differs from one compaction to the next
         return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
     is_prompt = event == "UserPromptSubmit" and payload.prompt_id
     return f"{event} {payload.prompt_id}" if is_prompt else ""
@@ -87,11 +87,11 @@ class HookVault(Struct, frozen=True, kw_only=True):
 
 
 class HookClient(Struct, frozen=True, kw_only=True):
-    """The client that calls a hook; `domain` is used for folders that no pattern names.
+    """The client that calls a hook; `domain` is for folders that no pattern of the policy names.
 
-    `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
-    person writes the prompts; False for a script, None if the client does not say. `process` is
-    the process that the client started for the event.
+    `links` is a folder to which skills are exported instead of being recommended. `is_attended` is
+    True if a person writes the prompts, False for a script, None if the client does not say.
+    `process` identifies the process that the client started for the event.
     """
 
     name: str
@@ -102,7 +102,7 @@ class HookClient(Struct, frozen=True, kw_only=True):
 
 
 class Hooks:
-    """The events of a client's sessions."""
+    """Handles the events of a client's sessions."""
 
     def __init__(self, vault: HookVault, client: HookClient, now: datetime) -> None:
         self._vault = vault
@@ -116,8 +116,8 @@ class Hooks:
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
     def react(self, event: str, payload: Payload) -> str:
-        """Record an event, and return the text for the client, "" for none."""
-        acts: Mapping[str, Callable[[Payload], str]] = {
+        """Record an event and return the text for the client, "" for no text."""
+        handlers: Mapping[str, Callable[[Payload], str]] = {
             "SessionStart": self._open_session,
             "UserPromptSubmit": self._advise,
             "PostToolUse": self._note_call,
@@ -126,7 +126,7 @@ class Hooks:
             "SessionEnd": self._end_session,
         }
         self._collect_calls()
-        text = self._answer_once(event, payload, acts[event])
+        text = self._answer_once(event, payload, handlers[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
             activity = journal.activity_of(self._folder, self._client)
             if text and event == "UserPromptSubmit":
@@ -137,15 +137,15 @@ class Hooks:
             journal.write_activity(self._folder, self._client, activity)
         return text
 
-    def _answer_once(self, event: str, payload: Payload, act: Callable[[Payload], str]) -> str:
-        """Answer an event, unless another process does: hooks may be registered twice."""
+    def _answer_once(self, event: str, payload: Payload, handler: Callable[[Payload], str]) -> str:
+        """Answer an event unless another process does, because hooks may be registered twice."""
         key = _key_of(event, payload)
         if not key:
-            return act(payload)
+            return handler(payload)
         notes = self._notes(payload)
         if not notes.claim(key, self._process):
             return ""
-        text = act(payload)
+        text = handler(payload)
         notes.settle(key)
         return text
 
@@ -153,12 +153,12 @@ class Hooks:
         return SessionNotes(self._folder, payload.session)
 
     def _collect_calls(self) -> None:
-        """Move the calls of tools that hooks wrote into the notes of their sessions."""
-        for place, data, at in journal.read_calls(self._folder):
+        """Move tool calls from the files that hooks wrote into the notes of their sessions."""
+        for place, data, called_at in journal.read_calls(self._folder):
             payload = parse_payload(data)
             if payload is not None:
-                self._note_call(payload, at)
-            elif self._now - at < _BEING_WRITTEN:
+                self._note_call(payload, called_at)
+            elif self._now - called_at < _BEING_WRITTEN:
                 continue
             place.unlink(missing_ok=True)
 
@@ -179,22 +179,22 @@ class Hooks:
         earlier_prompts = self._history(notes).prompts
         hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hold_outs)
-        rules = self._rules(payload)
-        note = journal.SessionNote(session=payload.session, briefed=names, rules=rules.keys)
+        all_rules = self._rules(payload)
+        note = journal.SessionNote(session=payload.session, briefed=names, rules=all_rules.keys)
         notes.append(note)
-        block = rules.fit(_RULES_BUDGET).prompt_text if self._hook_rules.briefing else ""
-        return "\n".join(filter(None, [text, block and render.element("learned", block)]))
+        rules_text = all_rules.fit(_RULES_BUDGET).prompt_text if self._hook_rules.briefing else ""
+        return "\n".join(filter(None, [text, rules_text and render.element("learned", rules_text)]))
 
     def _briefing(
         self, domain: str, session: str, hold_outs: Collection[str]
     ) -> tuple[str, list[str]]:
-        """Return (the strategy, guides and warnings of a domain, a line each; their names).
+        """Return a line for each strategy, guide and warning of a domain, and their names.
 
-        It does not mention the `hold_outs`.
+        Skills named in `hold_outs` are not mentioned.
         """
         budget = self._hook_rules.briefing
-        head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
-        lines, names, budget_left = [head], list[str](), budget - count_tokens(head)
+        heading = f"Learned from earlier work in {domain}, to weigh and not to obey:"
+        lines, names, budget_left = [heading], list[str](), budget - count_tokens(heading)
         count = self._vault.questions(session) if budget else 0
         if count:
             lines.append(f"{count} question(s) wait for an agent: `skillvault ask --next`.")
@@ -234,12 +234,13 @@ class Hooks:
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
-        goes_on = bool(earlier_prompts) and earlier_prompts[-1].has_continuation(text)
+        is_continuation = bool(earlier_prompts) and earlier_prompts[-1].has_continuation(text)
         recommendation, held_out_names = "", list[str]()
-        names, facts, receipt = list[journal.ShownSkill](), list[str](), dict[str, Any]()
-        rules: list[str] = []
-        if self._links is None and not goes_on:  # it has what fits its task
-            if read_skills is None:  # no note of how the session began: it may have read all
+        shown_skills, shown_facts = list[journal.ShownSkill](), list[str]()
+        shown_rules, receipt = list[str](), dict[str, Any]()
+        # A prompt that continues a task was preceded by the recommendation for that task.
+        if self._links is None and not is_continuation:
+            if read_skills is None:  # the session began without a note: assume all was read
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
                 known_rules = self._rules(payload).keys
                 notes.append(
@@ -248,12 +249,12 @@ class Hooks:
                     )
                 )
             learned = self._select_rules(payload, text, history.known_texts)
-            rules = learned.keys
+            shown_rules = learned.keys
             budget = self._vault.store.head().policy.recommend.budget
-            room = _BUDGET - count_tokens(learned.prompt_text)
+            budget_left = _BUDGET - count_tokens(learned.prompt_text)
             query = Query(
                 domain=domain,
-                budget=room if budget is None else min(room, budget),
+                budget=budget_left if budget is None else min(budget_left, budget),
                 seen=tuple(read_skills),
                 strategy="hybrid",
                 decision=decision,
@@ -261,7 +262,7 @@ class Hooks:
             )
             render.check_recordable(query, text)
             answer = self._vault.shelf().recommend(query, text)
-            if answer.near_domain:  # its outcome would be refused
+            if answer.near_domain:  # an outcome in a domain that does not exist would be refused
                 return ""
             receipt = render.record(answer, query, self._now, text)
             answer = history.known_texts.without_repeats(answer)
@@ -269,8 +270,8 @@ class Hooks:
             recommendation = frame_learned(
                 recommendation, learned, knows_instruction=history.known_texts.has_any
             )
-            names = [skill_note(skill) for skill in answer.recommended]
-            facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
+            shown_skills = [skill_note(skill) for skill in answer.recommended]
+            shown_facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out_names = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
         notes.append(
             journal.PromptNote(
@@ -284,9 +285,9 @@ class Hooks:
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
                 attended=self._is_attended,
-                shown=names,
-                facts=facts,
-                rules=rules,
+                shown=shown_skills,
+                facts=shown_facts,
+                rules=shown_rules,
                 receipt=receipt,
                 held_out=held_out_names,
             )
@@ -294,9 +295,9 @@ class Hooks:
         return recommendation
 
     def _select_rules(self, payload: Payload, text: str, known_texts: KnownTexts) -> LearnedText:
-        """Return the rules that have to do with a prompt, and those newer than the session.
+        """Return the rules that match a prompt, and rules that are newer than the session.
 
-        Each comes with one prompt of a session.
+        A session gets each rule once.
         """
         rules = self._rules(payload).without(known_texts.rules)
         briefed = known_texts.briefed_rules
@@ -310,8 +311,8 @@ class Hooks:
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
-    def _note_call(self, payload: Payload, at: datetime | None = None) -> str:
-        """Note a tool's call if it can show how the prompt ends."""
+    def _note_call(self, payload: Payload, called_at: datetime | None = None) -> str:
+        """Note a tool call that can show how the prompt ends."""
         is_shell = payload.tool in _SHELLS
         if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
             return ""
@@ -331,7 +332,7 @@ class Hooks:
             output=redact.redact_text(output.encode(errors="replace").decode()),
             is_error=payload.is_error,
             exit_code=payload.exit_code,
-            at=at or self._now,
+            at=called_at or self._now,
         )
         self._notes(payload).append(call)
         return ""
@@ -341,27 +342,29 @@ class Hooks:
     def _answer_stop(self, payload: Payload) -> str:
         """Put the outcome of the prompt into the inbox, if its end was observed.
 
-        It prints nothing, because a Stop hook's text replaces the agent's answer. If the policy
-        insists, the agent is sent back, once a prompt.
+        Normally no text is returned, because a Stop hook's text replaces the agent's answer. If the
+        policy insists, an agent that claims success after a failed check is sent back, once a
+        prompt.
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts
-        name = payload.prompt_id
-        matches = [prompt for prompt in candidates if name is None or prompt.has_id(name)]
+        prompt_id = payload.prompt_id
+        matches = [prompt for prompt in candidates if prompt_id is None or prompt.has_id(prompt_id)]
         current = matches[-1] if matches else None
-        if current is None or not current.calls:  # it only talked
+        if current is None or not current.calls:  # the agent only talked
             return ""
-        words = cut_between_words(payload.last_message, _TASK)
-        notes.append(journal.WordNote(text=words, at=self._now))
-        current.last_words, current.said_at = words, self._now
+        last_message = cut_between_words(payload.last_message, _TASK)
+        notes.append(journal.WordNote(text=last_message, at=self._now))
+        current.last_words, current.said_at = last_message, self._now
         outcome = self._current_outcome(current)
         if outcome is None or "observed_by" not in outcome["result"]:
             return ""
-        insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
+        may_send_back = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
         key = f"sent back {current.note.id}"
         result = outcome["result"]
-        claims = reasoning.claims_success(result.get("claim", ""))
-        if insists and claims and result["status"] == "failure" and notes.claim(key, self._process):
+        has_failed = result["status"] == "failure"
+        is_false_claim = has_failed and reasoning.claims_success(result.get("claim", ""))
+        if may_send_back and is_false_claim and notes.claim(key, self._process):
             notes.settle(key)
             summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
@@ -384,7 +387,7 @@ class Hooks:
     def _submit_abandoned(self) -> None:
         """Put the outcomes of abandoned sessions into the inbox.
 
-        Their notes are quarantined first, so that a failure does not repeat in each session.
+        The notes are quarantined first, so that a faulty file does not fail in each later session.
         """
         journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
@@ -406,7 +409,7 @@ class Hooks:
         notes: Iterable[journal.Note | None],
         submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
     ) -> None:
-        """Put the outcomes that are not yet in the inbox into it."""
+        """Put outcomes that are not yet in the inbox into the inbox."""
         for prompt in build_history(notes).prompts:
             if prompt.digest:
                 continue
@@ -419,9 +422,9 @@ class Hooks:
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
     def _close_prompt(self, prompt: SessionPrompt, next_words: str) -> None:
-        """Put the outcome of a prompt into the inbox, if the next words judge or correct it.
+        """Put the outcome of a prompt into the inbox if the user's next words judge or correct it.
 
-        Praise adds nothing to what a check has shown.
+        Praise is ignored if a check has already shown success.
         """
         reaction = words.read_reaction(next_words, prompt.last_words)
         is_rejection = reaction.is_correction or reaction.status == "failure"
@@ -433,16 +436,16 @@ class Hooks:
             self._submit(prompt, outcome)
 
     def _submit(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> None:
-        """Put the outcome of a prompt into the inbox, and note that it is there."""
+        """Put the outcome of a prompt into the inbox, and note the handover."""
         digest = self._drop_outcome(prompt, outcome)
         if digest != prompt.digest:
             note = journal.HandoverNote(prompt=prompt.note.id, digest=digest)
             SessionNotes(self._folder, prompt.note.session).append(note)
 
     def _drop_outcome(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> str:
-        """Put an outcome into the inbox unless it is there; return its digest.
+        """Put an outcome into the inbox unless it is there already; return its digest.
 
-        The receipt of the prompt goes with it, so that both are one commit.
+        The receipt of the prompt goes along, so that both become one commit.
         """
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         content = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
@@ -452,8 +455,8 @@ class Hooks:
             # The hook observed the end, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
-            recorded = self._vault.store.head().outcomes
-            is_news = known_runs.KnownRuns().is_news(outcome, recorded, "local")
+            recorded_outcomes = self._vault.store.head().outcomes
+            is_news = known_runs.KnownRuns().is_news(outcome, recorded_outcomes, "local")
             files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
             self._drop([*receipts, *files])
         return digest
@@ -463,7 +466,7 @@ class Hooks:
             list(self._vault.inbox.drop(files))
 
     def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:
-        """Return the outcome of a prompt as far as it is known; None if nothing was done for it."""
+        """Return the outcome of a prompt so far; None if the agent did nothing for it."""
         note = prompt.note
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
@@ -488,7 +491,7 @@ class Hooks:
         outcome = _mark_observer(transcripts.outcome_of_prompt(run, header, options))
         return outcome and known_runs.with_event(outcome, prompt.message)
 
-    # ── what is noted ────────────────────────────────────────────────────────────────
+    # ── notes and policy ─────────────────────────────────────────────────────────────
 
     def _history(self, session: SessionNotes) -> SessionHistory:
         """Read the notes of a session; a file that cannot be read is quarantined."""
@@ -507,7 +510,7 @@ class Hooks:
 
 
 def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
-    """Yield the file with the receipt of a prompt, if there is one."""
+    """Yield the file with the receipt of a prompt, if the prompt has a receipt."""
     if prompt.note.receipt:
         text = json.dumps(prompt.note.receipt, ensure_ascii=False)
         yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")
@@ -523,7 +526,7 @@ def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
-    """Yield the events of a prompt: those of its transcript, then notes that it lacks."""
+    """Yield the events of a prompt from its transcript, then the noted calls that it lacks."""
     result_ids: set[str] = set()
     last_remark = ""
     for event in _transcript_events(prompt, header):
@@ -541,7 +544,7 @@ def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[
 
 
 def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
-    """Yield the events of a prompt in its transcript; none if it cannot be read."""
+    """Yield the events of a prompt from its transcript; no event if it cannot be read."""
     note = prompt.note
     place = Path(note.transcript) if note.transcript else None
     if place is None or not 0 <= _size_of(place) - note.position <= _TRANSCRIPT:
@@ -561,8 +564,8 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
                 has_begun = True
             elif not getattr(event, "aside", False):
                 yield event
-    except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
-        return  # the notes remain
+    except (BadInputError, ValueError):  # unreadable, or not a file name; the notes remain
+        return
     prompt.unknown_version = transcript.unknown_version
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
@@ -570,5 +573,5 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
 def _size_of(place: Path | None) -> int:
     try:
         return place.stat().st_size if place else 0
-    except (OSError, ValueError):  # it is not there, or no name of a file
+    except (OSError, ValueError):  # missing, or not a file name
         return 0

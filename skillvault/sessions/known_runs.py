@@ -1,8 +1,8 @@
-"""Find the outcomes of prompts that a vault has already, whoever recorded them.
+"""Recognize the outcomes of prompts that a vault has already.
 
-A prompt may stand in several transcripts, because sessions are resumed, forked and archived. It is
-known by its message, never by its file or session alone. Hooks may have recorded it without its
-message; then its session and its own id, or its words and their time, say that it is the same.
+A prompt may be in several transcripts, because sessions are resumed, forked and archived. The id of
+its message identifies it. A hook may have recorded the prompt without that id; then its session and
+its own id, or its words and their time, identify it.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _DELAY = timedelta(seconds=10)  # between a prompt and the hook that notes it
 
 
 class KnownRun(Struct, frozen=True, kw_only=True):
-    """The parts of a prompt's outcome that tell it from others, and its end."""
+    """The result of a prompt, and the values that identify the prompt."""
 
     message: str
     decision: str | None
@@ -34,73 +34,76 @@ class KnownRun(Struct, frozen=True, kw_only=True):
     via: Via | None
     ended_at: datetime
 
-    def is_same(self, run: "KnownRun") -> bool:
-        """Return True if both are of one prompt."""
-        if self.message and run.message:
-            return self.message == run.message
-        has_same_task = self.task == run.task
-        if self.decision == run.decision and (self.session == run.session or has_same_task):
+    def is_same(self, other: "KnownRun") -> bool:
+        """Return True if both are results of one prompt."""
+        if self.message and other.message:
+            return self.message == other.message
+        has_same_task = self.task == other.task
+        if self.decision == other.decision and (self.session == other.session or has_same_task):
             return True
         return (
             has_same_task
-            and self.session == run.session
+            and self.session == other.session
             and self.made_at is not None
-            and run.made_at is not None
-            and abs(self.made_at - run.made_at) <= _DELAY
+            and other.made_at is not None
+            and abs(self.made_at - other.made_at) <= _DELAY
         )
 
-    def covers(self, run: "KnownRun") -> bool:
-        """Return True if another outcome of the same prompt says nothing that this one does not.
+    def covers(self, other: "KnownRun") -> bool:
+        """Return True if another result of the same prompt adds nothing to this one.
 
-        A person's words are news whatever a check said, and so is a later end.
+        A person's words add something to any check, and so does a later end.
         """
-        is_observed, is_run_observed = self.observer != "agent", run.observer != "agent"
-        if (self.status, is_observed) == (run.status, is_run_observed):
+        is_observed, is_other_observed = self.observer != "agent", other.observer != "agent"
+        if (self.status, is_observed) == (other.status, is_other_observed):
             return True
-        if not is_run_observed:
+        if not is_other_observed:
             return is_observed
-        ranks = (observer_rank(self.observer, self.via), observer_rank(run.observer, run.via))
-        return run.ended_at < self.ended_at and ranks[0] >= ranks[1]
+        ranks = (
+            observer_rank(self.observer, self.via),
+            observer_rank(other.observer, other.via),
+        )
+        return other.ended_at < self.ended_at and ranks[0] >= ranks[1]
 
 
 class KnownRuns:
-    """The prompts that an import has read so far; those of the vault are looked up."""
+    """The results of prompts that an import has read so far; the vault's results are looked up."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[KnownRun]] = {}
         self._sessions: dict[str | None, list[Outcome]] = {}
 
-    def is_news(self, outcome: Mapping[str, Any], recorded: Outcomes, trust: Trust) -> bool:
-        """Return True if neither the vault nor this import has what an outcome says."""
+    def is_news(self, outcome: Mapping[str, Any], vault_outcomes: Outcomes, trust: Trust) -> bool:
+        """Return True if neither the vault nor this import has the result of a prompt."""
         run = _run_of(outcome)
-        runs = self._runs.setdefault(run.message, [])
+        imported_runs = self._runs.setdefault(run.message, [])
         agent = outcome["source"]["agent"]
         recorded_runs = [
             _recorded_run(candidate)
-            for candidate in self._find_candidates(run, recorded, trust)
+            for candidate in self._find_candidates(run, vault_outcomes, trust)
             if (candidate.trust, candidate.source.agent) == (trust, agent)
         ]
-        candidates = (*runs, *recorded_runs)
-        if any(earlier.is_same(run) and earlier.covers(run) for earlier in candidates):
+        candidates = (*imported_runs, *recorded_runs)
+        if any(known_run.is_same(run) and known_run.covers(run) for known_run in candidates):
             return False
-        runs.append(run)
+        imported_runs.append(run)
         return True
 
-    def _find_candidates(self, run: KnownRun, recorded: Outcomes, trust: Trust) -> list[Outcome]:
-        outcomes = recorded.by_event_prefix(f"{run.message}{_SEPARATOR}") if run.message else []
-        if outcomes:
-            return outcomes
-        if run.session not in self._sessions:  # those that have no message
-            session = recorded.by_session(run.session, trust) if run.session else []
+    def _find_candidates(self, run: KnownRun, index: Outcomes, trust: Trust) -> list[Outcome]:
+        matches = index.by_event_prefix(f"{run.message}{_SEPARATOR}") if run.message else []
+        if matches:
+            return matches
+        if run.session not in self._sessions:  # hooks record outcomes without a message id
+            session_outcomes = index.by_session(run.session, trust) if run.session else []
             self._sessions[run.session] = [
-                outcome for outcome in session if outcome.event_id is None
+                outcome for outcome in session_outcomes if outcome.event_id is None
             ]
-        decision = recorded.by_decision(run.decision) if run.decision else []
-        return [*decision, *self._sessions[run.session]]
+        decision_outcomes = index.by_decision(run.decision) if run.decision else []
+        return [*decision_outcomes, *self._sessions[run.session]]
 
 
 def with_event(outcome: Mapping[str, Any], message: str) -> dict[str, Any]:
-    """Return an outcome with an event id of its prompt's message and of what it says."""
+    """Return an outcome with an event id made of its message id and a digest of its content."""
     text = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_HEX]
     return {"event_id": f"{message}{_SEPARATOR}{digest}", **outcome} if message else dict(outcome)

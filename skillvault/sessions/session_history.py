@@ -1,4 +1,4 @@
-"""The prompts of a session, and what its agent has read, from the notes of hooks."""
+"""Rebuild the prompts of a session, and the texts its agent has read, from the notes of hooks."""
 
 import hashlib
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ _HEX = 8  # digits that tell the lines of one skill apart
 class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
-    `later_ids` are those of prompts that only went on with its task. `message` is the id of its
-    message in the transcript, "" while that is not known. `unknown_version` says that not all lines
-    of the transcript are understood.
+    `later_ids` are the ids of prompts that only continued its task. `message` is the id of its
+    message in the transcript, "" while unknown. `unknown_version` says that some lines of the
+    transcript are not understood.
     """
 
     note: journal.PromptNote
@@ -37,16 +37,16 @@ class SessionPrompt(Struct):
     unknown_version: str | None = None
 
     def has_id(self, prompt: str | None) -> bool:
-        """Return True for the id of the prompt, or of one that went on with its task."""
+        """Return True for the id of the prompt, or of a prompt that continued its task."""
         return prompt == self.note.id or prompt in self.later_ids
 
     def has_continuation(self, text: str) -> bool:
-        """Return True if the next prompt only goes on with the task."""
+        """Return True if the next prompt only continues the task."""
         is_interrupted = bool(self.calls) and self.said_at is None
         return subjects.continues_task(text, self.note.text, is_interrupted=is_interrupted)
 
     def add_call(self, call: journal.CallNote) -> None:
-        """Add a call, unless two hooks noted the same one."""
+        """Add a call, unless two hooks noted the same call."""
         if not call.id or all(note.id != call.id for note in self.calls):
             self.calls.append(call)
 
@@ -61,7 +61,7 @@ class KnownTexts(Struct):
 
     @property
     def has_any(self) -> bool:
-        """True if the agent has read the instruction."""
+        """True if the agent has read a learned text, and so the instruction that comes first."""
         return bool(self.skills or self.facts or self.rules)
 
     def add(self, note: journal.PromptNote) -> None:
@@ -76,7 +76,7 @@ class KnownTexts(Struct):
             self.skills[skill.name] = journal.ShownSkill(skill.name, blob, lines | skill.lines)
 
     def without_repeats(self, answer: "Selection") -> "Selection":
-        """Return an answer without known facts; of a known skill only the name stays."""
+        """Return an answer without known facts; a known skill is only named."""
         skills = tuple(self._unread(skill) for skill in answer.recommended)
         facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
         return replace(answer, recommended=skills, facts=facts)
@@ -93,9 +93,9 @@ class KnownTexts(Struct):
 
 
 class SessionHistory(Struct):
-    """The prompts of a session in their order, and what its agent has read so far.
+    """The prompts of a session in order, and the texts its agent has read so far.
 
-    `read_skills` is None without a note of how the session began.
+    `read_skills` is None if no note says how the session began.
     """
 
     prompts: list[SessionPrompt] = []
@@ -103,12 +103,12 @@ class SessionHistory(Struct):
     known_texts: KnownTexts = field(default_factory=KnownTexts)
 
     def begin(self, note: journal.SessionNote) -> None:
-        """Begin the session, or begin it again after it was compacted."""
+        """Begin the session, or begin again after it was compacted."""
         self.read_skills = [*(self.read_skills or ()), *note.briefed]
         self.known_texts = KnownTexts(briefed_rules=set(note.rules))
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
-        """Add a prompt; its words may show how the current one ended."""
+        """Add a prompt; its words may show how the current prompt ended."""
         if current and current.has_continuation(note.text):
             current.later_ids.append(note.id)
             return current

@@ -1,6 +1,6 @@
-"""Find a session to distill: in a file, in a client's transcript, or in its outcomes.
+"""Find a session to distill: in a session file, in a client's transcript, or in its outcomes.
 
-The session goes through the ordinary intake.
+The session that is found goes through the ordinary intake.
 """
 
 import json
@@ -19,15 +19,15 @@ from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.index.snapshot import Topics
 
-CODING = "coding"  # the domain of a transcript that is given none
-_MOST = 100  # failures, and successes
-_TEXT = 1000  # characters
+CODING = "coding"  # the default domain of a transcript
+_MOST = 100  # failures of a session, and successes
+_TEXT = 1000  # characters of each text
 _ENDINGS = (".yaml", ".yml", ".json", ".md")
 _TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
 
 
 class SessionSource(NamedTuple):
-    """A session's id and its file, (file name, bytes); None if the vault has it already.
+    """A session's id and its file as (file name, bytes); no file if the vault has the session.
 
     `unread` counts the lines of a transcript that are not understood, by kind.
     """
@@ -38,9 +38,9 @@ class SessionSource(NamedTuple):
 
 
 def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
-    """Find the session of a file or an id; UsageError and BadInputError if it is none.
+    """Find the session that a file or an id names; UsageError or BadInputError without success.
 
-    `domain` is the default of a file. It selects among the outcomes of a session.
+    `domain` is the default for a file, and selects among the outcomes of a session.
     """
     path = Path(text)
     if path.is_file():
@@ -53,7 +53,7 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
 
 
 def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource:
-    """Find a session in the vault, as a record or in its outcomes; trusted ones first."""
+    """Find a session of the vault as a record or by its outcomes, trusted sources first."""
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in head.records:
@@ -67,7 +67,7 @@ def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource
 
 
 def _read_file(path: Path, domain: str | None) -> SessionSource:
-    """Read a session file; its type may be missing."""
+    """Read a session file; the key `type` may be missing."""
     try:
         raw = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
     except BadInputError as error:
@@ -93,7 +93,6 @@ def _read_bytes(path: Path) -> bytes:
 def _session_of_outcomes(
     outcomes: Sequence[Outcome], name: str, domain: str | None, trust: Trust
 ) -> SessionSource:
-    """Make a session of its outcomes."""
     domains = sorted({outcome.domain for outcome in outcomes})
     if domain is None and len(domains) > 1:
         raise UsageError(

@@ -1,7 +1,7 @@
-"""Read transcripts of agents' clients as outcomes, one a prompt.
+"""Read transcripts of agents' clients as outcomes, one outcome a prompt.
 
-Only independent signs show how a prompt ended. The strongest counts: a check that ran, a commit
-that was kept or reverted, the user's next words. Without a sign the outcome is neutral.
+Only independent evidence shows how a prompt ended, the strongest first: a check that ran, a commit
+that was kept or reverted, the user's next words. Without evidence the outcome is neutral.
 """
 
 import json
@@ -39,7 +39,7 @@ _QUOTE = 500  # characters of the next words that are quoted
 
 
 class Ending(NamedTuple):
-    """The end of a prompt, its observer (None: nobody), and the evidence."""
+    """The end of a prompt, its observer (None if nobody observed it), and the evidence."""
 
     status: Status
     observed_by: Observer | None = None
@@ -48,10 +48,10 @@ class Ending(NamedTuple):
 
 
 class ImportTally(Struct):
-    """The state of an import: refused files, counts of unknown lines by kind, files read.
+    """The progress of an import: refused files, counts of unknown lines by kind, files read.
 
-    `known` are the labels of outcomes that the vault has already, `versions` sentences about
-    clients whose lines are not all understood.
+    `known` lists the labels of outcomes that the vault has already. `versions` holds sentences
+    about clients whose lines are not all understood.
     """
 
     versions: set[str] = field(default_factory=set)
@@ -63,10 +63,10 @@ class ImportTally(Struct):
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """The options of an import; `advance` is called with the number of bytes that were read.
+    """The options of an import; `advance` is called with the number of bytes read.
 
-    `recorded` returns the outcomes of the vault, None if it has none that matter. `person` is
-    the e-mail of the user, None for sessions that are not theirs.
+    `recorded` returns the outcomes of the vault, None if no outcome matters. `person` is the e-mail
+    of the user, None for the sessions of others.
     """
 
     client: str
@@ -79,17 +79,18 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
 
 
 def transcript_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the transcripts at and below these paths, without those of subagents."""
+    """Return the transcripts at and below some paths, without the transcripts of subagents."""
     files: dict[Path, None] = {}
     for path in paths:
-        transcripts = sorted(_find_transcripts(path)) if path.is_dir() else [path]
-        files.update((f, None) for f in transcripts if f == path or f.parent.name != SUBAGENTS)
+        files |= dict.fromkeys(sorted(_find_transcripts(path)) if path.is_dir() else [path])
     return list(files)
 
 
 def _find_transcripts(folder: Path) -> Iterator[Path]:
-    """Yield the transcripts below a folder; a compressed one unless it is there unpacked, too."""
+    """Yield the transcripts below a folder; skip a compressed file beside its unpacked copy."""
     for path in folder.rglob("*.jsonl*"):
+        if path.parent.name == SUBAGENTS:
+            continue
         is_compressed = path.name.endswith(COMPRESSED)
         if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
             yield path
@@ -98,7 +99,7 @@ def _find_transcripts(folder: Path) -> Iterator[Path]:
 def outcomes_of(
     files: Sequence[Path], options: ImportOptions, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (label, outcome) of each prompt; count in `read` what cannot be read."""
+    """Yield (label, outcome) of each prompt; record in `tally` what cannot be read."""
     for path in files:
         try:
             yield from _outcomes_of_file(path, options, tally)
@@ -147,7 +148,7 @@ def is_own_transcript(path: Path) -> bool:
 
 
 def repository_of(folder: str) -> str | None:
-    """Return the name of the repository that holds a folder, else of the folder."""
+    """Return the name of the repository that holds a folder, or the folder's name."""
     place = Path(folder)
     return project_of(place).name if place.is_dir() else folder_name(folder)
 
@@ -155,10 +156,10 @@ def repository_of(folder: str) -> str | None:
 def outcome_of_prompt(
     run: PromptRun, header: Header, options: ImportOptions
 ) -> dict[str, Any] | None:
-    """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
-    end = run.ended_at or run.at
+    """Return the outcome of a prompt; None if its time is unknown or the agent did nothing."""
+    ended_at = run.ended_at or run.at
     has_work = run.remarks or run.has_changed or run.checks or run.commands
-    if end is None or not run.text.strip() or not has_work:
+    if ended_at is None or not run.text.strip() or not has_work:
         return None
     claim = "success" if claims_success(run.claim) else None
     action = action_of(run.text)
@@ -191,7 +192,7 @@ def outcome_of_prompt(
     }
     return {
         "domain": options.domain or CODING,
-        "occurred_at": stamp(end),
+        "occurred_at": stamp(ended_at),
         "decision": drop_empty(decision),
         "result": drop_empty(result),
         "context": drop_empty(
@@ -214,7 +215,7 @@ def outcome_of_prompt(
 
 
 def _changes(run: PromptRun, folder: str | None) -> str:
-    """Return the calls that changed something, each once, with paths relative to the folder."""
+    """Return the calls that changed a file, without repeats, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
     return without_folder(words, folder) if folder else words
 
@@ -224,19 +225,19 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
-def _ending(run: PromptRun, cwd: str | None, words: Status | None) -> Ending:
-    """Return the end of a prompt by its strongest sign; `words` is what the user said of it."""
+def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
+    """Return the end of a prompt by its strongest evidence; `words` is the user's verdict."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
     command = f"`{last_check.command}`" if last_check else ""
     output = last_check.output if last_check else ""
-    # If the user stopped the agent, a check that had failed by then says nothing.
-    is_open = asks_for_failure(run.text) or run.is_interrupted
-    # A command that fails while something is only looked into says nothing, either.
-    is_open |= run.is_command and action_of(run.text) == "review"
-    if words == "failure":  # tests may pass although the user wanted something else
-        return _ending_by_words(words, run, output)
-    if check is not None and (check.passed or not is_open):
+    # If the user stopped the agent, a check that failed before proves nothing.
+    is_inconclusive = asks_for_failure(run.text) or run.is_interrupted
+    # A command that fails during a review proves nothing, either.
+    is_inconclusive |= run.is_command and action_of(run.text) == "review"
+    if verdict == "failure":  # tests may pass although the user wanted something else
+        return _ending_by_words(verdict, run, output)
+    if check is not None and (check.passed or not is_inconclusive):
         verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
@@ -244,8 +245,8 @@ def _ending(run: PromptRun, cwd: str | None, words: Status | None) -> Ending:
     if cwd and (state := _commits_state(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
-    if words is not None:
-        return _ending_by_words(words, run, output)
+    if verdict is not None:
+        return _ending_by_words(verdict, run, output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
@@ -261,7 +262,7 @@ def quote_words(run: PromptRun) -> str:
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:
-    """Return the state of the commits: "reverted" if one of them was."""
+    """Return the state of a prompt's commits: "reverted" if at least one commit was."""
     states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None
 

@@ -1,7 +1,7 @@
-"""sync: bring this clone and the remote's branch together: fetch, merge, check, push.
+"""sync: join this clone's history with the remote's: fetch, merge, check and push.
 
-The repository is never in the middle of a merge: it is computed in memory and published as any
-change is. Nothing is forced, rebased or reset.
+The merge is computed in memory (`sync_tree`) and published like any other change, so the repository
+is never in the middle of a merge. Nothing is forced, rebased or reset.
 """
 
 import random
@@ -45,10 +45,12 @@ Pause = Callable[[float], None]
 class SyncReport(Struct):
     """The result of a sync.
 
-    `received` and `sent` count commits, `merged` is the commit that joins both histories, `decided`
-    are the paths that a rule decided there. `claimed`: this clone learns from now on. `waiting`
-    commits are not pushed, as the remote is `away` for this reason. `undecided` are the keys of
-    vault.yaml that clones set differently. If there are `problems` nothing was published.
+    `received` and `sent` count commits. `merged` is the commit that joins both histories, `decided`
+    lists the paths that a rule of sync decided in this merge. `claimed` is this clone's name if it
+    became the learner (the one clone that runs the learning steps). `waiting` counts commits that
+    are not pushed because the remote cannot be reached; `away` gives the reason. `undecided` maps a
+    key of vault.yaml to the values that clones set differently. If there are `problems`, nothing
+    was published.
     """
 
     remote: str
@@ -67,10 +69,11 @@ class SyncReport(Struct):
 def sync_clones(
     store: Store, now: datetime, *, take_over: bool = False, pause: Pause = time.sleep
 ) -> SyncReport:
-    """Bring this clone and the remote's branch together; `take_over`: this clone learns.
+    """Fetch, merge and push; with `take_over` this clone also becomes the learner.
 
-    EditedError if a path is edited locally, PausedError in a repository in the middle of
-    something, VaultBusyError if others push all the time, GitError if the remote refuses.
+    EditedError if a path is edited locally, PausedError if the repository is in the middle of a
+    merge or rebase, VaultBusyError if other clones push during each attempt, GitError if the remote
+    refuses.
     """
     store.follow()
     policy = store.staging.policy
@@ -92,11 +95,11 @@ def sync_clones(
 
 
 class _AwayError(Exception):
-    """The remote cannot be reached; nothing is lost, and all waits."""
+    """The remote cannot be reached; the commits wait for the next sync."""
 
 
 class _Sync(Struct):
-    """One sync under way. `claim` is the commit by which this clone became the learner."""
+    """A sync in progress; `claim` is the commit that made this clone the learner."""
 
     store: Store
     upstream: Upstream
@@ -106,10 +109,10 @@ class _Sync(Struct):
 
 
 def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
-    """Fetch, merge and push, again as long as others pushed first."""
-    for number in range(_TRIES):
-        if number:
-            pause(random.uniform(0.5, 1) * _PAUSE * 2**number)  # noqa: S311 (not a secret)
+    """Fetch, merge and push, and start again if another clone pushed first."""
+    for attempt in range(_TRIES):
+        if attempt:
+            pause(random.uniform(0.5, 1) * _PAUSE * 2**attempt)  # noqa: S311 (not a secret)
         try:
             remote_tip = sync.upstream.fetch()
         except GitError as error:
@@ -128,7 +131,7 @@ def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
 
 
 def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
-    """Merge the remote's commit and push; False if others were quicker."""
+    """Merge the remote's commit and push; False if another clone pushed first."""
     try:
         _receive(sync, remote_tip)
     except BranchMovedError:
@@ -149,7 +152,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
 
 
 def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bool:
-    """Return True if this clone is to become the learner: on request, or without another one."""
+    """Return True if this clone should become the learner: on request, or if no clone is."""
     store = sync.store
     entries = store.git.entries(remote_tip, [layout.MARK]) if remote_tip else {}
     contents = store.git.blobs(entry.id for entry in entries.values())
@@ -160,9 +163,9 @@ def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bo
 
 
 def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
-    """Push a commit after which this clone learns, and return it; None if others were quicker.
+    """Push a commit that makes this clone the learner; None if another clone pushed first.
 
-    Until the remote accepts it, it is in no branch.
+    No branch contains the commit until the remote accepts it.
     """
     git = sync.store.git
     name, parent = clone_name(git), remote_tip or sync.store.tip()
@@ -192,65 +195,65 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
 
 
 def _receive(sync: _Sync, remote_tip: str | None) -> None:
-    """Merge the remote's commit; nothing is published if that brings a new problem."""
+    """Merge the remote's commit; publish nothing if the merge causes a new problem."""
     store, report, history = sync.store, sync.report, sync.store.git.history
     store.follow()
     tip = store.staging.commit
     if remote_tip is None or tip is None or history.is_ancestor(remote_tip, tip):
         return
-    forward = history.is_ancestor(tip, remote_tip)
-    if forward:
+    is_forward = history.is_ancestor(tip, remote_tip)
+    if is_forward:
         tree = MergedTree(history.diff_trees(tip, remote_tip, submodules=True))
     else:
         tree = merge_trees(store.git, tip, remote_tip)
     report.problems = tree.problems or _find_new_problems(store, tree.entries, remote_tip)
     if report.problems:
         return
-    staged = store.stage(_merge_change(sync, tree, Join(remote_tip, forward=forward)))
+    staged_change = store.stage(_merge_change(sync, tree, Join(remote_tip, forward=is_forward)))
     reach("sync-merged")
     count = len({*history.commits_between(tip, remote_tip)} - {sync.claim})
-    (commit,) = store.apply([staged], tip, now=sync.now, policy=store.staging.policy)
+    (commit,) = store.apply([staged_change], tip, now=sync.now, policy=store.staging.policy)
     report.received += count
-    report.merged = report.merged if forward else commit
+    report.merged = report.merged if is_forward else commit
     report.decided += tree.decided
 
 
 def _find_new_problems(
     store: Store, entries: Mapping[str, Entry | None], remote_tip: str
 ) -> list[Problem]:
-    """Find the problems of the merged tree that neither side has."""
-    own_files = dict(store.staging.files.items())
-    merged_files = {path: blob for path, blob in own_files.items() if path not in entries}
+    """Find the problems of the merged tree that neither history has."""
+    local_files = dict(store.staging.files.items())
+    merged_files = {path: blob for path, blob in local_files.items() if path not in entries}
     merged_files |= {path: entry.id for path, entry in entries.items() if entry}
-    problems = _find_problems(store, merged_files, entries, own_files)
+    problems = _find_problems(store, merged_files, entries, local_files)
     if not problems:
         return []
     remote_entries = store.git.objects.files(remote_tip)
     remote_files = {path: entry.id for path, entry in remote_entries.items()}
     old_problems = {
-        *_find_problems(store, own_files, entries, own_files),
-        *_find_problems(store, remote_files, entries, own_files),
+        *_find_problems(store, local_files, entries, local_files),
+        *_find_problems(store, remote_files, entries, local_files),
     }
     return [problem for problem in problems if problem not in old_problems]
 
 
 def _find_problems(
     store: Store,
-    contents: Mapping[str, str],
+    blobs: Mapping[str, str],
     entries: Mapping[str, Entry | None],
-    own_files: Mapping[str, str],
+    local_files: Mapping[str, str],
 ) -> list[Problem]:
-    """Find the problems of a tree at the paths that change, and at their records' other paths."""
+    """Find the problems at the changed paths, and at other paths of the same records."""
     head = store.head()
-    view = WorkTreeView(contents, store.git.blobs, head.records.by_blob)
-    removed_refs = {_ref(path) for path in (*own_files, *entries) if path not in contents}
+    view = WorkTreeView(blobs, store.git.blobs, head.records.by_blob)
+    removed_refs = {_ref(path) for path in (*local_files, *entries) if path not in blobs}
     find_remover = lookup.remover(store, head, view)
 
     def describe_removal(ref: Ref) -> str | None:
         return "removed in another clone" if str(ref) in removed_refs else find_remover(ref)
 
     refs = {_ref(path) for path in entries} - {None}
-    paths = {path for path in contents if path in entries or _ref(path) in refs}
+    paths = {path for path in blobs if path in entries or _ref(path) in refs}
     problems, _ = check.find_problems(view, describe_removal, paths)
     return sorted(problems, key=lambda problem: problem.order)
 
@@ -261,7 +264,6 @@ def _ref(path: str) -> str | None:
 
 
 def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
-    """The change that merges the remote's branch."""
     store, entries = sync.store, tree.entries
     contents = store.git.blobs(entry.id for entry in entries.values() if entry)
     files = {path: contents[entry.id] for path, entry in entries.items() if entry}
@@ -282,6 +284,6 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
 def _decision_reason(decided: list[str]) -> str:
     if not decided:
         return "Nothing was changed on both sides."
-    more = [f"  and {len(decided) - _MOST_LISTED} more"] if len(decided) > _MOST_LISTED else []
+    remainder = [f"  and {len(decided) - _MOST_LISTED} more"] if len(decided) > _MOST_LISTED else []
     lines = [f"  {path}" for path in decided[:_MOST_LISTED]]
-    return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *more])
+    return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *remainder])

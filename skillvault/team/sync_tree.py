@@ -1,7 +1,7 @@
-"""The merged tree of two histories, in memory: nothing is staged, no process merges.
+"""Merge the trees of two histories in memory, for `sync`.
 
-The rules of `learning.sync` decide each path that both sides changed, and each skill that both
-touched on any shelf: two changes that git merges cleanly may contradict each other.
+The rules of `learning.sync` decide each path that both clones changed. They also decide each skill
+that both changed, even in different folders, because two changes that git merges may contradict.
 """
 
 import re
@@ -30,9 +30,10 @@ Entries = Mapping[str, Entry | None]
 
 
 class MergedTree(Struct):
-    """The changes of our tree: path -> its entry, None for a file that goes.
+    """The changes of the local tree by path; a removed file has the entry None.
 
-    `decided` are the paths and skills that a rule decided; `problems` no rule can decide.
+    `decided` lists the paths and skills that a rule decided, `problems` the conflicts that no rule
+    can decide.
     """
 
     entries: dict[str, Entry | None] = field(default_factory=dict)
@@ -41,11 +42,11 @@ class MergedTree(Struct):
 
 
 class _Histories:
-    """Two commits, ours first, and the tree that both began with."""
+    """The local and the remote commit, and the tree at which their histories part."""
 
-    def __init__(self, git: Git, own_tip: str, remote_tip: str) -> None:
+    def __init__(self, git: Git, local_tip: str, remote_tip: str) -> None:
         self.git = git
-        self.commits = own_tip, remote_tip
+        self.commits = local_tip, remote_tip
         self.bases = git.history.merge_bases(*self.commits)
         if not self.bases:
             raise UsageError(
@@ -59,39 +60,39 @@ class _Histories:
         ]
 
     def content(self, entry: Entry | None) -> bytes | None:
-        """The bytes that an entry names."""
+        """Return the bytes of an entry."""
         return self.git.blobs([entry.id])[entry.id] if entry else None
 
     @cached_property
     def moved_skills(self) -> list[set[str]]:
-        """The skills that a person put onto another shelf, of each side."""
+        """The names of the skills that a person moved to another folder, in each history."""
         return [self._find_moves(commit) for commit in self.commits]
 
     def _find_moves(self, commit: str) -> set[str]:
-        """The skills whose text a commit of a person touched on more than one shelf."""
+        """Find the skills whose SKILL.md a person's commit changed in more than one folder."""
         moved_skills: set[str] = set()
-        for past in self.git.history.commits(commit, *(f"^{base}" for base in self.bases)):
-            if not STEPS.keys() & {part.step for part in past.parts}:
-                names = [_skill_name(path) for path in past.files if layout.is_skill(path)]
+        for record in self.git.history.commits(commit, *(f"^{base}" for base in self.bases)):
+            if not STEPS.keys() & {part.step for part in record.parts}:
+                names = [_skill_name(path) for path in record.files if layout.is_skill(path)]
                 moved_skills |= {name for name in names if name and names.count(name) > 1}
         return moved_skills
 
 
-def merge_trees(git: Git, own_tip: str, remote_tip: str) -> MergedTree:
-    """Merge both histories in one tree; UsageError if they have no commit in common."""
-    histories = _Histories(git, own_tip, remote_tip)
+def merge_trees(git: Git, local_tip: str, remote_tip: str) -> MergedTree:
+    """Merge both histories into one tree; UsageError if they have no commit in common."""
+    histories = _Histories(git, local_tip, remote_tip)
     tree = MergedTree()
-    own_changes, remote_changes = histories.changes
-    own_skills, remote_skills = ({*map(_skill_name, paths)} for paths in histories.changes)
+    local_changes, remote_changes = histories.changes
+    local_skills, remote_skills = ({*map(_skill_name, paths)} for paths in histories.changes)
     for path, entry in sorted(remote_changes.items()):
         name = _skill_name(path)
-        if name and name in own_skills:
+        if name and name in local_skills:
             continue
-        if path not in own_changes:
+        if path not in local_changes:
             tree.entries[path] = entry
-        elif own_changes[path] != entry:
+        elif local_changes[path] != entry:
             _decide_file(histories, path, tree)
-    names = sorted(name for name in own_skills & remote_skills if name)
+    names = sorted(name for name in local_skills & remote_skills if name)
     _decide_skills(histories, names, tree)
     _supersede_facts(histories, tree)
     message = f"a link or a submodule; {_BY_HAND}"
@@ -104,7 +105,7 @@ def merge_trees(git: Git, own_tip: str, remote_tip: str) -> MergedTree:
 
 
 def _merge_bases(git: Git, bases: Sequence[str]) -> str:
-    """The commit that two histories began with: of several merge bases their own merge."""
+    """Return the commit at which two histories part; several such commits are merged into one."""
     base = bases[0]
     for other_base in bases[1:]:
         tree = merge_trees(git, base, other_base)
@@ -123,7 +124,6 @@ def _skill_name(path: str) -> str | None:
 
 
 def _decide_file(histories: _Histories, path: str, tree: MergedTree) -> None:
-    """Decide a file that both sides changed in different ways."""
     objects = histories.git.objects
     versions = [objects.entries(root, [path]).get(path) for root in histories.roots]
     try:
@@ -135,8 +135,8 @@ def _decide_file(histories: _Histories, path: str, tree: MergedTree) -> None:
     entry = None
     if content is not None:
         modes = {version.mode for version in versions[1:] if version}
-        mode = EXECUTABLE if EXECUTABLE in modes else REGULAR
-        entry = Entry(mode, objects.write_blob(content))
+        new_mode = EXECUTABLE if EXECUTABLE in modes else REGULAR
+        entry = Entry(new_mode, objects.write_blob(content))
     if entry != versions[1]:
         tree.entries[path] = entry
 
@@ -144,14 +144,14 @@ def _decide_file(histories: _Histories, path: str, tree: MergedTree) -> None:
 def _merge_file(
     histories: _Histories, kind: str | None, versions: Sequence[Entry | None]
 ) -> bytes | None:
-    """Merge the base, ours and theirs of a file; BadInputError if no rule can."""
-    base, own_text, other_text = (histories.content(entry) for entry in versions)
+    """Merge the base, local and remote version of a file; BadInputError if no rule can."""
+    base, local_text, remote_text = (histories.content(entry) for entry in versions)
     if kind == LINKS:
-        return rule_of(kind)(Versions(base, own_text or b"", other_text or b"")) or None
-    if own_text is not None and other_text is not None:
+        return rule_of(kind)(Versions(base, local_text or b"", remote_text or b"")) or None
+    if local_text is not None and remote_text is not None:
         if kind is not None:
-            return rule_of(kind)(Versions(base, own_text, other_text))
-        merge = histories.git.merge_texts(own_text, base or b"", other_text)
+            return rule_of(kind)(Versions(base, local_text, remote_text))
+        merge = histories.git.merge_texts(local_text, base or b"", remote_text)
         if merge is None or merge[1]:
             message = f"changed by both in the same place; {_BY_HAND}"
             raise BadInputError(message, code="conflict")
@@ -159,124 +159,127 @@ def _merge_file(
     if kind is None:
         message = f"removed in one clone and changed in another; {_BY_HAND}"
         raise BadInputError(message, code="conflict")
-    side = other_text if own_text is None else own_text
-    return side if side and must_stay(kind, base or b"", side) else None
+    text = remote_text if local_text is None else local_text
+    return text if text and must_stay(kind, base or b"", text) else None
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
 
 
 def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree) -> None:
-    """Decide the skills that both sides touched, each as a whole."""
+    """Decide the skills that both clones changed, each as a whole."""
     if not names:
         return
     folders = [f"{shelf}/{name}" for name in names for shelf in layout.SHELVES]
-    files = [histories.git.objects.files(root, folders) for root in histories.roots]
+    files_by_tree = [histories.git.objects.files(root, folders) for root in histories.roots]
     for name in names:
-        versions = [
-            {path: entry for path, entry in side.items() if _skill_name(path) == name}
-            for side in files
+        file_versions = [
+            {path: entry for path, entry in tree_files.items() if _skill_name(path) == name}
+            for tree_files in files_by_tree
         ]
-        if versions[1] == versions[2]:
+        if file_versions[1] == file_versions[2]:
             continue
         try:
-            merged = merge_placed_skills(*_place_versions(histories, name, versions))
+            merged_skill = merge_placed_skills(*_place_versions(histories, name, file_versions))
         except BadInputError as error:
-            path = min({*versions[1], *versions[2]}, default=name)
+            path = min({*file_versions[1], *file_versions[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
             continue
         tree.decided.append(f"skill {name}")
-        tree.entries |= _entries_of(histories, name, merged, versions)
+        tree.entries |= _entries_of(histories, name, merged_skill, file_versions)
 
 
 def _place_versions(
     histories: _Histories, name: str, versions: Sequence[Mapping[str, Entry]]
 ) -> list[PlacedSkill | None]:
-    """The base, ours and theirs of a skill, each on its shelf."""
-    base, *sides = (_place_version(histories, version) for version in versions)
+    """Return the base, local and remote version of a skill, each with its folder."""
+    base, *changed_skills = (_place_version(histories, version) for version in versions)
     skills: list[PlacedSkill | None] = [base]
-    for side, moved_skills in zip(sides, (0, 1), strict=True):
-        if side and base and side.shelf != base.shelf:
-            decided = name in histories.moved_skills[moved_skills]
-            skills.append(PlacedSkill(side.shelf, side.files, decided))
+    for number, skill in enumerate(changed_skills):
+        if skill and base and skill.shelf != base.shelf:
+            is_decided = name in histories.moved_skills[number]
+            skills.append(PlacedSkill(skill.shelf, skill.files, is_decided))
         else:
-            skills.append(side)
+            skills.append(skill)
     return skills
 
 
 def _place_version(histories: _Histories, files: Mapping[str, Entry]) -> PlacedSkill | None:
-    """A skill on its shelf; on two shelves it is merged as if two clones had put it there."""
+    """Return a skill with its folder; merge copies in two folders as if from two clones."""
     shelves: dict[str, dict[str, bytes]] = {}
     for path, entry in files.items():
         shelf, _, file = path.split("/", 2)
         shelves.setdefault(shelf, {})[file] = histories.content(entry) or b""
     skill: PlacedSkill | None = None
     for shelf, contents in shelves.items():
-        version = PlacedSkill(shelf, contents)
-        skill = merge_placed_skills(None, skill, version) if skill else version
+        copy = PlacedSkill(shelf, contents)
+        skill = merge_placed_skills(None, skill, copy) if skill else copy
     return skill
 
 
 def _entries_of(
     histories: _Histories,
     name: str,
-    merged: PlacedSkill | None,
-    files: Sequence[Mapping[str, Entry]],
+    merged_skill: PlacedSkill | None,
+    file_versions: Sequence[Mapping[str, Entry]],
 ) -> dict[str, Entry | None]:
-    """The changes of our tree that give it the merged skill."""
-    entries: dict[str, Entry | None] = dict.fromkeys(files[1])
-    executable = {
+    """Return the changes of the local tree that write the merged skill."""
+    entries: dict[str, Entry | None] = dict.fromkeys(file_versions[1])
+    executable_files = {
         path.split("/", 2)[2]
-        for side in files
-        for path, entry in side.items()
+        for tree_files in file_versions
+        for path, entry in tree_files.items()
         if entry.mode == EXECUTABLE
     }
-    for file, content in merged.files.items() if merged else ():
-        mode = EXECUTABLE if file in executable else REGULAR
-        path = f"{merged.shelf if merged else ''}/{name}/{file}"
+    for file, content in merged_skill.files.items() if merged_skill else ():
+        mode = EXECUTABLE if file in executable_files else REGULAR
+        path = f"{merged_skill.shelf if merged_skill else ''}/{name}/{file}"
         entries[path] = Entry(mode, histories.git.objects.write_blob(content))
-    return {path: entry for path, entry in entries.items() if entry != files[1].get(path)}
+    return {path: entry for path, entry in entries.items() if entry != file_versions[1].get(path)}
 
 
 # ── facts of one evaluation ──────────────────────────────────────────────────────────
 
 
 def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
-    """Keep one fact of each evaluation that both sides made facts of; it supersedes the others."""
-    added = [_find_new_facts(histories, side) for side in histories.changes]
-    if not all(added) or added[0] == added[1]:
+    """Keep one fact of each evaluation from which both clones made facts.
+
+    The fact that stays supersedes the others.
+    """
+    new_facts = [_find_new_facts(histories, side) for side in histories.changes]
+    if not all(new_facts) or new_facts[0] == new_facts[1]:
         return
     git = histories.git
     root = git.objects.write_tree(histories.roots[1], tree.entries)
     files = git.objects.files(root, ["memory", "evaluations"])
     facts = {ref.id: path for path in files if (ref := layout.ref_of(path)) and ref.kind == "fact"}
     evaluations = {layout.links_path(path): path for path in files}
-    for list_path in sorted({path for path, _ in added[0] | added[1]} & files.keys()):
+    for list_path in sorted({path for path, _ in new_facts[0] | new_facts[1]} & files.keys()):
         names = sorted(_promoted_facts(histories, list_path, files[list_path]) & facts.keys())
-        contents = {name: histories.content(files[facts[name]]) or b"" for name in names}
+        facts_by_name = {name: histories.content(files[facts[name]]) or b"" for name in names}
         path = evaluations.get(list_path, "")
         record = parse_record(path, histories.content(files[path]) or b"") if path else None
         insight = (record.key_insight or "") if isinstance(record, Evaluation) else ""
-        for name, content in supersede_facts(contents, insight).items():
+        for name, content in supersede_facts(facts_by_name, insight).items():
             path = facts[name]
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 
 
-def _find_new_facts(histories: _Histories, side: Entries) -> set[tuple[str, str]]:
-    """(list of an evaluation's links, fact that was made of it) that a side added."""
-    owners = {path: layout.links_owner(path) for path in side}
-    lists = [path for path, owner in owners.items() if owner and owner.kind == "evaluation"]
-    base = histories.git.objects.entries(histories.root, lists)
+def _find_new_facts(histories: _Histories, changes: Entries) -> set[tuple[str, str]]:
+    """Return (list of an evaluation's links, fact made from the evaluation) of each new fact."""
+    owners = {path: layout.links_owner(path) for path in changes}
+    list_paths = [path for path, owner in owners.items() if owner and owner.kind == "evaluation"]
+    base = histories.git.objects.entries(histories.root, list_paths)
     return {
         (path, fact)
-        for path in lists
-        for fact in _promoted_facts(histories, path, side[path])
+        for path in list_paths
+        for fact in _promoted_facts(histories, path, changes[path])
         - _promoted_facts(histories, path, base.get(path))
     }
 
 
 def _promoted_facts(histories: _Histories, path: str, entry: Entry | None) -> set[str]:
-    """The facts that were made of an evaluation, by its list of links."""
-    links = parse_record(path, histories.content(entry) or b"")
-    lines = links.links if isinstance(links, LinkList) else ()
-    return {link.target.id for link in lines if link.type == "promoted"}
+    """Return the facts made from an evaluation, according to its list of links."""
+    link_list = parse_record(path, histories.content(entry) or b"")
+    links = link_list.links if isinstance(link_list, LinkList) else ()
+    return {link.target.id for link in links if link.type == "promoted"}

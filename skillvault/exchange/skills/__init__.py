@@ -1,4 +1,4 @@
-"""Formats of skills, one module each, both ways.
+"""Formats of skills, one module each, to read and to write.
 
-Pure: files in and out as bytes by their path, no folder is opened and nothing is fetched.
+Pure: files are bytes by their path; no folder is opened and nothing is fetched.
 """

@@ -1,8 +1,8 @@
-"""Plain folders of the Agent Skills specification: a SKILL.md with what belongs to it.
+"""Read and write skill folders of the Agent Skills specification: a SKILL.md and its files.
 
-Pure, both ways. In the vault a file keeps every byte except reserved keys: a key that is not in
-the specification, or that only the vault may set, moves to `metadata` with a prefix of its origin,
-such as `agent-skills.`. A nested value becomes one JSON text, as does a key or text with `---`.
+A skill of the vault keeps every byte except reserved keys. A key that is not in the specification,
+or that only the vault may set, moves to `metadata` with the prefix of its origin, such as
+`agent-skills.`. A nested value is stored as one JSON text, and so is a key or text with `---`.
 """
 
 import json
@@ -30,7 +30,7 @@ MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specificati
 _RESERVED = frozenset(
     "status origin trust expires subject account retired trial internal replaces".split()
 )
-# Top-level key of other tools -> key of `metadata` that the vault reads.
+# For each top-level key of other tools, the key of `metadata` that the vault reads.
 _VAULT_KEYS = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "version": "version",
     "created_at": "created", "usage_count": "usage_count", "success_rate": "success_rate",
@@ -49,10 +49,10 @@ class SkillFolder(Struct, frozen=True):
 def read_skill(
     files: Mapping[str, bytes], folder: str = "", origin: str = ORIGIN
 ) -> SkillFolder | Problem:
-    """Convert a skill to a proposal of the vault, or return the problem that prevents it.
+    """Convert a skill to a proposal of the vault, or return the problem that prevents this.
 
-    `files` are its files by path. The name of its `folder` is its default name. Keys that the
-    vault does not read are stored under `origin`, one of `ORIGINS`.
+    `files` holds the skill's files by path. The name of the `folder` is the default name of the
+    skill. Keys that the vault does not read are stored under `origin`, one of `ORIGINS`.
     """
     source = next((path for path in (FILE, "skill.md") if path in files), None)
     if source is None:
@@ -73,28 +73,28 @@ def read_skill(
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Convert a skill of a vault to the files that its author wrote, with the stored keys restored.
+    """Convert a skill of the vault to the files of its author, with stored keys restored.
 
-    Raises BadInputError if it is no skill.
+    BadInputError if the files are not a skill.
     """
     return _replace_front_matter(files, read_author_meta(files))
 
 
 def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
-    """Convert a skill of a vault to valid files, with its exported name and description.
+    """Convert a skill of the vault to valid files, with its exported name and description.
 
-    Of its author's keys that are not in the specification, only `keys` go back to the top.
-    Raises BadInputError if it is no skill.
+    Of the author's keys outside the specification, only `keys` return to the top level.
+    BadInputError if the files are not a skill.
     """
     files = skill.files
     author_meta = read_author_meta(files)
-    top, stored = _split_keys(author_meta, skill.name, keys=keys)
+    top, stored_texts = _split_keys(author_meta, skill.name, keys=keys)
     if top.get("description") != skill.description:
-        stored.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
+        stored_texts.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
         top["description"] = skill.description
     other_values = {key: value for key, value in author_meta.items() if key not in top}
     metadata = _metadata_of(author_meta)
-    metadata = {**metadata, **_vault_values(other_values, metadata), **stored}
+    metadata = {**metadata, **_vault_values(other_values, metadata), **stored_texts}
     metadata = {
         f"{ORIGIN}.{as_text(_INNER + k)}" if _DELIMITER in k else k: (
             as_text(v) if _DELIMITER in f"{k} {v}" else v
@@ -118,7 +118,7 @@ def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
 def _replace_front_matter(
     files: Mapping[str, bytes], mapping: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Replace the front matter, unless it already has these values in block style."""
+    """Replace the front matter, unless it has these values in block style already."""
     text = front_matter.text_of(files[FILE])
     if _has_block_values(front_matter.split(text)[0], mapping):
         return dict(files)
@@ -134,7 +134,7 @@ def _has_block_values(front: str, mapping: Mapping[str, Any]) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Encode a value as one text of `metadata`: a plain text as it is, anything else as JSON."""
+    """Encode a value as one text of `metadata`: a plain text unchanged, other values as JSON."""
     if isinstance(value, str) and not _is_json(value) and _DELIMITER not in value:
         return value
     return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, "\\u002d" * len(_DELIMITER))
@@ -149,7 +149,7 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Make a folder's name of the skill's name; BadInputError if that is not possible."""
+    """Convert the skill's name to a folder name; BadInputError if that is not possible."""
     if name := slug(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -161,7 +161,7 @@ def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
 
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
-    """Convert an author's front matter to that of the vault's file."""
+    """Convert an author's front matter to the front matter of the vault's file."""
     top, stored = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
     status = {"status": "proposed", "origin": "installed"}
@@ -181,8 +181,8 @@ def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, A
 def _split_keys(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (keys for the top of the file, texts to store in `metadata` for the other keys)."""
-    top, stored = dict[str, Any](), dict[str, str]()
+    """Split an author's keys into top-level values and texts to store in `metadata`."""
+    top, stored_texts = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
@@ -191,14 +191,14 @@ def _split_keys(
         elif key in keys:
             top[key] = value
         if key not in top or top[key] != value:
-            stored[f"{origin}.{as_text(key)}"] = as_text(value)
+            stored_texts[f"{origin}.{as_text(key)}"] = as_text(value)
     if str(meta.get("name", name)) != name:
-        stored[f"{origin}.name"] = as_text(meta["name"])
-    return top, stored
+        stored_texts[f"{origin}.name"] = as_text(meta["name"])
+    return top, stored_texts
 
 
 def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Values for the vault's keys of `metadata`, from the top-level keys of other tools."""
+    """Return values for the vault's keys of `metadata`, from top-level keys of other tools."""
     return {
         vault_key: _vault_text(vault_key, meta[key])
         for key, vault_key in _VAULT_KEYS.items()
@@ -231,14 +231,14 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _vault_text(key: str, value: Any) -> str:
-    """Convert a foreign value to the text that the vault reads."""
+    """Convert a value of another tool to the text that the vault reads."""
     if key in _WORD_LISTS:
         return _join_words(value)
     return value if isinstance(value, str) else as_text(value)
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata of a skill; a value that is no mapping gets the key `metadata`."""
+    """Return the metadata of a skill; a value that is no mapping gets the key `metadata`."""
     metadata = meta.get("metadata")
     if metadata is None:
         return {}
@@ -246,7 +246,7 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_readable(key: str, value: Any) -> bool:
-    """Return True if the vault may read a foreign skill's value for a key."""
+    """Return True if the vault may read this value of another tool."""
     text = f"{key} {value}"
     if key in _RESERVED or _original_key(key) or _is_nested(value) or _DELIMITER in text:
         return False
@@ -292,29 +292,29 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 
 
 def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Move the keys that are stored in `metadata` back to where they were.
+    """Move the keys that are stored in `metadata` back to their places.
 
     If the file has a newer value for such a key, the newer value wins.
     """
-    stored = _metadata_of(meta)
-    metadata = {key: value for key, value in stored.items() if not _original_key(key)}
+    stored_metadata = _metadata_of(meta)
+    metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
     top = {key: value for key, value in meta.items() if key != "metadata"}
-    for key, value in stored.items():
+    for key, value in stored_metadata.items():
         name = _original_key(key)
         if name is None:
             continue
         if name.startswith(_INNER):
             name = name.removeprefix(_INNER)
-            vault_value = stored.get(name) if name in _WORD_LISTS else None
+            vault_value = stored_metadata.get(name) if name in _WORD_LISTS else None
             metadata[name] = _latest_value(name, from_text(value), vault_value)
         else:
-            home = _VAULT_KEYS.get(name, "")
-            top[name] = _latest_value(home, from_text(value), metadata.pop(home, None))
+            vault_key = _VAULT_KEYS.get(name, "")
+            top[name] = _latest_value(vault_key, from_text(value), metadata.pop(vault_key, None))
     return top | ({"metadata": metadata} if metadata else {})
 
 
 def _original_key(key: str) -> str | None:
-    """The original name of a key that is stored under an origin; None for another key."""
+    """Return the original name of a key stored under an origin; None for another key."""
     origin, dot, name = key.partition(".")
     if not dot or origin not in ORIGINS:
         return None
@@ -322,7 +322,7 @@ def _original_key(key: str) -> str | None:
 
 
 def _latest_value(key: str, author_value: Any, vault_value: Any) -> Any:
-    """The author's value, unless the vault has a newer one."""
+    """Return the author's value, unless the vault has a newer one."""
     if vault_value is None or _vault_text(key, author_value) == vault_value:
         return author_value
     return str(vault_value).split() if key in _WORD_LISTS else vault_value

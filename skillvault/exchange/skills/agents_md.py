@@ -1,7 +1,7 @@
-"""Skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
+"""Read and write skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
 
-An export writes between two marks and changes nothing outside of them. An import reads every
-section of level 2 that a person wrote, and the exported skills between the marks.
+An export writes between two marks and changes nothing outside. An import reads every section of
+level 2 that a person wrote, and the exported skills between the marks.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ def is_page(path: str) -> bool:
 
 
 def has_sections(tree: SourceTree) -> bool:
-    """Return True if a tree has a file that agents read whole."""
+    """Return True if a tree has an AGENTS.md, CLAUDE.md or similar file."""
     return any(map(is_page, tree.sizes))
 
 
@@ -47,7 +47,7 @@ def has_sections(tree: SourceTree) -> bool:
 
 
 def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
-    """Yield the skills of every such file of a tree."""
+    """Yield the skills of every AGENTS.md, CLAUDE.md or similar file of a tree."""
     for path, content in sorted(read_pages(tree, is_page).items()):
         try:
             yield from _read_page(path, front_matter.text_of(content))
@@ -71,13 +71,13 @@ def _read_page(path: str, text: str) -> Iterator[TreeSkill | Problem]:
 
 
 def _person_sections(text: str) -> Iterator[_Section]:
-    """Yield the sections that a person wrote and that have a statement."""
+    """Yield the sections that a person wrote and that say something."""
     for section in markdown.sections(text):
         title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
         statement = next(iter(markdown.statements(section.text)), None)
         if statement is not None:
             description = shorten(f"Use for {title}. {statement}", _MAX_DESCRIPTION)
-            # A title without Latin letters is told from others by its digest.
+            # A title without Latin letters gets a name from its digest.
             name = slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
             yield _Section(name, description, section.text)
 
@@ -86,8 +86,8 @@ def _exported_sections(block: str) -> Iterator[_Section]:
     """Yield the sections of an earlier export between the marks."""
     block = block.removesuffix(END)
     marks = list(_SKILL.finditer(block))
-    ends = [*(mark.start() for mark in marks[1:]), len(block)]
-    for mark, end in zip(marks, ends, strict=False):
+    end_positions = [*(mark.start() for mark in marks[1:]), len(block)]
+    for mark, end in zip(marks, end_positions, strict=False):
         description, _, body = block[mark.end() : end].partition("\n")
         yield _Section(mark["name"], description, body)
 
@@ -95,11 +95,11 @@ def _exported_sections(block: str) -> Iterator[_Section]:
 def _convert_sections(
     path: str, sections: Iterable[_Section], metadata: Mapping[str, str]
 ) -> Iterator[TreeSkill | Problem]:
-    """Convert the sections of one file to skills; sections with the same name get a number."""
-    places: Counter[str] = Counter()
+    """Convert the sections of one file to skills; a repeated name gets a number."""
+    counts: Counter[str] = Counter()
     for section in sections:
-        places[section.name] += 1
-        number = f"-{places[section.name]}" if places[section.name] > 1 else ""
+        counts[section.name] += 1
+        number = f"-{counts[section.name]}" if counts[section.name] > 1 else ""
         front = {"name": section.name, "description": section.description}
         meta = {**front, "metadata": metadata} if metadata else front
         content = f"---\n{strict_yaml.dump(meta)}---\n\n{section.text.strip()}\n".encode()
@@ -114,24 +114,24 @@ def _convert_sections(
 
 
 def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """Write the skills that fit the budget, in their order, as one part of an AGENTS.md."""
+    """Write the skills that fit the budget, in order, as one part of an AGENTS.md."""
     texts: dict[str, str] = {}
-    left_out: list[OmittedSkill] = []
+    omitted_skills: list[OmittedSkill] = []
     for skill in skills:
         try:
             texts[skill.name] = _render_skill(skill)
         except BadInputError as error:
-            left_out.append(OmittedSkill(skill.name, error.message))
+            omitted_skills.append(OmittedSkill(skill.name, error.message))
     readable = [skill for skill in skills if skill.name in texts]
     fit = select_fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
     names = tuple(skill.name for skill in fit.skills)
     block = "\n".join([BEGIN, _NOTICE, *(texts[name] for name in names), END])
     units = {"": {PAGE: block.encode()}} if names else {}
-    return Export(units, names, (*left_out, *fit.left_out), MANAGED_PART)
+    return Export(units, names, (*omitted_skills, *fit.left_out), MANAGED_PART)
 
 
 def _render_skill(skill: OutgoingSkill) -> str:
-    """Render a skill for the part between the marks: when to use it in one line, then its text."""
+    """Render a skill between its marks: its description in one line, then its text."""
     _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     description = " ".join(skill.description.split())
     if _MARK.search(f"{description}\n{body}"):
@@ -143,19 +143,19 @@ def _render_skill(skill: OutgoingSkill) -> str:
 
 
 def _split_marks(text: str) -> tuple[str, str, str]:
-    """Split a text into (before the marks, marks with the text between them, after the marks)."""
-    begins, ends = text.count(BEGIN), text.count(END)
-    if (begins, ends) == (0, 0):
+    """Split a text into the part before the marks, the marked part, and the part after."""
+    begin_count, end_count = text.count(BEGIN), text.count(END)
+    if (begin_count, end_count) == (0, 0):
         return text, "", ""
     start, end = text.find(BEGIN), text.find(END)
-    if (begins, ends) != (1, 1) or end < start:
+    if (begin_count, end_count) != (1, 1) or end < start:
         message = f"the marks {BEGIN} and {END} must stand once each, in this order; mend them"
         raise BadInputError(message, code="marks")
     return text[:start], text[start : end + len(END)], text[end + len(END) :]
 
 
 def _managed_part(_path: str, content: bytes) -> bytes | None:
-    """The marks and the text between them; None without marks."""
+    """Return the marks and the text between them; None without marks."""
     return _split_marks(front_matter.text_of(content))[1].encode() or None
 
 

@@ -1,6 +1,6 @@
-"""Reflections of claudefi: flat files without front matter, with kind and domain in their names.
+"""Read reflections of claudefi: flat files without front matter, named by kind and domain.
 
-Import only, because claudefi reads no skills of others from there.
+Import only, because claudefi reads no skills of others.
 """
 
 import re
@@ -21,7 +21,7 @@ _FILE = re.compile(
     r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
     r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
 )
-_TITLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # with a title, not with front matter
+_TITLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # a file that begins with a title
 _RETIRED = re.compile(r"(?:^|/)archive/")
 _CREATED = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
 _MAX_DESCRIPTION = 300
@@ -49,7 +49,7 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
-    """The files with the name of a reflection, without retired ones."""
+    """Read the files with the name of a reflection, without retired ones."""
     return read_pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
 
 
@@ -69,13 +69,13 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
 
 
 def _description(domain: str, text: str) -> str:
-    """The description of a reflection: when to use it, then its titles."""
+    """Describe a reflection: when to use it, then its titles."""
     titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
     return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _MAX_DESCRIPTION)
 
 
 def _creation_time(digits: str, text: str) -> str | None:
-    """The time of creation, from the text or from the digits in the name."""
+    """Return the time of creation, from the text or from the digits in the name."""
     if match := _CREATED.search(text):
         return match["at"]
     if digits.isdigit():

@@ -1,7 +1,7 @@
-"""Skills of EurekaClaw: folders or flat files, with its keys and counters at the top.
+"""Read and write skills of EurekaClaw: folders or flat files with its own keys and counters.
 
-EurekaClaw rewrites its files whenever it loads or uses them. The text of a file is managed by
-skillvault; the counters are those of the program that counted more.
+EurekaClaw rewrites its files whenever it loads or uses them. skillvault manages the text of a file;
+of two counters the larger one stays.
 """
 
 import re
@@ -31,16 +31,16 @@ from skillvault.model.text.text import shorten
 
 NAME = "eurekaclaw"
 ROOT = "skills"
-# No other format has these at the top of a front matter.
+# No other format has these keys at the top of a front matter.
 _KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):", re.MULTILINE)
 _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
 _SOURCES = ("seed", "distilled", "manual")
 _TEXT = ("description", "version", "source", *_LISTS)
-_MAX_DESCRIPTION = 300  # characters, if it is made from a skill's text
+_MAX_DESCRIPTION = 300  # characters of a description made from a skill's text
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
-    """Return True if a tree has a skill with EurekaClaw's keys, or flat files with front matter."""
+    """Return True if a tree has EurekaClaw's keys, or only flat files with front matter."""
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
     is_flat = not find_skills(tree)
@@ -52,7 +52,7 @@ def _has_front_matter(content: bytes) -> bool:
 
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Yield every skill of a tree: of its folders, and of flat files outside of them."""
+    """Yield every skill of a tree: of its folders, and of flat files outside of the folders."""
     for skill in read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):
             # New counts make no new version.
@@ -73,7 +73,6 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Probl
 
 
 def _add_description(content: bytes) -> bytes:
-    """Add a description to a skill's file if EurekaClaw wrote none."""
     try:
         meta, body = front_matter.read_document(front_matter.text_of(content))
     except BadInputError:
@@ -89,7 +88,7 @@ def _add_description(content: bytes) -> bytes:
 
 
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """Write the skills with counts of their uses; all of them without a budget of characters."""
+    """Write the skills with counts of their uses; without a budget, write all skills."""
     fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     export = write_folders(fit.skills, ROOT, _write_counters, MANAGED_PART)
     return Export(export.units, export.skills, (*export.left_out, *fit.left_out), MANAGED_PART)
@@ -114,19 +113,19 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
 
 
 def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
-    """A list of words from the top of the front matter, else from `metadata`."""
+    """Return a list of words from the top of the front matter, else from `metadata`."""
     words = author_meta.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
 
 
 def _source(author_meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """One of the three sources that EurekaClaw accepts."""
+    """Return the source of a skill, one of the three that EurekaClaw accepts."""
     source = author_meta.get("source", metadata.get("origin"))
     return source if source in _SOURCES else "manual"
 
 
 def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
-    """The number of uses, and the success rate if there is one."""
+    """Return the number of uses, and the success rate if there is one."""
     if skill.uses is None:
         return {"usage_count": author_meta.get("usage_count", 0)}
     rate = skill.uses.success_rate
@@ -138,7 +137,7 @@ def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str,
 
 
 def _text_part(path: str, content: bytes) -> bytes:
-    """A canonical form of a skill's text without counters; the bytes of any other file."""
+    """Return a canonical form of a skill's text without counters; other files stay as they are."""
     front = _read_front(path, content)
     if front is None:
         return content
@@ -147,7 +146,7 @@ def _text_part(path: str, content: bytes) -> bytes:
 
 
 def _choose_file(path: str, disk_file: bytes | None, export: bytes | None) -> bytes | None:
-    """The exported file, unless the existing one has the same text and higher counters."""
+    """Return the exported file, or the existing one if it has equal text and higher counters."""
     if (
         disk_file is None
         or export is None

@@ -1,4 +1,4 @@
-"""Helpers that the formats of skill folders share: reading a tree, writing one, a budget."""
+"""Helpers of all formats of skill folders: read a tree, write a tree, keep to a budget."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,13 +17,13 @@ from skillvault.model.text.text import first_sentences
 
 NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024
-_CUTS = (600, 400, 300, 250, 200, 150, 100)  # the last one still holds when to use a skill
+_CUTS = (600, 400, 300, 250, 200, 150, 100)  # the shortest still says when to use a skill
 
 
 class TreeSkill(Struct, frozen=True):
     """A skill of a tree, converted for a vault, with its place in the tree.
 
-    A change of `published`, its files in the tree, makes a new version.
+    `published` holds its files in the tree; a change of these files makes a new version.
     """
 
     place: str
@@ -32,7 +32,7 @@ class TreeSkill(Struct, frozen=True):
 
 
 class SkillFit(NamedTuple):
-    """The skills that fit a budget, and those that do not fit."""
+    """The skills that fit a budget, and the skills that do not fit."""
 
     skills: list[OutgoingSkill]
     left_out: list[OmittedSkill]
@@ -72,8 +72,8 @@ def move_problem(problem: Problem, path: str) -> Problem:
 
 
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """Read the markdown files whose path fits, by path, without those that are too large."""
-    paths = [p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]
+    """Read the Markdown files with a fitting path, except files that are too large."""
+    paths = [path for path, size in tree.sizes.items() if size <= _MAX_PAGE and fits(path)]
     return dict(tree.read([path for path in paths if path.endswith(".md")]))
 
 
@@ -81,24 +81,24 @@ def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the SKILL.md of each skill, by path."""
     folders = {skill.folder for skill in find_skills(tree)}
     return read_pages(
-        tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in folders
+        tree, lambda path: path.rpartition("/")[2] in NAMES and path.rpartition("/")[0] in folders
     )
 
 
 def write_folders(
     skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, part: ExportedPart = WHOLE
 ) -> Export:
-    """Write the skills as folders below `root`; leave out those that cannot be written."""
+    """Write the skills as folders below `root`; omit skills that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
-    left_out: list[OmittedSkill] = []
+    omitted_skills: list[OmittedSkill] = []
     for skill in skills:
         try:
             units[f"{root}/{skill.name}"] = write(skill)
         except BadInputError as error:
-            left_out.append(OmittedSkill(skill.name, error.message))
-    omitted_names = {skill.skill for skill in left_out}
+            omitted_skills.append(OmittedSkill(skill.name, error.message))
+    omitted_names = {skill.skill for skill in omitted_skills}
     names = tuple(skill.name for skill in skills if skill.name not in omitted_names)
-    return Export(units, names, tuple(left_out), part)
+    return Export(units, names, tuple(omitted_skills), part)
 
 
 def export_folders(
@@ -110,11 +110,11 @@ def export_folders(
     keys: Collection[str] = (),
     default_budget: int | None = None,
 ) -> Export:
-    """Write the skills as folders below `root`, as many as a host lists within a budget.
+    """Write as many skills as a host lists within its budget, as folders below `root`.
 
-    `keys` are those of authors that the host reads beside those of the specification. If not all
+    `keys` are the authors' keys that the host reads in addition to the specification's. If not all
     skills fit, all descriptions are cut to one length that still says when to use a skill. Skills
-    that do not fit then are left out.
+    that still do not fit are left out.
     """
     budget = budget or default_budget
     length = _description_limit(skills, budget, cost)
@@ -127,7 +127,7 @@ def export_folders(
 def _description_limit(
     skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
 ) -> int | None:
-    """The length to which all descriptions are cut; None if none is cut."""
+    """Return the length to which all descriptions are cut; None for no cut."""
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
     if all(len(skill.description) <= _CUTS[-1] for skill in skills):
@@ -145,20 +145,20 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
 
 
 def select_fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> SkillFit:
-    """Select the skills that fit a budget of characters, in their order.
+    """Select the skills that fit a budget of characters, in order.
 
-    A skill that does not fit leaves its space to smaller ones after it.
+    A skill that does not fit leaves its space to smaller skills after it.
     """
     fit = SkillFit([], [])
-    free = budget
+    unused = budget
     for skill in skills:
         size = cost(skill)
-        if free is None:
+        if unused is None:
             fit.skills.append(skill)
-        elif size <= free:
+        elif size <= unused:
             fit.skills.append(skill)
-            free -= size
+            unused -= size
         else:
-            reason = f"takes {size} characters; {free} of the budget of {budget} are free"
+            reason = f"takes {size} characters; {unused} of the budget of {budget} are free"
             fit.left_out.append(OmittedSkill(skill.name, reason))
     return fit

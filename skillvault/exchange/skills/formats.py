@@ -1,6 +1,6 @@
-"""The formats of skills that other programs read and write.
+"""The table of skill formats that other programs read and write; add a format to `SKILL_FORMATS`.
 
-Claude Code, Codex and OpenClaw read plain folders with a few keys of their own; the other programs
+Claude Code, Codex and OpenClaw read plain folders with a few keys of their own; the other formats
 have a module each.
 """
 
@@ -20,14 +20,14 @@ from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
 from skillvault.model.records import Problem
 
-# A tree of files, and its name -> its skills.
+# Reads the skills of a tree of files with a name.
 Reader = Callable[[SourceTree, str], Iterator[TreeSkill | Problem]]
-# Live skills, best first, and a budget of characters -> their export.
+# Exports live skills, the best first, within a budget of characters.
 Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
-    """A reader and a writer for the skills of one program; None if there is none.
+    """A reader and a writer for the skills of one program, None if not supported.
 
     `recognises` returns True for a tree of that program.
     """
@@ -68,7 +68,7 @@ _OPENCLAW_KEYS = frozenset(
     version
     """.split()
 )
-# Its requirements of a machine, in `metadata`; `clawdbot` and `clawdis` in older files.
+# OpenClaw's requirements of a machine, in `metadata`; `clawdbot` and `clawdis` in older files.
 _OPENCLAW_REQUIREMENTS = re.compile(
     rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
 )
@@ -119,6 +119,6 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
 
 
 def format_of(tree: SourceTree) -> str | None:
-    """Find the format of a tree of files; None if no format recognises it."""
+    """Find the format of a tree of files; None if no format recognises the tree."""
     names = (name for name, format_ in SKILL_FORMATS.items() if format_.recognises(tree))
     return next(names, None)

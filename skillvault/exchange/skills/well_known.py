@@ -1,8 +1,8 @@
-"""Skills of a site, by its index at `.well-known/agent-skills/index.json`, version 0.2.0.
+"""Read and write the skills of a site by its index `.well-known/agent-skills/index.json` (0.2.0).
 
-Pure but for `fetch`. A skill of one file is that file, one of more is an archive. A file is taken
-only if its digest is the one in the index; an older index has no digests and is refused. The same
-skills give the same bytes: archives have a fixed time and are not compressed.
+Pure except for `fetch`. A skill of one file is published as that file, a larger one as an archive.
+A file is accepted only if its digest is in the index; an index without digests is refused. Equal
+skills give equal bytes: archives have a fixed time and are not compressed.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ Fetch = Callable[[str], bytes]
 
 
 class SiteSkill(Struct, frozen=True):
-    """A skill that a site's index names."""
+    """A skill in the index of a site."""
 
     name: str
     url: str
@@ -47,9 +47,9 @@ class SiteSkill(Struct, frozen=True):
 
 
 def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
-    """Return (the skills of a site, place in its index -> error of an entry that is no skill).
+    """Return the skills of a site, and the errors by place in its index.
 
-    BadInputError where there is no index of this version.
+    BadInputError if the site has no index of this version.
     """
     url = f"{site}/{INDEX_PATH}"
     entries = _parse_entries(fetch(url), url)
@@ -127,7 +127,7 @@ def _skill_address(url: str, place: str, name: str) -> str:
 # ── out ──────────────────────────────────────────────────────────────────────────────
 
 ROOT, _, INDEX = INDEX_PATH.rpartition("/")
-MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
+MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # limits of clients for one archive
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
 _READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
 
@@ -135,9 +135,9 @@ _READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
 def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the index, and the file or archive of each skill in it."""
     fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    small = [skill for skill in fit.skills if _is_small(skill)]
+    small_skills = [skill for skill in fit.skills if _is_small(skill)]
     large = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
-    export = write_folders(small, ROOT, _pack_skill)
+    export = write_folders(small_skills, ROOT, _pack_skill)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [
         _index_entry(name, descriptions[name], export.units[f"{ROOT}/{name}"])
@@ -166,17 +166,16 @@ def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
 def archive(files: Mapping[str, bytes]) -> bytes:
     """Pack files into a zip archive; equal files give equal bytes on every machine."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as packed:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as zip_file:
         for path in sorted(files):
             entry = zipfile.ZipInfo(path, _TIME)
             entry.create_system = 3  # modes are Unix's
             entry.external_attr = _EXECUTABLE if isinstance(files[path], Program) else _READABLE
-            packed.writestr(entry, files[path])
+            zip_file.writestr(entry, files[path])
     return stream.getvalue()
 
 
 def _index_entry(name: str, description: str, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """The entry of one skill in the index."""
     ((path, content),) = files.items()
     return {
         "name": name,

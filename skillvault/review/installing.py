@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from skillvault.exchange.source_tree import PassedOver
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.learning import install as rules
 from skillvault.learning import lint
@@ -22,7 +23,13 @@ from skillvault.model.errors import BadInputError, GitError, UncommittedEditErro
 from skillvault.model.records import Link, Problem, Ref
 from skillvault.model.text.text import join_items
 from skillvault.review import commits, skill_sources
-from skillvault.review.skill_sources import SourceSkill, open_source, problem_of, read_offers
+from skillvault.review.skill_sources import (
+    SourceContents,
+    SourceSkill,
+    open_source,
+    problem_of,
+    read_offers,
+)
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
@@ -133,11 +140,12 @@ class InstalledSkill(Struct, frozen=True):
 
 
 class InstallReport(Struct):
-    """The installed skills, the known ones (a sentence each), and the problems."""
+    """The installed skills, the known ones (a sentence each), the problems, and what stays out."""
 
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    passed_over: list[PassedOver] = field(default_factory=list)
     waiting: list[WaitingItem] = field(default_factory=list)
 
     def include(self, report: "InstallReport") -> None:
@@ -145,15 +153,31 @@ class InstallReport(Struct):
         self.installed += report.installed
         self.known += report.known
         self.problems += report.problems
+        self.passed_over += report.passed_over
         self.waiting += report.waiting
 
 
 class OfferedSkill(Struct, frozen=True):
-    """A skill of a source as `install --list` shows it."""
+    """A skill of a source as `install --list` shows it: `path` is its folder in the source."""
 
     name: str
+    path: str
     description: str
     source: str
+    copies: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+class SourceListing(Struct, frozen=True):
+    """The skills that a source offers, the problems, and the files that are passed over.
+
+    `files` is the number of its files SKILL.md.
+    """
+
+    skills: list[OfferedSkill]
+    passed_over: list[PassedOver]
+    problems: list[Problem]
+    files: int
 
 
 class Installer:
@@ -163,16 +187,22 @@ class Installer:
         self._store = store
         self._clock = clock
 
-    def offers(
-        self, source: SkillSource, names: Sequence[str] = ()
-    ) -> tuple[list[OfferedSkill], list[Problem]]:
-        """Return the skills of a source, and the problems; nothing is written."""
-        skills, problems = _skills_of(source, names)
+    def offers(self, source: SkillSource, names: Sequence[str] = ()) -> SourceListing:
+        """List the skills of a source; nothing is written."""
+        skills, contents = _skills_of(source, names)
         rows = [
-            OfferedSkill(skill.name, skill.folder.skill.description, skill.origin.url)
+            OfferedSkill(
+                skill.name,
+                skill.path,
+                skill.folder.skill.description,
+                skill.origin.url,
+                skill.copies,
+                skill.links,
+            )
             for skill in skills
         ]
-        return sorted(rows, key=lambda row: row.name), problems
+        rows.sort(key=lambda row: row.name)
+        return SourceListing(rows, contents.passed_over, contents.problems, contents.pages)
 
     def install(
         self,
@@ -189,8 +219,9 @@ class Installer:
         secret, unless `with_secrets`. UsageError if a named one is missing.
         """
         work = self._begin(now, dry=dry, with_secrets=with_secrets)
-        skills, problems = _skills_of(source, names)
-        work.report.problems += problems
+        skills, contents = _skills_of(source, names)
+        work.report.problems += contents.problems
+        work.report.passed_over += contents.passed_over
         for skill in skills:
             work.take(skill)
         return work.report
@@ -209,7 +240,8 @@ class Installer:
         of any.
         """
         work = self._begin(now, dry=dry)
-        skills, work.report.problems = skill_sources.read_path(path, format_name)
+        report = work.report
+        skills, report.problems, report.passed_over = skill_sources.read_path(path, format_name)
         for skill in skills:
             work.take_or_renew(skill)
         return work.report
@@ -382,14 +414,13 @@ class _Installation:
 
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
-        problems: list[Problem] = []
         source = source_of(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
         with open_source(source) as place:
-            offers = [offer for offer in place.offers if offer.url == origin.url]
-            skill = next(read_offers(offers, registry, problems), None)
+            place.offers = [offer for offer in place.offers if offer.url == origin.url]
+            skill = next(iter(read_offers(place, registry)), None)
         if skill is None:
             message = f"{origin.url} no longer has it; it stays as it is"
-            self.report.problems += problems or [Problem(name, None, "gone", message)]
+            self.report.problems += place.problems or [Problem(name, None, "gone", message)]
         elif skill.origin.digest == origin.digest:
             self.report.known.append(f"{name}: is what {origin.url} has")
             return None
@@ -416,13 +447,17 @@ class _Installation:
 
 def _skills_of(
     source: SkillSource, names: Sequence[str]
-) -> tuple[list[SourceSkill], list[Problem]]:
-    """Return the skills of a source that are named or offered, and the problems."""
-    with open_source(source) as place:
-        problems = list(place.problems)
+) -> tuple[list[SourceSkill], SourceContents]:
+    """Return the skills of a source that are named or offered, and what else is in it."""
+    with open_source(source) as contents:
         registry = source.url if source.kind == "clawhub" else REGISTRY
-        skills = list(read_offers(place.offers, registry, problems))
-    return skill_sources.choose_skills(skills, names, is_complete=not problems), problems
+        skills = read_offers(contents, registry)
+    is_complete = not contents.problems
+    chosen = skill_sources.choose_skills(
+        skills, names, contents.passed_over, is_complete=is_complete
+    )
+    contents.passed_over.sort(key=lambda entry: entry.path)
+    return chosen, contents
 
 
 def _seeds() -> Iterator[tuple[str, Files]]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import (
+    TreeEntry,
     TreeSkill,
     move_problem,
     read_folders,
@@ -51,7 +52,7 @@ def _has_front_matter(content: bytes) -> bool:
     return front_matter.has_front_matter(content.decode("utf-8-sig", "replace"))
 
 
-def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
+def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
     """Yield every skill of a tree: of its folders, and of flat files outside of them."""
     for skill in read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):

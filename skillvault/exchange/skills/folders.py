@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.source_tree import SourceTree, find_skills, read_skill_files
+from skillvault.exchange.source_tree import (
+    PassedOver,
+    SourceTree,
+    find_skills,
+    read_skill_files,
+    scan_skills,
+)
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
@@ -31,6 +37,9 @@ class TreeSkill(Struct, frozen=True):
     published: Mapping[str, bytes]
 
 
+TreeEntry = TreeSkill | Problem | PassedOver
+
+
 class SkillFit(NamedTuple):
     """The skills that fit a budget, and those that do not fit."""
 
@@ -44,12 +53,14 @@ Cost = Callable[[OutgoingSkill], int]
 
 def read_folders(
     tree: SourceTree, folder: str, origin: str, adapt: Callable[[bytes], bytes] | None = None
-) -> Iterator[TreeSkill | Problem]:
+) -> Iterator[TreeEntry]:
     """Yield every skill of a tree; `folder` is the name of the tree.
 
     `adapt` changes the SKILL.md before it is read.
     """
-    for skill_paths in find_skills(tree):
+    scan = scan_skills(tree)
+    yield from scan.passed_over
+    for skill_paths in scan.skills:
         try:
             published = read_skill_files(tree, skill_paths)
         except BadInputError as error:

@@ -11,17 +11,16 @@ from typing import NamedTuple
 
 from skillvault.exchange.skills import agents_md, claudefi, eurekaclaw, well_known
 from skillvault.exchange.skills.folders import (
-    TreeSkill,
+    TreeEntry,
     export_folders,
     read_folders,
     read_skill_pages,
 )
 from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
-from skillvault.model.records import Problem
 
 # A tree of files, and its name -> its skills.
-Reader = Callable[[SourceTree, str], Iterator[TreeSkill | Problem]]
+Reader = Callable[[SourceTree, str], Iterator[TreeEntry]]
 # Live skills, best first, and a budget of characters -> their export.
 Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
 

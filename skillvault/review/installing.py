@@ -314,7 +314,7 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = as_proposed(skill.folder.files, name)
-        lines = lint_of_incoming(files)
+        lines = [*lint_of_incoming(files), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._publish([change], origin, lines)
 
@@ -366,7 +366,7 @@ class _Installation:
             return
         files = as_proposed(merge.files, target, replaces)
         published = as_proposed(merge.with_merged_modes(remote), target, replaces)
-        lines = lint_of_incoming(files)
+        lines = [*lint_of_incoming(files), *skill.notes]
         words = [*merge.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = folder_files(self._store.git, head, f"proposed/{target}")

@@ -36,6 +36,7 @@ from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
+from skillvault.model.text import front_matter
 from skillvault.model.text.text import join_items
 from skillvault.vault.files import layout, redact
 from skillvault.vault.git import remote
@@ -218,6 +219,15 @@ class SourceSkill(Struct, frozen=True):
             return False
         words = (skill.description.split(), skill.body.strip())
         return words == (self.folder.skill.description.split(), self.folder.skill.body.strip())
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about what was changed in it beyond the vault's own keys."""
+        content = next(self.published[name] for name in NAMES if name in self.published)
+        text = front_matter.text_of(content)
+        if front_matter.mend(text) == text:
+            return []
+        return [f"{FILE}: its front matter was no valid YAML; values are put in quotes"]
 
     @property
     def is_internal(self) -> bool:

@@ -556,3 +556,9 @@ def test_seeds_are_copied_and_a_name_that_stands_stays_without_force(
     assert "Mine." not in text(vault, f"skills/{seeds[0]}/SKILL.md")
     assert vault.curate.installer.seeds(now=NOW, force=True).installed == []
     assert person.status() == ""
+
+
+def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -> None:
+    author.write("b/SKILL.md", "---\nname: b\ndescription: Use when: red\n---\n\nx\n")
+    report = install(vault, author.root, "b")
+    assert "was no valid YAML" in report.installed[0].lint[-1]

@@ -76,7 +76,7 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
 def _add_description(content: bytes) -> bytes:
     """Add a description to a skill's file if EurekaClaw wrote none."""
     try:
-        meta, body = front_matter.read_document(front_matter.text_of(content))
+        meta, body = front_matter.read_document(front_matter.text_of(content), as_written=True)
     except BadInputError:
         return content  # the reader reports the error
     statement = next(iter(markdown.statements(body)), "")
@@ -163,7 +163,7 @@ def _read_front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
     if path != FILE:
         return None
     try:
-        return front_matter.read_document(front_matter.text_of(content))
+        return front_matter.read_document(front_matter.text_of(content), as_written=True)
     except BadInputError:
         return None  # a broken file is not managed
 

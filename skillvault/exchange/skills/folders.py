@@ -1,7 +1,6 @@
 """Helpers that the formats of skill folders share: reading a tree, writing one, a budget."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -118,20 +117,19 @@ def export_folders(
     *,
     root: str,
     cost: Cost,
-    keys: Collection[str] = (),
+    write: WriteSkill = agent_skills.write_valid,
     default_budget: int | None = None,
 ) -> Export:
     """Write the skills as folders below `root`, as many as a host lists within a budget.
 
-    `keys` are those of authors that the host reads beside those of the specification. If not all
-    skills fit, all descriptions are cut to one length that still says when to use a skill. Skills
-    that do not fit then are left out.
+    If not all skills fit, all descriptions are cut to one length that still says when to use a
+    skill. Skills that do not fit then are left out.
     """
     budget = budget or default_budget
     length = _description_limit(skills, budget, cost)
     short_skills = skills if length is None else _cut_descriptions(skills, length)
     fit = select_fitting(short_skills, budget, cost)
-    export = write_folders(fit.skills, root, partial(agent_skills.write_valid, keys=keys))
+    export = write_folders(fit.skills, root, write)
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 
 

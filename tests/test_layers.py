@@ -41,6 +41,7 @@ HOMES = {
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},
     "yaml": {"model/text/strict_yaml"},
     "frontmatter": {"model/text/front_matter"},
+    "anyascii": {"exchange/skills/agent_skills"},
     "markdown_it": {"model/text/markdown"},
     "defusedxml": {"exchange/junit"},
     "fcntl": {"vault/commit", "clients/notes"},

@@ -26,11 +26,12 @@ from skillvault.cli.options import (
 from skillvault.cli.run import end_intake, pack, print_done, print_waiting
 from skillvault.exchange import formats
 from skillvault.exchange.skills.formats import SKILL_FORMATS
+from skillvault.exchange.source_tree import PassedOver
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
 from skillvault.model.text.text import flatten, shorten
-from skillvault.review.installing import InstalledSkill, InstallReport, OfferedSkill
+from skillvault.review.installing import InstalledSkill, InstallReport, SourceListing
 from skillvault.review.skill_sources import FORMATS
 from skillvault.serving.exporting import ExportReport
 from skillvault.sessions.transcripts import CLIENTS, transcript_files
@@ -78,8 +79,9 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     installer = vault.curate.installer
     choices: dict[str, Any] = {**options.keywords, "with_secrets": with_secrets}
     if lists:
-        offers, problems = installer.offers(_parse_source(source, registry), names)
-        _print_offers(offers, problems, as_data=options.as_data)
+        _print_listing(
+            installer.offers(_parse_source(source, registry), names), as_data=options.as_data
+        )
         return
     if seeds:
         report = installer.seeds(force=force, **options.keywords)
@@ -120,18 +122,46 @@ def _parse_source(text: str | None, registry: str) -> SkillSource:
     return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
 
 
-def _print_offers(
-    offers: Sequence[OfferedSkill], problems: Sequence[Problem], *, as_data: bool
-) -> None:
+def _print_listing(listing: SourceListing, *, as_data: bool) -> None:
     if as_data:
-        print_json({"skills": offers, "problems": problems})
+        print_json(listing)
     else:
-        width = max((len(offer.name) for offer in offers), default=0)
-        for offer in offers:
-            echo(f"{offer.name:{width}}  {' '.join(offer.description.split())}")
-        _say_problems(problems)
-    if problems:
+        names, paths = (
+            max((len(getattr(skill, key)) for skill in listing.skills), default=0)
+            for key in ("name", "path")
+        )
+        for skill in listing.skills:
+            row = f"{skill.name:{names}}  {skill.path or '.':{paths}}"
+            echo(f"{row}  {' '.join(skill.description.split())}")
+            for copy in skill.copies:
+                echo(f"{'':{names}}  {copy}  (the same files)")
+            for link in skill.links:
+                echo(f"{'':{names}}  {link}  (a link)")
+        _say_passed_over(listing.passed_over)
+        _say_problems(listing.problems)
+        if listing.files:
+            echo(_sum_up(listing))
+    if listing.problems:
         sys.exit(1)
+
+
+def _sum_up(listing: SourceListing) -> str:
+    """Say what became of each file SKILL.md of a source."""
+    pages = [entry for entry in listing.passed_over if entry.is_page]
+    counts = {
+        "skill": len(listing.skills),
+        "copy": sum(len(skill.copies) for skill in listing.skills),
+        "passed over": len(pages),
+        "not readable": len(listing.problems),
+    }
+    plurals = {"skill": "skills", "copy": "copies"}
+    parts = [
+        f"{count} {word if count == 1 else plurals.get(word, word)}"
+        for word, count in counts.items()
+        if count
+    ]
+    files = f"{listing.files} SKILL.md file{'s' * (listing.files != 1)}"
+    return f"{files}: {', '.join(parts)}"
 
 
 def print_report(report: InstallReport, *, as_data: bool) -> None:
@@ -144,6 +174,7 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
         for sentence in report.known:
             say(sentence)
         print_waiting(report.waiting)
+        _say_passed_over(report.passed_over)
         _say_problems(report.problems)
     if report.problems or report.waiting:
         sys.exit(1)
@@ -159,6 +190,11 @@ def _print_installed(installed: InstalledSkill) -> None:
             f"proposed: {installed.name}; `skillvault skill show {installed.name}` reads it, "
             f"`skillvault skill approve {installed.name}` serves it"
         )
+
+
+def _say_passed_over(entries: Sequence[PassedOver]) -> None:
+    for entry in entries:
+        say(f"passed over: {entry.path}: {entry.reason}")
 
 
 def _say_problems(problems: Sequence[Problem]) -> None:
@@ -179,7 +215,8 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
         for installed in report.installed
     ]
     plain = msgspec.to_builtins({"waiting": report.waiting, "problems": report.problems})
-    return {"installed": rows, "known": report.known, **plain}
+    passed_over = msgspec.to_builtins(report.passed_over)
+    return {"installed": rows, "known": report.known, "passed_over": passed_over, **plain}
 
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)

@@ -7,13 +7,14 @@ and does not affect the others. Nothing is written.
 import gzip
 import io
 import os
+import posixpath
 import re
 import stat
 import tarfile
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -22,13 +23,17 @@ from msgspec import Struct
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
 
-MAX_FILES = 1000  # files of one skill
-MAX_BYTES = 16 * 1024 * 1024  # bytes of one skill
-_MAX_PATH, _MAX_NAME = 400, 200  # characters, which any file system accepts
-_SKILL_FILES = ("SKILL.md", "skill.md")
-# Files of git and of tools, which do not belong to a skill even if it is a whole repository.
-_IGNORED = frozenset(
-    ".git .gitignore .gitattributes .gitmodules .github node_modules __pycache__ .venv".split()
+MAX_FILES = 1000  # of one skill
+MAX_BYTES = 16 * 1024 * 1024  # of one skill
+_MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
+SKILL_FILES = ("SKILL.md", "skill.md")
+# Files of git and of tools, which are no part of a skill that is a whole repository.
+_IGNORED = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
+_PACKAGES = frozenset("node_modules __pycache__ .venv site-packages".split())
+_TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
+# Folders of a skill that hold its own material, even if there is a SKILL.md in them.
+_MATERIAL = _TESTS | frozenset(
+    "assets examples evals references resources scripts template templates".split()
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -39,26 +44,52 @@ Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
 class SourceTree(Struct, frozen=True):
     """The files of a source by path: their sizes in bytes; for `unfit` files, the reason.
 
-    `read` returns contents; it raises BadInputError for a file that changed since it was listed.
+    `read` returns contents; it raises BadInputError for a file that changed since the listing.
+    `links`: link -> path of the file or folder of this tree that it leads to.
     """
 
     sizes: Mapping[str, int]
     read: Reader
     unfit: Mapping[str, str] = {}
+    links: Mapping[str, str] = {}
 
 
 class SkillPaths(Struct, frozen=True):
-    """A folder of a source that contains a SKILL.md, and the paths below the folder.
+    """A folder of a source with a SKILL.md ("" is the top folder), and the paths of its files.
 
-    The top folder of the source is "".
+    `links` are other paths of the folder, by links of the source.
     """
 
     folder: str
     paths: tuple[str, ...]
+    links: tuple[str, ...] = ()
 
     def inner(self, path: str) -> str:
         """Return a path relative to the skill's folder."""
         return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+
+class PassedOver(Struct, frozen=True):
+    """A file of a source that does not come in, with the reason."""
+
+    path: str
+    reason: str
+
+    @property
+    def is_page(self) -> bool:
+        """Return True for the SKILL.md of a folder."""
+        return self.path.rpartition("/")[2] in SKILL_FILES
+
+
+class SkillScan(Struct, frozen=True):
+    """The skills of a source, sorted by folder, and the files that are passed over.
+
+    `pages` is the number of all its files SKILL.md.
+    """
+
+    skills: list[SkillPaths]
+    passed_over: list[PassedOver]
+    pages: int
 
 
 def tree_of(files: Mapping[str, bytes]) -> SourceTree:
@@ -70,19 +101,131 @@ def tree_of(files: Mapping[str, bytes]) -> SourceTree:
 
 
 def find_skills(tree: SourceTree, within: str = "") -> list[SkillPaths]:
-    """Find the skills of a source, or of one of its folders, sorted by folder.
+    """Find the skills of a source, or of one of its folders, sorted by folder."""
+    return scan_skills(tree, within).skills
 
-    All files below a folder with a SKILL.md belong to that skill.
+
+def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
+    """Find the skills of a source, or of one of its folders, and what is passed over.
+
+    A folder with a SKILL.md is a skill with everything below it but other skills. Those of
+    packages and tests, and in folders that hold material of a skill, are passed over.
     """
-    prefix = f"{within}/" if within else ""
-    all_paths = sorted(path for path in (*tree.sizes, *tree.unfit) if path.startswith(prefix))
-    paths = [path for path in all_paths if _IGNORED.isdisjoint(path.split("/"))]
-    folders = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
-    return [
-        SkillPaths(folder, tuple(p for p in paths if not folder or p.startswith(f"{folder}/")))
-        for folder in sorted(folders)
-        if not any(folder != top and (not top or folder.startswith(f"{top}/")) for top in folders)
+    prefixes = tuple(f"{place}/" for place in _places_within(tree, within))
+    paths = sorted(p for p in (*tree.sizes, *tree.unfit) if not within or p.startswith(prefixes))
+    pages = [path for path in paths if path.rpartition("/")[2] in SKILL_FILES]
+    folders = {page.rpartition("/")[0] for page in pages}
+    passed_over = [
+        PassedOver(page, reason)
+        for page in pages
+        if (reason := _explain_no_skill(page, within, folders, tree.unfit))
     ]
+    folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
+    members: dict[str, list[str]] = {folder: [] for folder in folders}
+    for path in paths:
+        folder = _skill_above(path, folders)
+        if folder is not None and _is_member(path.removeprefix(f"{folder}/"), folder == within):
+            members[folder].append(path)
+    skills: list[SkillPaths] = []
+    for folder in sorted(folders):
+        is_link = {path: tree.unfit.get(path, "").startswith(_LINK) for path in members[folder]}
+        kept_out = [path for path, value in is_link.items() if value]
+        passed_over += [PassedOver(path, tree.unfit[path]) for path in kept_out]
+        files = tuple(path for path, value in is_link.items() if not value)
+        skills.append(SkillPaths(folder, files, _links_to(tree, folder)))
+    named = {entry.path for entry in passed_over}.union(*members.values())
+    passed_over += [
+        PassedOver(path, tree.unfit[path])
+        for path in paths
+        if path in tree.unfit and path not in named and not _PACKAGES & {*path.split("/")}
+    ]
+    return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(pages))
+
+
+def _places_within(tree: SourceTree, folder: str) -> Iterator[str]:
+    """Yield a folder of a tree, and the folders that links in it lead to."""
+    yield folder
+    for link, target in tree.links.items():
+        if link.startswith(f"{folder}/") and target and target not in tree.sizes:
+            yield target
+
+
+def _explain_no_skill(
+    page: str, within: str, folders: Collection[str], unfit: Mapping[str, str]
+) -> str | None:
+    """Explain why a SKILL.md makes no skill; None if it makes one."""
+    if page in unfit:
+        return unfit[page]
+    folder = page.rpartition("/")[0]
+    parts = folder.removeprefix(within).strip("/").split("/")
+    if packages := _PACKAGES.intersection(parts):
+        return f"of a package in {min(packages)}/"
+    parent = _skill_above(folder, folders)
+    if parent is not None:
+        inner = folder.removeprefix(parent).strip("/").split("/")
+        is_test = parent == within and inner[0] in _TESTS
+        if _MATERIAL.intersection(inner) and not is_test:
+            return f"a file of the skill {parent or 'at the top'}"
+    ancestors = parts[: parts.index("skills")] if "skills" in parts else parts[:-1]
+    if _TESTS.intersection(ancestors):
+        return "of a test; name its folder as SOURCE to install it"
+    return None
+
+
+def _skill_above(path: str, folders: Collection[str]) -> str | None:
+    """Return the innermost of some folders that holds a path; None if none does."""
+    folder = path
+    while folder:
+        folder = folder.rpartition("/")[0]
+        if folder in folders:
+            return folder
+    return None
+
+
+def _is_member(inner: str, is_top: bool) -> bool:
+    """Return True for a path that belongs to the skill above it.
+
+    A skill at the top of a source is often a whole repository, with its tests and other programs'
+    folders.
+    """
+    parts = set(inner.split("/"))
+    if not (_IGNORED | _PACKAGES).isdisjoint(parts):
+        return False
+    folder, slash, _ = inner.partition("/")
+    return not (is_top and slash and (folder in _TESTS or folder.startswith(".")))
+
+
+def _links_to(tree: SourceTree, folder: str) -> tuple[str, ...]:
+    """Return the other paths of a skill's folder, by links to it or to a folder above it."""
+    return tuple(
+        link + folder.removeprefix(target)
+        for link, target in sorted(tree.links.items())
+        if folder == target
+        or (target and folder.startswith(f"{target}/") and not link.startswith(f"{target}/"))
+    )
+
+
+def host_rank(folder: str) -> tuple[bool, bool]:
+    """Sort key: skills outside of a host's hidden folder first, then those for all hosts."""
+    parts = folder.split("/")
+    return (any(part.startswith(".") for part in parts), ".agents" not in parts)
+
+
+def host_place(folder: str) -> tuple[str, ...] | None:
+    """Return where a skill would be without the hidden folder of a host; None without such.
+
+    A section of a page (`PAGE#NAME`) and a flat file have no such place.
+    """
+    parts = folder.split("/")
+    hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
+    if hidden is None or ".md" in parts[-1]:
+        return None
+    return plain_place("/".join([*parts[:hidden], *parts[hidden + 1 :]]))
+
+
+def plain_place(folder: str) -> tuple[str, ...]:
+    """Return the path of a skill's folder without `skills`."""
+    return tuple(part for part in folder.split("/") if part != "skills")
 
 
 def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
@@ -174,8 +317,9 @@ def _fold_case(path: str) -> str:
 
 # ── folders ──────────────────────────────────────────────────────────────────────────
 
-_MAX_ENTRIES = 200_000  # files of a source; somebody may name a home folder by mistake
-_PRUNED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+_MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
+_LINK = "a link"
+_MAX_LINKS = 40  # links that lead to links
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -183,29 +327,93 @@ def folder_tree(root: Path) -> SourceTree:
     """List the files below a folder; BadInputError for more than a source can plausibly hold."""
     states: dict[str, os.stat_result] = {}
     unfit: dict[str, str] = {}
+    links: dict[str, str] = {}
     for path, state in _walk_files(root):
-        if len(states) + len(unfit) > _MAX_ENTRIES:
+        if len(states) + len(unfit) + len(links) > _MAX_ENTRIES:
             message = f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills"
             raise BadInputError(message, code="too-large")
         if stat.S_ISREG(state.st_mode):
             states[path] = state
+        elif stat.S_ISLNK(state.st_mode):
+            target = (root / path).readlink()
+            is_inside = target.is_absolute() and target.is_relative_to(root)
+            links[path] = (
+                os.path.relpath(target, (root / path).parent) if is_inside else str(target)
+            )
         else:
-            unfit[path] = "a link" if stat.S_ISLNK(state.st_mode) else "a device or a socket"
+            unfit[path] = "a device or a socket"
 
     def read(paths: Sequence[str]) -> dict[str, bytes]:
         return {path: _read_unchanged(root, path, states[path]) for path in paths}
 
-    return SourceTree({path: state.st_size for path, state in states.items()}, read, unfit)
+    sizes = {path: state.st_size for path, state in states.items()}
+    return follow_links(SourceTree(sizes, read, unfit, links))
 
 
 def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the path and state of each file below a folder."""
+    """Yield the path and state of everything below a folder but the folders.
+
+    Of packages only the files of skills, so that they can be named.
+    """
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        folders[:] = sorted(set(folders) - _PRUNED - set(links))
+        folders[:] = sorted(set(folders) - {".git"} - set(links))
+        is_package = not _PACKAGES.isdisjoint(Path(folder).relative_to(root).parts)
         for name in (*names, *links):
-            place = Path(folder) / name
-            yield place.relative_to(root).as_posix(), place.lstat()
+            if not is_package or name in SKILL_FILES:
+                place = Path(folder) / name
+                yield place.relative_to(root).as_posix(), place.lstat()
+
+
+def follow_links(tree: SourceTree) -> SourceTree:
+    """Return a tree in which links to its own files and folders are followed once.
+
+    The links of `tree` lead to texts as they are in the file system. A linked folder with skills
+    in it adds no files: its skills are elsewhere in the tree. Any other link is unfit.
+    """
+    folders = {"", *(folder for path in tree.sizes for folder in _folders_of(path))}
+    skills = {p.rpartition("/")[0] for p in tree.sizes if p.rpartition("/")[2] in SKILL_FILES}
+    skill_places = skills.union(*map(_folders_of, skills))
+    unfit, links, files = dict(tree.unfit), dict[str, str](), dict[str, str]()
+    for link, text in tree.links.items():
+        target = _link_target(link, tree.links)
+        if target is not None and target in tree.sizes:
+            links[link] = files[link] = target
+        elif target is not None and target in folders:
+            links[link] = target
+            if target and target not in skill_places and _skill_above(link, skills) is not None:
+                below = [path for path in tree.sizes if path.startswith(f"{target}/")]
+                files |= {link + path.removeprefix(target): path for path in below}
+        else:
+            where = "which leads out of the source" if target is None else "which is not there"
+            unfit[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"
+
+    def read(paths: Sequence[str]) -> Mapping[str, bytes]:
+        contents = tree.read(list(dict.fromkeys(files.get(path, path) for path in paths)))
+        return {path: contents[files.get(path, path)] for path in paths}
+
+    sizes = {**tree.sizes, **{path: tree.sizes[target] for path, target in files.items()}}
+    return SourceTree(sizes, read, unfit, links)
+
+
+def _link_target(link: str, links: Mapping[str, str]) -> str | None:
+    """Return the path that a link leads to; None if that is out of the source, or a circle."""
+    path = link
+    for _ in range(_MAX_LINKS):
+        part = next((p for p in (*_folders_of(path), path) if p in links), None)
+        if part is None:
+            return "" if path == "." else path
+        target = posixpath.join(posixpath.dirname(part), links[part])
+        path = posixpath.normpath(target + path.removeprefix(part))
+        if path.startswith(("/", "../")) or path == "..":
+            return None
+    return None
+
+
+def _folders_of(path: str) -> list[str]:
+    """Return the folders above a path, the outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> bytes:

@@ -378,7 +378,11 @@ def foreign_skill(name: str, content: bytes) -> Skill:
 
 
 def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
-    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read_document(text)
+    meta, body = (
+        front_matter.read_foreign(text)
+        if foreign
+        else front_matter.read_document(text, as_written=True)
+    )
     if foreign:
         meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from skillvault.exchange.source_tree import PassedOver
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.learning import install as rules
 from skillvault.learning import lint
@@ -22,7 +23,13 @@ from skillvault.model.errors import BadInputError, GitError, UncommittedEditErro
 from skillvault.model.records import Link, Problem, Ref
 from skillvault.model.text.text import join_items
 from skillvault.review import commits, skill_sources
-from skillvault.review.skill_sources import SourceSkill, open_source, problem_of, read_offers
+from skillvault.review.skill_sources import (
+    SourceContents,
+    SourceSkill,
+    open_source,
+    problem_of,
+    read_offers,
+)
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
@@ -134,11 +141,12 @@ class InstalledSkill(Struct, frozen=True):
 
 
 class InstallReport(Struct):
-    """The installed skills, sentences about skills that the vault has already, the problems."""
+    """The installed skills, the known ones (a sentence each), the problems, and what stays out."""
 
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    passed_over: list[PassedOver] = field(default_factory=list)
     waiting: list[WaitingItem] = field(default_factory=list)
 
     def include(self, report: "InstallReport") -> None:
@@ -146,15 +154,31 @@ class InstallReport(Struct):
         self.installed += report.installed
         self.known += report.known
         self.problems += report.problems
+        self.passed_over += report.passed_over
         self.waiting += report.waiting
 
 
 class OfferedSkill(Struct, frozen=True):
-    """A skill of a source, as `install --list` shows it."""
+    """A skill of a source as `install --list` shows it: `path` is its folder in the source."""
 
     name: str
+    path: str
     description: str
     source: str
+    copies: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+class SourceListing(Struct, frozen=True):
+    """The skills that a source offers, the problems, and the files that are passed over.
+
+    `files` is the number of its files SKILL.md.
+    """
+
+    skills: list[OfferedSkill]
+    passed_over: list[PassedOver]
+    problems: list[Problem]
+    files: int
 
 
 class Installer:
@@ -164,16 +188,22 @@ class Installer:
         self._store = store
         self._clock = clock
 
-    def offers(
-        self, source: SkillSource, names: Sequence[str] = ()
-    ) -> tuple[list[OfferedSkill], list[Problem]]:
-        """Return the skills of a source, and the problems; write nothing."""
-        skills, problems = _skills_of(source, names)
+    def offers(self, source: SkillSource, names: Sequence[str] = ()) -> SourceListing:
+        """List the skills of a source; nothing is written."""
+        skills, contents = _skills_of(source, names)
         rows = [
-            OfferedSkill(skill.name, skill.folder.skill.description, skill.origin.url)
+            OfferedSkill(
+                skill.name,
+                skill.path,
+                skill.folder.skill.description,
+                skill.origin.url,
+                skill.copies,
+                skill.links,
+            )
             for skill in skills
         ]
-        return sorted(rows, key=lambda row: row.name), problems
+        rows.sort(key=lambda row: row.name)
+        return SourceListing(rows, contents.passed_over, contents.problems, contents.pages)
 
     def install(
         self,
@@ -190,8 +220,9 @@ class Installer:
         unless `with_secrets` is set. UsageError if the source does not have a named skill.
         """
         work = self._begin(now, dry=dry, with_secrets=with_secrets)
-        skills, problems = _skills_of(source, names)
-        work.report.problems += problems
+        skills, contents = _skills_of(source, names)
+        work.report.problems += contents.problems
+        work.report.passed_over += contents.passed_over
         for skill in skills:
             work.take(skill)
         return work.report
@@ -210,7 +241,8 @@ class Installer:
         format is there.
         """
         work = self._begin(now, dry=dry)
-        skills, work.report.problems = skill_sources.read_path(path, format_name)
+        report = work.report
+        skills, report.problems, report.passed_over = skill_sources.read_path(path, format_name)
         for skill in skills:
             work.take_or_renew(skill)
         return work.report
@@ -286,9 +318,9 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = as_proposed(skill.folder.files, name)
-        lint_lines = lint_of_incoming(files)
-        change = rules.install_change(name, files, origin, lint=lint_lines, now=self._now)
-        self._publish([change], origin, lint_lines)
+        lines = [*lint_of_incoming(files), *skill.notes]
+        change = rules.install_change(name, files, origin, lint=lines, now=self._now)
+        self._publish([change], origin, lines)
 
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
@@ -338,12 +370,12 @@ class _Installation:
             return
         files = as_proposed(merge.files, target, replaces)
         published = as_proposed(merge.with_merged_modes(remote), target, replaces)
-        lint_lines = lint_of_incoming(files)
-        notes = [*merge.sentences(name), *lint_lines]
-        install = rules.install_change(target, published, skill.origin, lint=notes, now=self._now)
+        lines = [*lint_of_incoming(files), *skill.notes]
+        words = [*merge.sentences(name), *lines]
+        install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
-        self._publish(changes, skill.origin, lint_lines)
+        self._publish(changes, skill.origin, lines)
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
         head = self._store.head()
@@ -385,14 +417,13 @@ class _Installation:
 
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
-        problems: list[Problem] = []
         source = source_of(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
         with open_source(source) as place:
-            offers = [offer for offer in place.offers if offer.url == origin.url]
-            skill = next(read_offers(offers, registry, problems), None)
+            place.offers = [offer for offer in place.offers if offer.url == origin.url]
+            skill = next(iter(read_offers(place, registry)), None)
         if skill is None:
             message = f"{origin.url} no longer has it; it stays as it is"
-            self.report.problems += problems or [Problem(name, None, "gone", message)]
+            self.report.problems += place.problems or [Problem(name, None, "gone", message)]
         elif skill.origin.digest == origin.digest:
             self.report.known.append(f"{name}: is what {origin.url} has")
             return None
@@ -419,13 +450,17 @@ class _Installation:
 
 def _skills_of(
     source: SkillSource, names: Sequence[str]
-) -> tuple[list[SourceSkill], list[Problem]]:
-    """Return the named or offered skills of a source, and the problems."""
-    with open_source(source) as place:
-        problems = list(place.problems)
+) -> tuple[list[SourceSkill], SourceContents]:
+    """Return the skills of a source that are named or offered, and what else is in it."""
+    with open_source(source) as contents:
         registry = source.url if source.kind == "clawhub" else REGISTRY
-        skills = list(read_offers(place.offers, registry, problems))
-    return skill_sources.choose_skills(skills, names, is_complete=not problems), problems
+        skills = read_offers(contents, registry)
+    is_complete = not contents.problems
+    chosen = skill_sources.choose_skills(
+        skills, names, contents.passed_over, is_complete=is_complete
+    )
+    contents.passed_over.sort(key=lambda entry: entry.path)
+    return chosen, contents
 
 
 def _seeds() -> Iterator[tuple[str, Files]]:

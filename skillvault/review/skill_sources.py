@@ -4,7 +4,7 @@ In files of a private source, secrets are replaced by markers; files of a public
 changed.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,17 @@ from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
 from skillvault.exchange.skills.folders import NAMES, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import (
+    PassedOver,
     SkillPaths,
     SourceTree,
     find_skills,
     folder_tree,
+    follow_links,
+    host_place,
+    host_rank,
+    plain_place,
     read_skill_files,
+    scan_skills,
     tree_of,
 )
 from skillvault.exchange.sources import REGISTRY, SkillSource
@@ -31,6 +37,7 @@ from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
+from skillvault.model.text import front_matter
 from skillvault.model.text.text import join_items
 from skillvault.vault.files import layout, redact
 from skillvault.vault.git import remote
@@ -39,20 +46,28 @@ from skillvault.vault.git import remote
 class Offer(Struct, frozen=True):
     """A skill that a source offers: the name of its folder, its address, its files.
 
-    `files` raises BadInputError if the files cannot be read.
+    `files` raises BadInputError if they cannot be taken. `path` is its folder in the source, and
+    `links` are others of it.
     """
 
     name: str
     url: str
     version: str
     files: Callable[[], Files]
+    path: str = ""
+    links: tuple[str, ...] = ()
 
 
 class SourceContents(Struct):
-    """The skills that a source offers, and the problems found on the way."""
+    """The offers of a source, the problems, and the files that are passed over.
+
+    `pages` is the number of its files SKILL.md, 0 if the source is no tree of files.
+    """
 
     offers: list[Offer] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    passed_over: list[PassedOver] = field(default_factory=list)
+    pages: int = 0
 
 
 @contextmanager
@@ -62,8 +77,9 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     BadInputError, GitError or UsageError if the source does not exist or may not be opened.
     """
     if source.kind == "git":
-        with remote.fetch_files(source.url, source.ref, source.folder) as files:
-            tree = SourceTree(files.sizes, files.contents_of, files.unfit)
+        with remote.fetch_files(source.url, source.ref) as files:
+            tree = SourceTree(files.sizes, files.contents_of, files.unfit, files.links)
+            tree = follow_links(tree)
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
@@ -111,8 +127,12 @@ def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> 
     """Return the skills in a tree of files; the address of a folder becomes absolute."""
     if source.kind == "folder":
         source = SkillSource("folder", str(_folder_of(source)))
-    skills = find_skills(tree, source.folder)
-    return SourceContents([_offer(tree, source, skill, version) for skill in skills])
+    scan = scan_skills(tree, source.folder)
+    return SourceContents(
+        [_offer(tree, source, skill, version) for skill in scan.skills],
+        passed_over=list(scan.passed_over),
+        pages=scan.pages,
+    )
 
 
 def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: str) -> Offer:
@@ -122,6 +142,8 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
         source.skill_address(skill.folder, ""),
         version,
         partial(read_skill_files, tree, skill),
+        skill.folder,
+        skill.links,
     )
 
 
@@ -170,11 +192,22 @@ _NAMED = 20  # skills of a source that a refusal names
 
 
 class SourceSkill(Struct, frozen=True):
-    """A skill that was read from its source; `published` are the files there, unchanged."""
+    """A skill that was read from its source, which held exactly `published`.
+
+    `path` is its place in the source; `copies` are places of the same files, `links` lead there.
+    """
 
     folder: SkillFolder
     published: Files
     origin: Origin
+    path: str = ""
+    copies: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+    @property
+    def page(self) -> str:
+        """The path of its file in the source."""
+        return f"{self.path}/{FILE}".lstrip("/")
 
     @property
     def name(self) -> str:
@@ -189,43 +222,86 @@ class SourceSkill(Struct, frozen=True):
         return texts == (self.folder.skill.description.split(), self.folder.skill.body.strip())
 
     @property
+    def notes(self) -> list[str]:
+        """Lines about what was changed in it beyond the vault's own keys."""
+        content = next(self.published[name] for name in NAMES if name in self.published)
+        text = front_matter.text_of(content)
+        if front_matter.mend(text) == text:
+            return []
+        return [f"{FILE}: its front matter was no valid YAML; values are put in quotes"]
+
+    @property
     def is_internal(self) -> bool:
         """True if the author marked the skill as not for others."""
         return metadata_of(self.folder.files).get(_INTERNAL) == "true"
 
 
-def read_offers(
-    offers: Sequence[Offer], registry: str, problems: list[Problem]
-) -> Iterator[SourceSkill]:
-    """Yield the offered skills; identical files are yielded once."""
-    digests: set[str] = set()
-    for offer in offers:
+def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
+    """Read the skills that are offered, copies for several hosts as one.
+
+    Adds the problems, and the versions for other hosts that are passed over, to the contents.
+    """
+    skills: list[SourceSkill] = []
+    for offer in contents.offers:
         try:
             files = offer.files()
         except (BadInputError, GitError) as error:
-            problems.append(problem_of(offer.url, error))
+            contents.problems.append(problem_of(offer.url, error))
             continue
         folder = agent_skills.read_skill(files, offer.name)
         if isinstance(folder, Problem):
-            problems.append(Problem(offer.url, folder.key, folder.code, folder.message))
+            problem = Problem(offer.url, folder.key, folder.code, folder.message)
+            contents.problems.append(problem)
             continue
-        digest = digest_of(files)
-        if digest not in digests:
-            digests.add(digest)
-            is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
-            origin = Origin(
-                offer.url, offer.version, digest, len(files), registry if is_other else ""
+        is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
+        origin = Origin(
+            offer.url,
+            offer.version,
+            digest_of(files),
+            len(files),
+            registry if is_other else "",
+        )
+        skills.append(SourceSkill(folder, files, origin, offer.path, links=offer.links))
+    return merge_copies(skills, contents.passed_over)
+
+
+def merge_copies(skills: Iterable[SourceSkill], passed_over: list[PassedOver]) -> list[SourceSkill]:
+    """Return the skills, those with the same files as one.
+
+    The version for one host of a skill that is also elsewhere is passed over.
+    """
+    skill_by_digest: dict[str, SourceSkill] = {}
+    path_by_place: dict[tuple[str, ...], str] = {}
+    for skill in sorted(skills, key=lambda skill: host_rank(skill.path)):
+        digest = skill.origin.digest
+        place = host_place(skill.path)
+        if copied := skill_by_digest.get(digest):
+            copies, links = (*copied.copies, skill.path or "."), (*copied.links, *skill.links)
+            skill_by_digest[digest] = replace(copied, copies=copies, links=links)
+        elif place in path_by_place:
+            reason = (
+                f"a version for one host, other than {path_by_place[place]}; "
+                "name its folder as SOURCE to install it"
             )
-            yield SourceSkill(folder, files, origin)
+            passed_over.append(PassedOver(skill.page, reason))
+        else:
+            skill_by_digest[digest] = skill
+            path_by_place.setdefault(place or plain_place(skill.path), skill.path)
+    return list(skill_by_digest.values())
 
 
 def choose_skills(
-    skills: Sequence[SourceSkill], names: Collection[str], *, is_complete: bool
+    skills: Sequence[SourceSkill],
+    names: Collection[str],
+    passed_over: list[PassedOver],
+    *,
+    is_complete: bool,
 ) -> list[SourceSkill]:
     """Return the named skills, or all except those that authors marked as internal.
 
-    UsageError if the source does not have a named skill, unless only a part of the source could be
-    read.
+    Adds those that an author does not offer to `passed_over`.
+
+    UsageError if a named one is missing, unless only a part of the source could be read.
     """
     source_names = sorted({skill.name for skill in skills})
     missing_names = sorted(set(names) - set(source_names))
@@ -234,9 +310,14 @@ def choose_skills(
         raise UsageError(f"{', '.join(missing_names)}: not in the source; it offers {examples}")
     if is_complete and not skills:
         raise UsageError(f"no skill there; a skill is a folder with a {FILE}")
-    return [
-        skill for skill in skills if skill.name in names or (not names and not skill.is_internal)
+    if names:
+        return [skill for skill in skills if skill.name in names]
+    passed_over += [
+        PassedOver(skill.page, f"its author does not offer it; --skill {skill.name} installs it")
+        for skill in skills
+        if skill.is_internal
     ]
+    return [skill for skill in skills if not skill.is_internal]
 
 
 def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Problem:
@@ -252,8 +333,8 @@ FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.read
 
 def read_path(
     path: Path, format_name: str | None = None
-) -> tuple[list[SourceSkill], list[Problem]]:
-    """Return the skills of a folder or file, and the problems.
+) -> tuple[list[SourceSkill], list[Problem], list[PassedOver]]:
+    """Return the skills of a folder or file, the problems, and the files passed over.
 
     Without `format_name` the format is recognized by the files. UsageError if there is no skill, or
     no such format.
@@ -269,10 +350,12 @@ def read_path(
             f"{join_items(FORMATS, last='or')}"
         )
     entries = list(reader(tree, place.name.removesuffix(".md")))
-    if not entries:
+    problems = [problem for problem in entries if isinstance(problem, Problem)]
+    passed_over = [entry for entry in entries if isinstance(entry, PassedOver)]
+    if len(entries) == len(passed_over):
         raise UsageError(f"{path}: no skills of the format {name} there; name another path")
     skills = [_incoming(place, name, skill) for skill in entries if isinstance(skill, TreeSkill)]
-    return skills, [problem for problem in entries if isinstance(problem, Problem)]
+    return merge_copies(skills, passed_over), problems, passed_over
 
 
 def explain_no_source(name: str, origin: Origin) -> str | None:
@@ -300,4 +383,4 @@ def _incoming(place: Path, format_name: str, skill: TreeSkill) -> SourceSkill:
         url = f"{format_name}:{url}"
     digest = digest_of(skill.published)
     origin = Origin(url, "", digest, len(skill.folder.files))
-    return SourceSkill(skill.folder, skill.published, origin)
+    return SourceSkill(skill.folder, skill.published, origin, skill.place)

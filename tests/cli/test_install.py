@@ -43,7 +43,7 @@ def test_json_has_everything_and_nothing_else_is_printed(vault: Vault, source: P
     assert [row["code"] for row in listed["problems"]] == ["missing-key"]
     result = call(vault, "install", source, "--json")
     answer = json.loads(result.stdout)
-    assert list(answer) == ["installed", "known", "waiting", "problems"]
+    assert list(answer) == ["installed", "known", "passed_over", "waiting", "problems"]
     (row,) = answer["installed"]
     assert list(row) == ["name", "source", "digest", "lint", "commits"]
     assert row["commits"] == [vault.store.tip()]
@@ -90,3 +90,23 @@ def test_options_that_do_not_go_together_are_a_sentence(
 ) -> None:
     result = call(vault, "install", *args)
     assert isinstance(result.exception, UsageError)
+
+
+def test_a_list_accounts_for_each_file(vault: Vault, tmp_path: Path) -> None:
+    root, text = tmp_path / "source", skill_file("review").decode()
+    pages = {
+        "skills/review": text,
+        ".agents/skills/review": text,
+        ".cursor/skills/review": f"{text}More.\n",
+        "tests/review": text,
+        "bad": "---\nname: bad\n---\n",
+    }
+    for folder, content in pages.items():
+        (root / folder).mkdir(parents=True)
+        (root / folder / "SKILL.md").write_text(content)
+    result = call(vault, "install", root, "--list")
+    sums = "5 SKILL.md files: 1 skill, 1 copy, 2 passed over, 1 not readable"
+    assert result.stdout.splitlines()[-1] == sums
+    assert "  .agents/skills/review  (the same files)" in result.stdout
+    assert "passed over: .cursor/skills/review/SKILL.md: a version for one host" in result.stderr
+    assert "passed over: tests/review/SKILL.md: of a test" in result.stderr

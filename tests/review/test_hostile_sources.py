@@ -258,10 +258,6 @@ def put_empty(folder: Path, *names: str) -> None:
         (folder / name).write_bytes(b"")
 
 
-def put_link(author: Person) -> None:
-    (author.root / "review/link").symlink_to("/etc/passwd")
-
-
 def put_submodule(author: Person) -> None:
     entry = f"160000,{'1' * 40},review/module"
     author.git("update-index", "--add", "--cacheinfo", entry)
@@ -286,7 +282,6 @@ def put_backslash(author: Person) -> None:
 
 
 GIT_TREES: dict[str, tuple[Callable[[Person], None], str]] = {
-    "a link": (put_link, "a link"),
     "a submodule": (put_submodule, "a submodule"),
     "very many files": (put_many, "too-large"),
     "a large file": (put_large, "too-large"),
@@ -305,6 +300,21 @@ def test_a_hostile_tree_installs_nothing(shut: Vault, repository: Person, case: 
         assert words in told(shut, f"file://{repository.root}")
     else:
         assert words in told(shut, commit(repository))
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "/etc", "../../outside", "nowhere", "link"])
+@pytest.mark.parametrize("kind", ["folder", "git"])
+def test_a_link_that_leads_out_is_left_out_and_named(
+    vault: Vault, repository: Person, kind: str, target: str
+) -> None:
+    (repository.root / "review/link").symlink_to(target)
+    (repository.root.parent / "outside").write_text("secret")
+    address = commit(repository)
+    source = source_of(address if kind == "git" else str(repository.root))
+    report = vault.curate.installer.install(source, now=NOW)
+    assert [installed.name for installed in report.installed] == ["review"]
+    assert [entry.path for entry in report.passed_over] == ["review/link"]
+    assert sorted(p.name for p in (vault.root / "proposed/review").iterdir()) == ["SKILL.md"]
 
 
 def test_a_tree_with_a_path_upward_installs_nothing(shut: Vault, repository: Person) -> None:
@@ -385,8 +395,6 @@ def source(tmp_path: Path) -> Path:
 
 
 FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "a link to a file": (lambda at: (at / "link").symlink_to("/etc/passwd"), "a link"),
-    "a link to a folder": (lambda at: (at / "link").symlink_to("/etc"), "a link"),
     "a pipe": (lambda at: os.mkfifo(at / "pipe"), "a device"),
     "very many files": (
         lambda at: put_empty(at, *map(str, range(MAX_FILES + 1))), "too-large"

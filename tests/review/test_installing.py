@@ -241,8 +241,9 @@ def test_only_what_is_named_comes_in_and_what_its_author_hides_only_then(
     hidden = "---\nname: hidden\ndescription: d\nmetadata:\n  internal: true\n---\n\nx\n"
     author.write("hidden/SKILL.md", hidden)
     author.write("tests/SKILL.md", skill_file("tests").decode())
-    rows, _ = vault.curate.installer.offers(source_of(str(author.root)))
-    assert [row.name for row in rows] == ["review", "tests"]
+    listing = vault.curate.installer.offers(source_of(str(author.root)))
+    assert [row.name for row in listing.skills] == ["review", "tests"]
+    assert [entry.path for entry in listing.passed_over] == ["hidden/SKILL.md"]
     assert names(install(vault, author.root, "hidden")) == ["hidden"]
     assert names(install(vault, author.root)) == ["review", "tests"]
     with pytest.raises(UsageError, match="nothing: not in the source; it offers hidden, review"):
@@ -555,3 +556,9 @@ def test_seeds_are_copied_and_a_name_that_stands_stays_without_force(
     assert "Mine." not in text(vault, f"skills/{seeds[0]}/SKILL.md")
     assert vault.curate.installer.seeds(now=NOW, force=True).installed == []
     assert person.status() == ""
+
+
+def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -> None:
+    author.write("b/SKILL.md", "---\nname: b\ndescription: Use when: red\n---\n\nx\n")
+    report = install(vault, author.root, "b")
+    assert "was no valid YAML" in report.installed[0].lint[-1]

@@ -1,15 +1,17 @@
 """Read and write skill folders of the Agent Skills specification: a SKILL.md and its files.
 
-A skill of the vault keeps every byte except reserved keys. A key that is not in the specification,
-or that only the vault may set, moves to `metadata` with the prefix of its origin, such as
-`agent-skills.`. A nested value is stored as one JSON text, and so is a key or text with `---`.
+Pure, both ways. In the vault a file keeps every byte except reserved keys: a key that is not in
+the specification, or that only the vault may set, moves to `metadata` with a prefix of its origin,
+such as `agent-skills.`. A nested value becomes one JSON text, as does a key or text with `---`. The
+front matter as its author wrote it is stored whole where these keys alone do not give it back.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from anyascii import anyascii
 from msgspec import Struct
 
 from skillvault.model.errors import BadInputError
@@ -26,17 +28,20 @@ ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-
 _INNER = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
 MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
 
+_PUBLISHED = "published"  # key of `metadata` for the front matter as its author wrote it
 # Keys that only the vault may set; a file may lower `trust`, never raise it.
 _RESERVED = frozenset(
     "status origin trust expires subject account retired trial internal replaces".split()
-)
-# For each top-level key of other tools, the key of `metadata` that the vault reads.
+) | {_PUBLISHED}
+# Top-level key of other tools -> key of `metadata` that the vault reads.
 _VAULT_KEYS = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "version": "version",
     "created_at": "created", "usage_count": "usage_count", "success_rate": "success_rate",
 }  # fmt: skip
+_TOOLS = "allowed-tools"
 _WORD_LISTS = ("tags", "roles", "stages")
 _DELIMITER = "---"  # simple readers take it for the end of the front matter
+_ESCAPED = "\\u002d" * len(_DELIMITER)
 
 
 class SkillFolder(Struct, frozen=True):
@@ -59,17 +64,29 @@ def read_skill(
         message = f"no {FILE} in it; a skill is a folder with one"
         return Problem(folder or FILE, None, "no-skill", message)
     try:
-        text = front_matter.text_of(files[source])
-        meta, body = front_matter.read_foreign(text)
+        text = front_matter.mend(front_matter.text_of(files[source]))
+        meta, body = front_matter.read_document(text, as_written=True)
         meta = _restore_keys(meta)
         name = _vault_name(meta, folder)
         vault_meta = _import_meta(meta, name, origin)
         skill = _build_skill(name, vault_meta, body)
-        content = front_matter.with_mapping(text.encode(), vault_meta)
+        content = _stored_content(text.encode(), vault_meta)
     except BadInputError as error:
         return Problem(f"{folder}/{FILE}" if folder else FILE, error.key, error.code, error.message)
     other_files = {path: data for path, data in files.items() if path != source}
     return SkillFolder(skill, {FILE: content, **other_files})
+
+
+def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
+    """Return an author's file with the vault's front matter, from which it can be given back."""
+    stored = front_matter.with_mapping(content, vault_meta)
+    if write_skill({FILE: stored})[FILE] == content:
+        return stored
+    front = front_matter.yaml_of(content.decode())
+    metadata = {_PUBLISHED: front.replace(_DELIMITER, _ESCAPED), **vault_meta["metadata"]}
+    whole = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
+    is_small = len(front_matter.yaml_of(whole.decode()).encode()) <= front_matter.MAX_FRONT_MATTER
+    return whole if is_small and write_skill({FILE: whole})[FILE] == content else stored
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -77,18 +94,31 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
     BadInputError if the files are not a skill.
     """
-    return _replace_front_matter(files, read_author_meta(files))
+    return _replace_author_meta(files, read_author_meta(files))
 
 
-def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
-    """Convert a skill of the vault to valid files, with its exported name and description.
+def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
+    """Convert a skill of a vault to its author's files, with its exported name and description."""
+    author_meta = read_author_meta(skill.files)
+    if _slug_of(str(author_meta.get("name"))) != skill.name:
+        author_meta["name"] = skill.name
+    vault_meta, _ = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
+    if skill.description != vault_meta.get("description"):
+        stored = {f"{ORIGIN}.description": as_text(author_meta.get("description"))}
+        author_meta["metadata"] = {**stored, **_metadata_of(author_meta)}
+        author_meta["description"] = skill.description
+    return _replace_author_meta(skill.files, author_meta)
 
-    Of the author's keys outside the specification, only `keys` return to the top level.
-    BadInputError if the files are not a skill.
+
+def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
+    """Convert a skill of a vault to valid files, with its exported name and description.
+
+    Keys of its author that are not in the specification stay in `metadata`. Raises BadInputError
+    if it is no skill.
     """
     files = skill.files
     author_meta = read_author_meta(files)
-    top, stored_texts = _split_keys(author_meta, skill.name, keys=keys)
+    top, stored_texts = _split_keys(author_meta, skill.name)
     if top.get("description") != skill.description:
         stored_texts.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
         top["description"] = skill.description
@@ -102,6 +132,20 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
         for k, v in metadata.items()
     }
     return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
+
+
+def _replace_author_meta(
+    files: Mapping[str, bytes], author_meta: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """Replace the front matter by what the author wrote, with later changes of single keys."""
+    content = front_matter.text_of(files[FILE]).encode()
+    meta, _ = front_matter.read_foreign(content.decode())
+    published = _metadata_of(meta).get(_PUBLISHED)
+    if isinstance(published, str):
+        content = front_matter.with_yaml(content, published.replace(_ESCAPED, _DELIMITER))
+        content = front_matter.with_mapping(content, author_meta, takes_flow=True)
+        return {**files, FILE: content}
+    return _replace_front_matter(files, author_meta)
 
 
 def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -128,7 +172,8 @@ def _replace_front_matter(
 def _has_block_values(front: str, mapping: Mapping[str, Any]) -> bool:
     """Return True if a front matter has these values and no flow style."""
     try:
-        return bool(strict_yaml.load(front) == mapping) and strict_yaml.is_block(front)
+        is_equal = strict_yaml.load(front, as_written=True) == mapping
+        return is_equal and strict_yaml.is_block(front)
     except BadInputError:
         return False
 
@@ -137,7 +182,7 @@ def as_text(value: Any) -> str:
     """Encode a value as one text of `metadata`: a plain text unchanged, other values as JSON."""
     if isinstance(value, str) and not _is_json(value) and _DELIMITER not in value:
         return value
-    return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, "\\u002d" * len(_DELIMITER))
+    return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, _ESCAPED)
 
 
 def from_text(text: Any) -> Any:
@@ -149,8 +194,8 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Convert the skill's name to a folder name; BadInputError if that is not possible."""
-    if name := slug(str(meta.get("name") or folder)):
+    """Make a folder's name of the skill's name; BadInputError if that is not possible."""
+    if name := _slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
         f"name: {shorten(str(meta.get('name')), 80)!r} cannot be a folder's name; use lower-case "
@@ -158,6 +203,11 @@ def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
         code="bad-name",
         key="name",
     )
+
+
+def _slug_of(name: str) -> str:
+    """Return the slug of a name in any script."""
+    return slug(name if name.isascii() else anyascii(name))
 
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
@@ -179,17 +229,15 @@ def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, A
 
 
 def _split_keys(
-    meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
+    meta: Mapping[str, Any], name: str, origin: str = ORIGIN
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Split an author's keys into top-level values and texts to store in `metadata`."""
     top, stored_texts = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
-        if key in SKILL_KEYS and not isinstance(value, dict | list):
+        if key in SKILL_KEYS and (key == _TOOLS or not isinstance(value, dict | list)):
             top[key] = _fit_value(key, value)
-        elif key in keys:
-            top[key] = value
         if key not in top or top[key] != value:
             stored_texts[f"{origin}.{as_text(key)}"] = as_text(value)
     if str(meta.get("name", name)) != name:
@@ -210,6 +258,8 @@ def _fit_value(key: str, value: Any) -> Any:
     """Make a value valid for a key of the specification."""
     if value is None:
         return None
+    if isinstance(value, list | dict):
+        value = " ".join(map(str, value))
     text = str(value).replace(_DELIMITER, "—")
     limit = {"description": MAX_DESCRIPTION, "compatibility": MAX_COMPATIBILITY}.get(key)
     if limit is not None and len(text) > limit:
@@ -307,10 +357,19 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
             name = name.removeprefix(_INNER)
             vault_value = stored_metadata.get(name) if name in _WORD_LISTS else None
             metadata[name] = _latest_value(name, from_text(value), vault_value)
-        else:
-            vault_key = _VAULT_KEYS.get(name, "")
-            top[name] = _latest_value(vault_key, from_text(value), metadata.pop(vault_key, None))
+        elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
+            home = _VAULT_KEYS.get(name, "")
+            top[name] = _latest_value(home, from_text(value), metadata.pop(home, None))
     return top | ({"metadata": metadata} if metadata else {})
+
+
+def _is_short_form(value: Any, key: str, text: str) -> bool:
+    """Return True if a valid value was made of the stored one, by the vault or an export."""
+    author_value = from_text(text)
+    if key != "description" or not isinstance(author_value, str):
+        return bool(value == _fit_value(key, author_value))
+    words = " ".join(str(value).split()).rstrip("…. ")
+    return " ".join(author_value.replace(_DELIMITER, "—").split()).startswith(words)
 
 
 def _original_key(key: str) -> str | None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import (
+    TreeEntry,
     TreeSkill,
     move_problem,
     read_folders,
@@ -51,8 +52,8 @@ def _has_front_matter(content: bytes) -> bool:
     return front_matter.has_front_matter(content.decode("utf-8-sig", "replace"))
 
 
-def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Yield every skill of a tree: of its folders, and of flat files outside of the folders."""
+def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
+    """Yield every skill of a tree: of its folders, and of flat files outside of them."""
     for skill in read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):
             # New counts make no new version.
@@ -74,7 +75,7 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Probl
 
 def _add_description(content: bytes) -> bytes:
     try:
-        meta, body = front_matter.read_document(front_matter.text_of(content))
+        meta, body = front_matter.read_document(front_matter.text_of(content), as_written=True)
     except BadInputError:
         return content  # the reader reports the error
     statement = next(iter(markdown.statements(body)), "")
@@ -161,7 +162,7 @@ def _read_front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
     if path != FILE:
         return None
     try:
-        return front_matter.read_document(front_matter.text_of(content))
+        return front_matter.read_document(front_matter.text_of(content), as_written=True)
     except BadInputError:
         return None  # a broken file is not managed
 

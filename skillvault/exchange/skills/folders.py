@@ -1,7 +1,6 @@
 """Helpers of all formats of skill folders: read a tree, write a tree, keep to a budget."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -9,7 +8,13 @@ from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.source_tree import SourceTree, find_skills, read_skill_files
+from skillvault.exchange.source_tree import (
+    PassedOver,
+    SourceTree,
+    find_skills,
+    read_skill_files,
+    scan_skills,
+)
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
@@ -31,6 +36,9 @@ class TreeSkill(Struct, frozen=True):
     published: Mapping[str, bytes]
 
 
+TreeEntry = TreeSkill | Problem | PassedOver
+
+
 class SkillFit(NamedTuple):
     """The skills that fit a budget, and the skills that do not fit."""
 
@@ -44,12 +52,14 @@ Cost = Callable[[OutgoingSkill], int]
 
 def read_folders(
     tree: SourceTree, folder: str, origin: str, adapt: Callable[[bytes], bytes] | None = None
-) -> Iterator[TreeSkill | Problem]:
+) -> Iterator[TreeEntry]:
     """Yield every skill of a tree; `folder` is the name of the tree.
 
     `adapt` changes the SKILL.md before it is read.
     """
-    for skill_paths in find_skills(tree):
+    scan = scan_skills(tree)
+    yield from scan.passed_over
+    for skill_paths in scan.skills:
         try:
             published = read_skill_files(tree, skill_paths)
         except BadInputError as error:
@@ -107,20 +117,19 @@ def export_folders(
     *,
     root: str,
     cost: Cost,
-    keys: Collection[str] = (),
+    write: WriteSkill = agent_skills.write_valid,
     default_budget: int | None = None,
 ) -> Export:
     """Write as many skills as a host lists within its budget, as folders below `root`.
 
-    `keys` are the authors' keys that the host reads in addition to the specification's. If not all
-    skills fit, all descriptions are cut to one length that still says when to use a skill. Skills
-    that still do not fit are left out.
+    If not all skills fit, all descriptions are cut to one length that still says when to use a
+    skill. Skills that do not fit then are left out.
     """
     budget = budget or default_budget
     length = _description_limit(skills, budget, cost)
     short_skills = skills if length is None else _cut_descriptions(skills, length)
     fit = select_fitting(short_skills, budget, cost)
-    export = write_folders(fit.skills, root, partial(agent_skills.write_valid, keys=keys))
+    export = write_folders(fit.skills, root, write)
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 
 

@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from skillvault.exchange.skills import agents_md, claudefi, eurekaclaw, well_known
+from skillvault.exchange.skills import agent_skills, agents_md, claudefi, eurekaclaw, well_known
 from skillvault.exchange.skills.folders import (
-    TreeSkill,
+    TreeEntry,
     export_folders,
     read_folders,
     read_skill_pages,
 )
 from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
-from skillvault.model.records import Problem
 
-# Reads the skills of a tree of files with a name.
-Reader = Callable[[SourceTree, str], Iterator[TreeSkill | Problem]]
-# Exports live skills, the best first, within a budget of characters.
+# A tree of files, and its name -> its skills.
+Reader = Callable[[SourceTree, str], Iterator[TreeEntry]]
+# Live skills, best first, and a budget of characters -> their export.
 Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
@@ -41,12 +40,6 @@ class SkillFormat(NamedTuple):
 
 CLAUDE_CODE_BUDGET = 8_000  # 1 % of a context of 200,000 tokens
 _CLAUDE_CODE_ROOT = ".claude/skills"
-_CLAUDE_CODE_KEYS = frozenset(
-    """
-    agent argument-hint arguments context disable-model-invocation disallowed-tools effort hooks
-    model paths shell user-invocable when_to_use
-    """.split()
-)
 
 
 def _has_claude_code(tree: SourceTree) -> bool:
@@ -62,13 +55,7 @@ def _codex_line(skill: OutgoingSkill) -> int:
     return len(f"- {skill.name}: {skill.description} (file: r0/{skill.name}/SKILL.md)\n")
 
 
-_OPENCLAW_KEYS = frozenset(
-    """
-    command-arg-mode command-dispatch command-tool disable-model-invocation homepage user-invocable
-    version
-    """.split()
-)
-# OpenClaw's requirements of a machine, in `metadata`; `clawdbot` and `clawdis` in older files.
+# Its requirements of a machine, in `metadata`; `clawdbot` and `clawdis` in older files.
 _OPENCLAW_REQUIREMENTS = re.compile(
     rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
 )
@@ -88,7 +75,9 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     ),
     "openclaw": SkillFormat(
         partial(read_folders, origin="openclaw"),
-        partial(export_folders, root="skills", keys=_OPENCLAW_KEYS, cost=_openclaw_entry),
+        partial(
+            export_folders, root="skills", write=agent_skills.write_authored, cost=_openclaw_entry
+        ),
         lambda tree: any(map(_OPENCLAW_REQUIREMENTS.search, read_skill_pages(tree).values())),
     ),
     "claude-code": SkillFormat(
@@ -96,7 +85,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
         partial(
             export_folders,
             root=_CLAUDE_CODE_ROOT,
-            keys=_CLAUDE_CODE_KEYS,
+            write=agent_skills.write_authored,
             cost=lambda skill: len(f"- {skill.name}: {skill.description}\n"),
             default_budget=CLAUDE_CODE_BUDGET,
         ),

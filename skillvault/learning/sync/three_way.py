@@ -129,7 +129,7 @@ def parse_file(content: bytes | None) -> ParsedFile:
     if not front_matter.has_front_matter(text):
         return ParsedFile(content or b"", "", {}, text.strip())
     front, body = front_matter.split(text)
-    values = front_matter.as_mapping(strict_yaml.load(front))
+    values = front_matter.as_mapping(strict_yaml.load(front, as_written=True))
     return ParsedFile(content or b"", front.strip("\n") + "\n", values, body.strip())
 
 
@@ -153,7 +153,7 @@ def _render_front(
 ) -> str:
     base, first, second = (side.front for side in sides)
     single = merge_values(base, first, second, lambda _first, _second: "")
-    if (strict_yaml.load(single) or {}) == values:
+    if (strict_yaml.load(single, as_written=True) or {}) == values:
         return single
     if by_hand := [side for side in (first, second) if _COMMENT.search(side)]:
         framed = f"---\n{min(by_hand)}---\n".encode()

@@ -23,10 +23,9 @@ METADATA_KEYS = (
     "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "written",
 )  # fmt: skip
 
-# A key of a skill with a plain value.
-_PLAIN = re.compile(
-    r"^(?P<key>name|description|license|compatibility|allowed-tools): +"
-    r"(?P<value>[^\s'\"|>][^\r\n]*?)[ \t]*(?=\r?$)",
+# An entry of a front matter with text behind its key, and the indented lines that continue it.
+_ENTRY = re.compile(
+    r"^(?P<key>[A-Za-z_][\w-]*):[ \t]+(?P<value>[^\s|>][^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)",
     re.MULTILINE,
 )
 _HANDLER = YAMLHandler()
@@ -73,27 +72,48 @@ def split(text: str) -> tuple[str, str]:
     return front, body
 
 
-def read_document(text: str) -> tuple[dict[str, Any], str]:
-    """Return (metadata, stripped body) of a markdown text."""
+def read_document(text: str, *, as_written: bool = False) -> tuple[dict[str, Any], str]:
+    """Return (metadata, stripped body) of a markdown text.
+
+    `as_written`: a number such as `1.10` stays text.
+    """
     front, body = split(text)
-    return as_mapping(strict_yaml.load(front)), body.strip()
+    return as_mapping(strict_yaml.load(front, as_written=as_written)), body.strip()
 
 
 def read_foreign(text: str) -> tuple[dict[str, Any], str]:
-    """Read a markdown text, even if a plain value of a skill's key is not valid YAML."""
+    """Read the markdown text of a skill of other people, numbers as they are written."""
+    return read_document(mend(text), as_written=True)
+
+
+def mend(text: str) -> str:
+    """Quote the plain values in a front matter that are not valid YAML, such as `use: a: b`.
+
+    The text stays as it is if that does not make it valid.
+    """
+    head, front, tail = _split_at_yaml(text)
+    if _is_valid(front):
+        return text
+    mended = _ENTRY.sub(_mend_entry, front)
+    return head + mended + tail if _is_valid(mended) else text
+
+
+def _mend_entry(entry: re.Match[str]) -> str:
+    """Return an entry as it is, or with its value in quotes if it cannot be read."""
+    if _is_valid(entry[0]):
+        return entry[0]
+    value = " ".join(entry["value"].split())
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1]
+    return f"{entry['key']}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def _is_valid(text: str) -> bool:
+    """Return True for a mapping in YAML; a mistake that no quotes mend counts as valid."""
     try:
-        return read_document(text)
+        return isinstance(strict_yaml.load(text), dict)
     except BadInputError as error:
-        if error.code not in ("yaml", "anchor", "tag"):
-            raise
-        front, body = split(text)
-        quoted = _PLAIN.sub(
-            lambda line: f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}", front
-        )
-        try:
-            return as_mapping(strict_yaml.load(quoted)), body.strip()
-        except BadInputError:
-            raise error from None
+        return error.code not in ("yaml", "anchor", "tag")
 
 
 def as_mapping(value: Any) -> dict[str, Any]:
@@ -128,20 +148,33 @@ def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
     return (head + strict_yaml.without_key(front, key) + tail).encode()
 
 
-def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
-    """Replace the front matter of a markdown file; the body stays.
+def yaml_of(text: str) -> str:
+    """Return the YAML of a front matter, unchanged."""
+    return _split_at_yaml(text)[1]
 
-    If the front matter is valid and in block style, only the changed keys are edited. Otherwise all
-    of it is written anew.
+
+def with_yaml(content: bytes, front: str) -> bytes:
+    """Replace the YAML of a front matter; every other byte stays."""
+    head, _, tail = _split_at_yaml(content.decode("utf-8"))
+    return (head + front + tail).encode()
+
+
+def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool = False) -> bytes:
+    """Replace the front matter of a markdown file; its body stays.
+
+    Only the different keys are edited, if that is possible. Otherwise, if a strict reader cannot
+    read it, and in flow style unless `takes_flow`, the front matter is rewritten.
     """
     head, front, tail = _split_at_yaml(content.decode("utf-8"))
     with suppress(BadInputError):
-        old_mapping = as_mapping(strict_yaml.load(front))
-        if strict_yaml.is_block(front):
+        old_mapping = as_mapping(strict_yaml.load(front, as_written=True))
+        if old_mapping == mapping and takes_flow:
+            return content
+        if takes_flow or strict_yaml.is_block(front):
             edited = _edit_keys(front, (), old_mapping, mapping)
-            if strict_yaml.load(edited) == mapping:
+            if strict_yaml.load(edited, as_written=True) == mapping:
                 return (head + edited + tail).encode()
-    return f"---\n{strict_yaml.dump(dict(mapping))}{tail}".encode()
+    return f"{head}{strict_yaml.dump(dict(mapping))}{tail}".encode()
 
 
 def _edit_keys(

@@ -17,6 +17,7 @@ from skillvault.model.text.strict_json import MAX_DEPTH, MAX_DIGITS
 Scalar = str | bool | int | float | None
 Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
+_Convert = Callable[[str], Any]  # the text of an unquoted scalar -> its value
 _ENDS_LINE = re.compile("[\x85\u2028\u2029]")  # to YAML 1.1
 _COMMENT = re.compile(r"#[^\r\n]*")
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
@@ -28,18 +29,18 @@ _FLOAT = re.compile(
 )
 
 
-def load(text: str) -> Any:
+def load(text: str, *, as_written: bool = False) -> Any:
     """Return the one document in `text` as dicts, lists and scalars; None if it is empty.
 
-    Raises BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with
-    the line.
+    `as_written`: a number that would be written differently, such as `1.10`, stays text. Raises
+    BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with the line.
     """
     try:
         events = yaml.parse(text, Loader=yaml.CSafeLoader)
         next(events)  # stream start
         if isinstance(next(events), yaml.StreamEndEvent):
             return None
-        value = _value(next(events), events, 1)
+        value = _value(next(events), events, 1, resolve_written if as_written else resolve)
         next(events)  # document end
         if not isinstance(event := next(events), yaml.StreamEndEvent):
             raise _event_error(event, "more than one document; keep the first", "yaml")
@@ -162,21 +163,23 @@ def is_block(text: str) -> bool:
 # ── reading ──────────────────────────────────────────────────────────────────────────
 
 
-def _value(event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
+def _value(event: yaml.Event, events: Iterator[yaml.Event], depth: int, convert: _Convert) -> Any:
     _check_event(event, depth)
     if isinstance(event, yaml.ScalarEvent):
-        return _scalar(event)
+        return _scalar(event, convert)
     if isinstance(event, yaml.SequenceStartEvent):
-        return list(_items(events, depth))
-    return dict(_pairs(events, depth))
+        return list(_items(events, depth, convert))
+    return dict(_pairs(events, depth, convert))
 
 
-def _items(events: Iterator[yaml.Event], depth: int) -> Iterator[Any]:
+def _items(events: Iterator[yaml.Event], depth: int, convert: _Convert) -> Iterator[Any]:
     while not isinstance(event := next(events), yaml.SequenceEndEvent):
-        yield _value(event, events, depth + 1)
+        yield _value(event, events, depth + 1, convert)
 
 
-def _pairs(events: Iterator[yaml.Event], depth: int) -> Iterator[tuple[str, Any]]:
+def _pairs(
+    events: Iterator[yaml.Event], depth: int, convert: _Convert
+) -> Iterator[tuple[str, Any]]:
     keys: set[str] = set()
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         _check_event(event, depth)
@@ -192,7 +195,7 @@ def _pairs(events: Iterator[yaml.Event], depth: int) -> Iterator[tuple[str, Any]
                 event, "merge keys (<<) are not supported; write the keys out", "anchor"
             )
         keys.add(key)
-        yield key, _value(next(events), events, depth + 1)
+        yield key, _value(next(events), events, depth + 1, convert)
 
 
 def _check_event(event: yaml.Event, depth: int) -> None:
@@ -206,10 +209,10 @@ def _check_event(event: yaml.Event, depth: int) -> None:
         raise _event_error(event, _TOO_DEEP, "too-deep")
 
 
-def _scalar(event: yaml.ScalarEvent) -> Any:
+def _scalar(event: yaml.ScalarEvent, convert: _Convert) -> Any:
     text = str(event.value)
     try:
-        return resolve(text) if event.implicit[0] else text
+        return convert(text) if event.implicit[0] else text
     except ValueError as error:
         raise _event_error(
             event, f"{error}; write it in quotes to keep it as text", "yaml"
@@ -232,6 +235,13 @@ def resolve(text: str) -> Any:
             raise ValueError(f"{text[:20]} is not a finite number")
         return number
     return text
+
+
+def resolve_written(text: str) -> Any:
+    """Return the value of an unquoted scalar, or its text if it is a number in another form."""
+    value = resolve(text)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return text if is_number and str(value) != text else value
 
 
 def _event_error(

@@ -138,16 +138,20 @@ _FETCH_ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "https:ssh:file",
     "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20",
 }
-_KINDS = {"120000": "a link", "160000": "a submodule"}
+_LINK, _SUBMODULE = "120000", "160000"  # modes
 
 
 class RemoteFiles(Struct, frozen=True):
-    """The files of a commit by path: entries, sizes, and why a path is no plain file."""
+    """A commit's files: path -> entry, path -> size, and path -> reason if it is no plain file.
+
+    `links`: path of a link -> the text in it.
+    """
 
     commit: str
     entries: dict[str, Entry]
     sizes: dict[str, int]
     unfit: dict[str, str]
+    links: dict[str, str]
     objects: Objects
 
     def contents_of(self, paths: Sequence[str]) -> dict[str, bytes]:
@@ -158,8 +162,8 @@ class RemoteFiles(Struct, frozen=True):
 
 
 @contextmanager
-def fetch_files(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
-    """Fetch the files of a repository at a ref (its HEAD by default), in one of its folders.
+def fetch_files(url: str, ref: str) -> Iterator[RemoteFiles]:
+    """Fetch the files of a repository at a ref (its HEAD by default).
 
     Raises GitError with git's words if that fails.
     """
@@ -168,7 +172,7 @@ def fetch_files(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
         _fetch(runner, Path(place), url, ref or "HEAD")
         commit = runner.text("rev-parse", "--verify", "FETCH_HEAD^{commit}")
-        yield _plain_files(runner, Objects(Path(place) / "objects"), commit, folder)
+        yield _plain_files(runner, Objects(Path(place) / "objects"), commit)
 
 
 def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
@@ -200,17 +204,21 @@ def _folder_size(place: Path) -> int:
     return size
 
 
-def _plain_files(runner: Runner, objects: Objects, commit: str, folder: str) -> RemoteFiles:
-    paths = ("--", folder) if folder else ()
-    out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *paths)
+def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
+    out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
     unfit: dict[str, str] = {}
+    link_blobs: dict[str, str] = {}
     for line in filter(None, out.decode(errors="surrogateescape").split("\0")):
         meta, _, path = line.partition("\t")
         mode, _, blob, size = meta.split()
         if mode in (REGULAR, EXECUTABLE):
             entries[path], sizes[path] = Entry(mode, blob), int(size)
+        elif mode == _LINK:
+            link_blobs[path] = blob
         else:
-            unfit[path] = _KINDS.get(mode, "no plain file")
-    return RemoteFiles(commit, entries, sizes, unfit, objects)
+            unfit[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
+    blobs = objects.blobs(link_blobs.values())
+    links = {path: blobs[blob].decode(errors="replace") for path, blob in link_blobs.items()}
+    return RemoteFiles(commit, entries, sizes, unfit, links, objects)

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from skillvault.exchange.skills.agent_skills import SkillFolder
-from skillvault.exchange.skills.folders import TreeSkill
+from skillvault.exchange.skills.folders import TreeEntry, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SourceTree, tree_of
 from skillvault.model.export import Export, OutgoingSkill
@@ -51,7 +51,7 @@ def read_as(name: str, files: Mapping[str, bytes], folder: str = "tree") -> list
     return [skill.folder for skill in found if isinstance(skill, TreeSkill)]
 
 
-def every(name: str, tree: SourceTree, folder: str = "tree") -> list[TreeSkill | Problem]:
+def every(name: str, tree: SourceTree, folder: str = "tree") -> list[TreeEntry]:
     """The skills and problems of a tree in a format."""
     read = SKILL_FORMATS[name].read
     assert read is not None

@@ -69,7 +69,9 @@ def test_what_the_specification_has_no_key_for_has_its_home_in_the_metadata() ->
     assert meta_of(skill.files["SKILL.md"]) == {
         "name": "review-it",
         "description": "Reviews.",
+        "allowed-tools": "Read Bash(git:*)",
         "metadata": {
+            "published": front,
             "agent-skills.metadata.status": "pinned",
             "openclaw": '{"emoji": "!", "requires": {"bins": ["gh"]}}',
             "tags": "x y-z",

@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.exchange.skills import formats, well_known
+from skillvault.exchange.skills.agent_skills import read_author_meta
 from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import tree_of
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import ExternalUse, Problem
+from skillvault.model.text import front_matter
 from tests.exchange.skills.given import (
     BODY,
     FILES,
@@ -98,7 +101,7 @@ def test_by_the_specification_nothing_is_lost_either(top: dict[str, Any], text: 
         sent = flat(exported(name, outgoing(skill), budget=10_000))
         page = next(content for path, content in sent.items() if path.endswith("/SKILL.md"))
         (again,) = read_as("agent-skills", {"review-it/SKILL.md": page})
-        assert meta_of(again.files["SKILL.md"]) == meta_of(skill.files["SKILL.md"])
+        assert read_author_meta(again.files) == read_author_meta(skill.files)
 
 
 @given(st.text("ab: \n#*é", max_size=60), TEXT)
@@ -236,7 +239,7 @@ def test_a_budget_is_the_caller_s_where_one_is_given() -> None:
     assert len(exported("agents-md", *_skills(400, 1)).skills) < 400
 
 
-@pytest.mark.parametrize("name", [w for w in WRITERS if w not in ("agents-md", "eurekaclaw")])
+@pytest.mark.parametrize("name", ["codex", "well-known"])
 def test_an_export_is_valid_by_the_specification(name: str, tmp_path: Path) -> None:
     front = (
         "name: Review_It\ndescription: >\n  Reviews: twice.\ntags: [a, b c]\n"
@@ -257,22 +260,109 @@ def test_an_export_is_valid_by_the_specification(name: str, tmp_path: Path) -> N
     assert meta_of(page.read_bytes())["metadata"]["openclaw"] == {"requires": {"bins": ["gh"]}}
 
 
-def test_keys_that_a_host_reads_are_at_the_top_and_no_others() -> None:
-    front = (
-        "name: a\ndescription: b\ndisable-model-invocation: true\nhomepage: c\n"
-        "agent_roles: [theory]\n"
-    )
+def test_a_host_that_reads_keys_of_its_own_gets_them_where_their_author_wrote_them() -> None:
+    front = "name: a\ndescription: b\ndisable-model-invocation: true\nhomepage: c\n"
     (skill,) = read_as("agent-skills", {"a/SKILL.md": skill_file(front)})
     tops = {
         name: {*meta_of(next(iter(flat(exported(name, outgoing(skill))).values())))}
         - {"name", "description", "metadata"}
         for name in ("claude-code", "codex", "openclaw")
     }
-    assert tops == {
-        "claude-code": {"disable-model-invocation"},
-        "codex": set(),
-        "openclaw": {"disable-model-invocation", "homepage"},
-    }
+    author_keys = {"disable-model-invocation", "homepage"}
+    assert tops == {"claude-code": author_keys, "codex": set(), "openclaw": author_keys}
+
+
+WRITTEN = {
+    "a list of tools": 'allowed-tools:\n  - Read\n  - "Bash(make:*)"\n',
+    "tools in flow style": "allowed-tools: [Read, Grep]  # no more\n",
+    "tools in one text": "allowed-tools: Read, Grep\n",
+    "a version with a zero": "version: 1.10\n",
+    "nested values": "metadata:\n  a:\n    t: [x, y]\n  on: 2026-01-05\n  b: yes\n  c: null\n",
+    "hooks": "hooks:\n  PreToolUse:\n    - matcher: Bash\n",
+    "arguments": 'argument-hint: "[item] [count]"\narguments: [item, count]\n',
+    "numbers": "a: 0x1F\nb: 1_000\nc: 1e3\nd: .5\ne: 010\nf: 12:30\n",
+    "quotes and comments": "# by hand\nlicense: 'MIT'   # why\nx: \"\\u00e9\"\n\ny: |\n  a\n  b\n",
+    "reserved keys": "status: draft\nmetadata: {status: x, origin: y, internal: false}\n",
+    "a text with dashes": "license: a --- b\nmetadata:\n  x: c --- d\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize("case", WRITTEN)
+def test_front_matter_comes_back_byte_for_byte(case: str, eol: str) -> None:
+    front = f"name: Review It\ndescription: Reads.\n{WRITTEN[case]}"
+    page = skill_file(front).replace(b"\n", eol.encode())
+    (skill,) = read_as("agent-skills", {"review-it/SKILL.md": page})
+    for name in ("claude-code", "openclaw"):
+        (content,) = flat(exported(name, outgoing(skill))).values()
+        assert content.decode() == page.decode()
+
+
+@given(st.data())
+@settings(max_examples=100 if THOROUGH else 40)
+def test_any_front_matter_comes_back_byte_for_byte(data: st.DataObject) -> None:
+    values = data.draw(st.dictionaries(WORD, NESTED, max_size=4))
+    is_flow = data.draw(st.booleans())
+    text = yaml.safe_dump(values, sort_keys=False, default_flow_style=is_flow) if values else ""
+    page = skill_file(f"name: review-it\ndescription: Reads.\n{'' if is_flow else text}")
+    if is_flow and values:
+        page = skill_file(f"name: review-it\ndescription: Reads.\nmetadata:\n  x: {text}")
+    (skill,) = read_as("agent-skills", {"review-it/SKILL.md": page})
+    (content,) = flat(exported("claude-code", outgoing(skill))).values()
+    assert content.decode() == page.decode()
+
+
+def test_a_change_in_the_vault_changes_that_key_alone() -> None:
+    front = "name: a\ndescription: b\nallowed-tools: [Read,  Grep]  # two\nversion: 1.10\n"
+    (skill,) = read_as("agent-skills", {"a/SKILL.md": skill_file(front)})
+    content = skill.files["SKILL.md"]
+    for key, value in (("description", "c"), ("license", "MIT")):
+        content = front_matter.with_key(content, (key,), value)
+    changed = OutgoingSkill("a", "c", {"SKILL.md": content})
+    (page,) = flat(exported("claude-code", changed)).values()
+    expected = front.replace("description: b", "description: c") + "license: MIT\n"
+    assert page.decode() == skill_file(expected).decode()
+
+
+def test_tools_that_are_a_list_are_one_text_by_the_specification() -> None:
+    front = "name: a\ndescription: b\nallowed-tools: [Read, 'Bash(git:*)']\nversion: 1.10\n"
+    (skill,) = read_as("agent-skills", {"a/SKILL.md": skill_file(front)})
+    assert skill.skill.version == "1.10"
+    (page,) = flat(exported("codex", outgoing(skill))).values()
+    assert meta_of(page)["allowed-tools"] == "Read Bash(git:*)"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("Use when: a\n  build: fails", "Use when: a build: fails"),
+        ("Use when: red\n  or not\n  at all: go", "Use when: red or not at all: go"),
+        ("*Always* use it: now", "*Always* use it: now"),
+        ('"Use "this" one"', 'Use "this" one'),
+        ("@agent reads", "@agent reads"),
+    ],
+)
+def test_a_value_that_is_no_yaml_is_read_as_it_is_meant(written: str, value: str) -> None:
+    front = f"# top\nname: a\ndescription: {written}\nversion: 1.10\n"
+    (skill,) = read_as("agent-skills", {"a/SKILL.md": skill_file(front)})
+    assert skill.skill.description == value
+    (page,) = flat(exported("claude-code", outgoing(skill))).values()
+    expected = front.replace(written, json.dumps(value))
+    assert page.decode() == skill_file(expected).decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [("数据 分析", "shuju-fenxi"), ("Анализ", "analiz"), ("データ", "deta"), ("Ärger", "arger")],
+)  # fmt: skip
+def test_a_name_in_any_script_is_kept_and_gets_a_slug(name: str, slug: str) -> None:
+    page = skill_file(f"name: {name}\ndescription: b\n")
+    (skill,) = read_as("agent-skills", {"x/SKILL.md": page})
+    assert skill.skill.name == slug
+    assert flat(exported("claude-code", outgoing(skill))).popitem() == (
+        f".claude/skills/{slug}/SKILL.md",
+        page,
+    )
 
 
 def test_the_hosts_limits_are_as_documented() -> None:

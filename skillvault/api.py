@@ -395,6 +395,7 @@ class Vault:
             agent=agent,
             action=action,
             explain=explain,
+            day=f"{now or _clock():%Y-%m-%d}",
         )
         render.check_recordable(query, task)
         answer = self.shelf.recommend(query, task)

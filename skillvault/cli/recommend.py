@@ -173,7 +173,9 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
         return
     for hit in hits:
         columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
-        echo(make_printable("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
+        echo(
+            make_printable("  ".join([*columns, f"{shorten(hit.text, _LINE)} {hit.note}"]).rstrip())
+        )
     if not hits:
         echo("nothing found")
 

@@ -85,7 +85,8 @@ class AnswerText(Struct, frozen=True):
 class FactHit(Struct, frozen=True):
     """A fact that a search found. `share`, 0..1, is how much of what is asked it says.
 
-    `advice` is what to do; `actions` is what it is about.
+    `advice` is what to do; `actions` is what it is about. `note` says since when it holds, from the
+    day `at`, and what held before; `is_due`: a person was to review it by now.
     """
 
     id: str
@@ -95,6 +96,9 @@ class FactHit(Struct, frozen=True):
     blob: str = ""
     advice: str = ""
     actions: frozenset[Action] = frozenset()
+    note: str = ""
+    at: str = ""
+    is_due: bool = False
 
 
 class ServedFact(Struct, frozen=True):
@@ -281,7 +285,9 @@ def choose_facts(
     `actions` are those of the leading skills. The lines have at most `room` tokens together.
     """
     fitting: list[FactHit] = []
-    for hit in sorted(hits, key=lambda hit: (-hit.share, hit.id)):
+    by_id = sorted(hits, key=lambda hit: hit.id)
+    newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
+    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.share)):
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.share >= bound and hit.share > 0 and hit.text.strip()
@@ -290,7 +296,7 @@ def choose_facts(
     del fitting[rules.facts :]
     while fitting:
         for size in _LENGTHS if len(fitting) > 1 else (*_LENGTHS, *_SHORT):
-            lines = [_shorten_fact(hit, size) for hit in fitting]
+            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in fitting]
             if facts_tokens(lines) <= room:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.share, 6), hit.blob, line)

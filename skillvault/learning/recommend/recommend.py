@@ -75,7 +75,8 @@ class Query(Struct, frozen=True, kw_only=True):
     """An agent's question before a task; None for `limit` and `budget` means the policy's.
 
     `explain`: the answer names every skill that is left out, not the best of them. `seen` are
-    skills that the agent has read already, so that none of them can be held out.
+    skills that the agent has read already, so that none of them can be held out. Facts that were
+    to be reviewed by the `day` come last.
     """
 
     domain: str
@@ -91,6 +92,7 @@ class Query(Struct, frozen=True, kw_only=True):
     agent: str | None = None
     action: str | None = None
     explain: bool = False
+    day: str = ""
 
 
 class ServedSkill(Struct, frozen=True):

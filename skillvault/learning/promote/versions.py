@@ -55,13 +55,13 @@ def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> S
     """
     if not predecessors:
         return Succession()
-    *older, latest = predecessors
+    *earlier, latest = predecessors
     pairs = [
-        (before, after)
-        for before, after in zip(older, predecessors[1:], strict=True)
-        if after.supersedes is None
+        (source, target)
+        for source, target in zip(earlier, predecessors[1:], strict=True)
+        if target.supersedes is None
     ]
-    ends = [*((before.id, after.id) for before, after in pairs), (latest.id, fact)]
+    ends = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
     return Succession(
         latest=latest,
         links=tuple(
@@ -69,8 +69,8 @@ def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> S
             for source, target in ends
         ),
         edits=tuple(
-            Edit(f"memory/{after.domain}/{after.id}.md", ("supersedes",), before.id)
-            for before, after in pairs
+            Edit(f"memory/{target.domain}/{target.id}.md", ("supersedes",), source.id)
+            for source, target in pairs
         ),
     )
 

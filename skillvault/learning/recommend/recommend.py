@@ -22,7 +22,7 @@ from skillvault.learning.effect.verdict import (
     is_on_trial,
     next_status,
 )
-from skillvault.learning.recommend import disclosure, shelf
+from skillvault.learning.recommend import disclosure, render, shelf
 from skillvault.learning.recommend.disclosure import (
     Action,
     AnswerText,
@@ -145,6 +145,14 @@ class Selection(Struct, frozen=True):
     facts: list[ServedFact] = field(default_factory=list)
     near_domain: str | None = None
     unknown_context: list[str] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> str:
+        """The text for an agent to read before the task; "" for nothing."""
+        return render.prompt(self)
+
+    def __str__(self) -> str:
+        return self.prompt
 
     def _repr_html_(self) -> str:
         """The shown skills and facts, as notebooks show them."""

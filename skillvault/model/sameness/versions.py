@@ -122,16 +122,16 @@ def _tokens(text: str) -> list[_Token]:
     tokens: list[_Token] = []
     for match in _TOKEN.finditer(text):
         word = match[0].lstrip(_OPENING)
-        bare = word.rstrip(_CLOSING) or word
-        low = bare.lower().replace("’", "'")
+        core = word.rstrip(_CLOSING) or word
+        low = core.lower().replace("’", "'")
         if low in _WORDS["fillers"]:
             continue
         key = stem(_POSSESSIVE.sub("", low)) if low[0].isalpha() else low
         if word.endswith(":"):
-            tokens += [_Token(bare, key, low, ends_phrase=False), _Token(":", ":", ":", False)]
+            tokens += [_Token(core, key, low, ends_phrase=False), _Token(":", ":", ":", False)]
         else:
             is_end = _PHRASE_END.search(word) is not None
-            tokens.append(_Token(bare, key, low, ends_phrase=is_end))
+            tokens.append(_Token(core, key, low, ends_phrase=is_end))
     return tokens
 
 
@@ -272,12 +272,12 @@ def _ends(place: _Place) -> bool:
     tail = place.tail
     is_version = place.start > 1 and place.tokens[place.start - 1].is_name
     if place.is_quantity and not is_version:
-        counted = 0
-        while counted < len(tail) and not _is_structural(tail[counted]):
-            counted += 1
-        if counted > _MOST_TAIL or any(t.is_figure or t.is_in("copulas") for t in tail[:counted]):
+        size = 0
+        while size < len(tail) and not _is_structural(tail[size]):
+            size += 1
+        if size > _MOST_TAIL or any(t.is_figure or t.is_in("copulas") for t in tail[:size]):
             return False
-        tail = tail[counted:]
+        tail = tail[size:]
         return not tail or tail[0].low == "of" or _is_structural(tail[0])
     if place.is_quantity and tail and tail[0].is_unit:
         tail = tail[1:]
@@ -309,20 +309,20 @@ def _is_predicate(place: _Place, marker: int) -> bool:
 
 def _is_phrase(place: _Place, marker: int, nouns: int) -> bool:
     """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
-    before = place.tokens[:marker]
-    if len(_content(before)) + any(t.is_in("auxiliaries") for t in before) < 2 or not _ends(place):
+    clause = place.tokens[:marker]
+    if len(_content(clause)) + any(t.is_in("auxiliaries") for t in clause) < 2 or not _ends(place):
         return False
     is_adjective = (
-        len(before) > 1 and before[-2].is_in("copulas") and not _PARTICIPLE.search(before[-1].low)
+        len(clause) > 1 and clause[-2].is_in("copulas") and not _PARTICIPLE.search(clause[-1].low)
     )
     if (
         is_adjective
-        or before[0].is_in("use")
-        or before[-1].is_in("several")
+        or clause[0].is_in("use")
+        or clause[-1].is_in("several")
         or _has_article(place, marker, "indefinite")
     ):
         return False
-    is_of_several = len(before) > 2 and all(map(_is_inflected, before[-2:]))
+    is_of_several = len(clause) > 2 and all(map(_is_inflected, clause[-2:]))
     if is_of_several and not (nouns and _has_article(place, marker, "definite")):
         return False  # one of several: `Anna handles tickets from Acme`
     if _kind(place) == "word":

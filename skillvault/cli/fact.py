@@ -14,10 +14,12 @@ from skillvault.cli.options import (
     open_vault,
     print_json,
     read_options,
+    say,
     write_options,
 )
 from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
+from skillvault.learning.promote import versions
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
 from skillvault.model.text.text import shorten
@@ -50,7 +52,8 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
         _print_memory(facts)
     else:
         for fact_ in facts:
-            echo(f"{fact_.id}  {fact_.importance:6}  {shorten(fact_.text, _LINE)}")
+            text = shorten(fact_.text, _LINE)
+            echo(f"{fact_.id}  {fact_.importance:6}  {text} {fact_.note}")
         if not facts:
             echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
 
@@ -63,7 +66,8 @@ def _print_memory(facts: list[ListedFact]) -> None:
             if ranked:
                 echo(f"## {importance.capitalize()}\n")
                 for fact_ in ranked:
-                    echo("- " + "\n  ".join(fact_.text.splitlines()))
+                    lines = fact_.text.splitlines()
+                    echo("- " + "\n  ".join([f"{lines[0]} {fact_.note}", *lines[1:]]))
                 echo()
 
 
@@ -96,6 +100,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     help="Set the importance; MEMORY.md is ordered by it.",
 )
 @click.option("--supersedes", metavar="ID", help="Replace this fact.")
+@click.option("--keep-both", is_flag=True, help="Keep older versions of the fact beside it.")
 @click.option(
     "--review-by",
     callback=lambda *given: _day(given[2]),
@@ -104,9 +109,14 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 )
 @write_options
 def add(options: WriteOptions, **given: object) -> None:
-    """Add a fact, as one commit in your name."""
+    """Add a fact, as one commit in your name.
+
+    It replaces an older version of the same statement, such as another port or owner.
+    """
     report = options.open_vault().memory.add_fact(**options.keywords, **given)  # type: ignore[arg-type]  # click's types
     print_changes(report, as_data=options.as_data)
+    for remark in () if options.dry else versions.remarks_of(report.done[0].change):
+        say(remark)
 
 
 @fact.command()

@@ -21,6 +21,7 @@ from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
+from skillvault.vault import arguments
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout, redact
@@ -41,13 +42,16 @@ def clean_skill(skill: Skill) -> Skill:
     """
     try:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
-        copy = msgspec.convert(values, Skill)
+        values["name"] = arguments.one_text("the name of a skill", skill.name).replace("_", "-")
+        for key in ("tags", "roles", "stages"):
+            values[key] = arguments.tags_of(key, values[key])
+        clean = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
-    defaults = {key: None for key in _OPTIONAL if not getattr(copy, key)}
-    description = " ".join(copy.description.split())
+    defaults = {key: None for key in _OPTIONAL if not getattr(clean, key)}
+    description = " ".join(clean.description.split())
     return msgspec.structs.replace(
-        copy, **defaults, description=description, body=copy.body.strip()
+        clean, **defaults, description=description, body=clean.body.strip()
     )
 
 

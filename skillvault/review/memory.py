@@ -3,13 +3,15 @@
 The facts that learning steps make of insights are made in `learning/promote/`, not here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.inspect import lookup
 from skillvault.learning.promote import facts as promote
+from skillvault.learning.promote import versions
 from skillvault.learning.propose import corrections
 from skillvault.loop import run
 from skillvault.model.change import Change
@@ -19,6 +21,9 @@ from skillvault.review import commits
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import redact
+from skillvault.vault.index.snapshot import Topics
+
+_SIMILAR = 50  # facts that are compared with a new one
 
 
 class ListedFact(Struct, frozen=True):
@@ -30,6 +35,7 @@ class ListedFact(Struct, frozen=True):
     kind: str
     text: str
     path: str
+    note: str  # the date of the fact, and the value that held before it
 
 
 class FactMemory:
@@ -48,10 +54,11 @@ class FactMemory:
         if domain is not None and domain not in head.domains:
             domains = ", ".join(head.domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {domains}")
-        superseded = {fact.supersedes for fact in head.facts.values()}
+        all_facts = dict(head.facts)
+        superseded = {fact.supersedes for fact in all_facts.values()}
         facts = [
             fact
-            for fact in head.facts.values()
+            for fact in all_facts.values()
             if fact.id not in superseded
             and domain in (None, fact.domain)
             and not (trusted and fact.trust != "local")
@@ -62,6 +69,7 @@ class FactMemory:
             ListedFact(
                 **{field: getattr(fact, field) for field in fields},
                 path=head.records.path_of(Ref("fact", fact.id)) or "",
+                note=versions.note_of(fact, all_facts.get(fact.supersedes or "")),
             )
             for fact in facts
         ]
@@ -119,24 +127,71 @@ class FactMemory:
         *,
         importance: Importance = "medium",
         supersedes: str | None = None,
+        keep_both: bool = False,
         review_by: str | None = None,
         now: datetime | None = None,
         dry: bool = False,
     ) -> "run.Report":
-        """Add a fact in the person's name; with `supersedes` it replaces the fact of that id."""
+        """Add a fact in the person's name; it replaces older versions of the same statement.
+
+        With `supersedes` it replaces that fact alone, with `keep_both` none. UsageError for a fact
+        that the vault has, in any case and spacing.
+        """
         now = now or self._clock()
         setup.check_domains([domain])
+        if supersedes and keep_both:
+            raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
         head = self._store.head()
-        old_fact = self.fact(supersedes)[0] if supersedes else None
+        statement = redact.redact_value(text)
+        similar_facts = self._find_similar(head, statement, domain)
+        if copies := versions.find_copies(statement, similar_facts):
+            raise UsageError(f"{copies[0].id}: this fact is in the vault already")
+        remarks: list[str] = []
+        if supersedes:
+            replaced = [self.fact(supersedes)[0]]
+        else:
+            older = [fact for fact in similar_facts if (fact.created_at or now) <= now]
+            replaced, remarks = self._split_versions(head, statement, older, keep_both=keep_both)
         fact = promote.human_fact(
-            redact.redact_value(text),
+            statement,
             domain,
             importance=importance,
-            supersedes=old_fact,
+            supersedes=replaced[-1] if replaced else None,
             review_by=review_by,
             now=now,
         )
         if Ref("fact", fact.id) in head.records:
-            raise UsageError(f"{fact.id}: this fact is in the vault already")
-        change = promote.addition_change(fact, now)
+            fact = replace(fact, id=promote.human_fact_id(domain, fact.text, again_at=now))
+        change = versions.addition_change(
+            fact, versions.plan_succession(fact.id, replaced, now), remarks
+        )
         return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
+
+    def _find_similar(self, head: Topics, text: str, domain: str) -> list[Fact]:
+        """Return the current facts of a domain that share the most telling words with a text."""
+        hits = head.search(text, _SIMILAR, kinds=("fact",), domains=(domain,))
+        facts = head.facts.get_many(hit.id.partition(":")[2] for hit in hits)
+        superseded = head.facts.superseded_ids(facts)
+        return [fact for name, fact in facts.items() if name not in superseded]
+
+    @staticmethod
+    def _split_versions(
+        head: Topics, text: str, facts: Sequence[Fact], *, keep_both: bool
+    ) -> tuple[list[Fact], list[str]]:
+        """Return the versions that a statement replaces, and a remark on each that it does not."""
+        older = versions.find_predecessors(text, facts)
+        names = [predecessor.fact.id for predecessor in older]
+        runs, against = head.facts.supporter_counts(names), head.facts.opponent_counts(names)
+        replaced, remarks = list[Fact](), list[str]()
+        for fact, change in ((predecessor.fact, predecessor.change) for predecessor in older):
+            supporters, opponents = runs.get(fact.id, 0), against.get(fact.id, 0)
+            if keep_both:
+                remarks.append(f"{fact.id} says {change.older} and stays.")
+            elif versions.is_replaceable(fact, supporters, opponents):
+                replaced.append(fact)
+            else:
+                remarks.append(
+                    f"{fact.id} says {change.older}, by {supporters} runs, and stays; "
+                    "--supersedes replaces it."
+                )
+        return replaced, remarks

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from skillvault.learning.naming import subject_key
+from skillvault.learning.promote import versions
 from skillvault.learning.promote.facts import is_contested, text_with_rate
 from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
 from skillvault.learning.recommend.lines import (
@@ -48,7 +49,7 @@ def background_of(
         about=_about(head),
         actions=_skill_actions(head, matches),
         leads=_leads(head, query, task, matches),
-        facts=_fact_hits(head, task, query.domain) if task else (),
+        facts=_fact_hits(head, task, query.domain, query.day) if task else (),
     )
 
 
@@ -219,15 +220,21 @@ def with_line_shares(
 # ── facts ──────────────────────────────────────────────────────────────────────────
 
 
-def _fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
-    """Return the trusted facts in force that match a task and apply to its domain."""
+def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
+    """Return the trusted facts in force that match a task and apply to its domain.
+
+    An older version that matches leads to the current one.
+    """
     # Apart, so that the many of other domains take no place from those of this one.
     searches = [
         head.search(task, _HITS, kinds=("fact",), domains=domains) for domains in ((domain,), None)
     ]
     shares = {hit.id.partition(":")[2]: hit.share for hits in searches for hit in hits}
+    for older, newer in current_versions(head, shares).items():
+        shares[newer] = max(shares.get(newer, 0.0), shares[older])
     facts = _in_force(head, shares)
     actions = head.facts.actions(facts)
+    notes = fact_notes(head, facts.values())
     return [
         FactHit(
             id=fact.id,
@@ -237,10 +244,27 @@ def _fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
             blob=head.files.get(head.records.path_of(Ref("fact", fact.id)) or "") or "",
             advice=_advice(fact, evaluations),
             actions=frozenset(actions.get(fact.id, ())),
+            note=notes[fact.id],
+            at=versions.day_of(fact),
+            is_due=versions.is_due(fact, day),
         )
         for fact in facts.values()
         if _applies(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
     ]
+
+
+def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
+    """Map facts that were replaced to the current fact."""
+    successors = {name: name for name in ids}
+    while newer := head.facts.successors(set(successors.values())):
+        successors = {fact: newer.get(name, name) for fact, name in successors.items()}
+    return {fact: name for fact, name in successors.items() if name != fact}
+
+
+def fact_notes(head: Topics, facts: Collection[Fact]) -> dict[str, str]:
+    """Return the date of each fact, and the value that held before it."""
+    older = head.facts.get_many(fact.supersedes for fact in facts if fact.supersedes)
+    return {fact.id: versions.note_of(fact, older.get(fact.supersedes or "")) for fact in facts}
 
 
 def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.learning.capture import prompt
 from skillvault.loop import learned as tiers
@@ -30,7 +31,8 @@ _LENGTH = 200  # characters of a result's text
 class SearchResult(Struct, frozen=True):
     """A record that answers a search; `score` is the share of the query that it carries, 0..1.
 
-    A skill that a person approved keeps the `trust` of its sources.
+    A skill that a person approved keeps the `trust` of its sources. The `note` of a fact is its
+    date, and the value that held before it.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class SearchResult(Struct, frozen=True):
     text: str
     path: str
     trust: str
+    note: str = ""
 
 
 class Notebook:
@@ -113,6 +116,7 @@ class Inquiry:
                 ids = background.applicable_facts(head, facts, domain)
                 hits += [hit for name, hit in facts.items() if name in ids]
             doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
+            hits = _with_current_facts(head, hits)
             ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
             best = [hit for hit in ranking if hit.id not in seeds][:k]
             requested = seeds - _unrequested_seeds(head, domain)
@@ -162,6 +166,25 @@ def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
     return {f"skill:{name}" for name in names}
 
 
+def _with_current_facts(head: "Topics", hits: "Iterable[Hit]") -> "list[Hit]":
+    """Put the current version in the place of each fact that was superseded."""
+    facts = [hit.id.partition(":")[2] for hit in hits if hit.id.startswith("fact:")]
+    current = background.current_versions(head, facts)
+    newer_facts = head.facts.get_many(current.values()).values()
+    trusted = {fact.id for fact in newer_facts if fact.trust == "local"}
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        name = current.get(hit.id.partition(":")[2]) if hit.id.startswith("fact:") else None
+        if name is None or name in trusted:
+            new_hit = replace(hit, id=f"fact:{name}") if name else hit
+            best[new_hit.id] = max(new_hit, best.get(new_hit.id, new_hit), key=_score_of)
+    return list(best.values())
+
+
+def _score_of(hit: "Hit") -> float:
+    return hit.score
+
+
 def _by_score(hit: "Hit") -> tuple[float, str]:
     return -hit.score, hit.id
 
@@ -184,8 +207,16 @@ def _results(
             record, path = entry.skill, entry.path
         domain = getattr(record, "domain", None)
         trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
+        notes = background.fact_notes(head, [record]) if isinstance(record, Fact) else {}
         yield SearchResult(
-            ref.kind, ref.id, domain, round(hit.score, 6), _summary_text(record), path, trust
+            kind=ref.kind,
+            id=ref.id,
+            domain=domain,
+            score=round(hit.score, 6),
+            text=_summary_text(record),
+            path=path,
+            trust=trust,
+            note=notes.get(ref.id, ""),
         )
 
 

@@ -259,6 +259,7 @@ class Hooks:
                 strategy="hybrid",
                 decision=decision,
                 agent=self._client,
+                day=f"{self._now:%Y-%m-%d}",
             )
             render.check_recordable(query, text)
             answer = self._vault.shelf().recommend(query, text)

@@ -223,6 +223,7 @@ def test_fact_list_show_and_add(vault: Vault) -> None:
             "kind": "human",
             "text": "Reproduce before you retry.",
             "path": f"memory/coding/{target.removeprefix('fact:')}.md",
+            "note": "(2026-11-20)",
         }
     ]
     shown = ask(vault, "fact", "show", found[0]["id"])

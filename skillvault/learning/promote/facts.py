@@ -17,7 +17,6 @@ from msgspec import Struct
 from skillvault.learning.naming import is_general
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
-from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import (
@@ -28,7 +27,6 @@ from skillvault.model.records import (
     Outcome,
     Ref,
     link_id,
-    link_of,
 )
 from skillvault.model.text.text import jaccard, slug, words
 
@@ -405,9 +403,8 @@ def human_fact(
         raise UsageError(
             f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot replace it"
         )
-    tail = sha256(f"{domain}\n{statement}".encode()).hexdigest()[:6]
     return Fact(
-        id=f"{slug(statement, limit=48) or slug(domain, limit=48)}-{tail}",
+        id=human_fact_id(domain, statement),
         domain=domain,
         text=statement,
         importance=importance,
@@ -417,18 +414,11 @@ def human_fact(
     )
 
 
-def addition_change(fact: Fact, now: datetime) -> Change:
-    """Return the commit by which a person adds a fact, in their name."""
-    target = Ref("fact", fact.id)
-    predecessor = Ref("fact", fact.supersedes) if fact.supersedes else None
-    return Change(
-        step="add",
-        subject=f"fact {fact.id}",
-        reason=f"It replaces {predecessor.id}.\n{fact.text}" if predecessor else fact.text,
-        writes=(fact, link_of("superseded", predecessor, target, now)) if predecessor else (fact,),
-        sources=(predecessor,) if predecessor else (),
-        targets=(target,),
-    )
+def human_fact_id(domain: str, statement: str, again_at: datetime | None = None) -> str:
+    """Return the id of a person's fact; one that holds again has the time in its digest."""
+    time = f"\n{again_at.isoformat()}" if again_at else ""
+    tail = sha256(f"{domain}\n{statement}{time}".encode()).hexdigest()[:6]
+    return f"{slug(statement, limit=48) or slug(domain, limit=48)}-{tail}"
 
 
 # ── which facts say the same ─────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.model.policy import RecommendPolicy
+from skillvault.model.sameness.vocabulary import NEGATIONS
 from skillvault.model.text import markdown
 from skillvault.model.text.text import count_tokens, flatten, shorten, trim_to_tokens
 
@@ -85,7 +86,8 @@ class AnswerText(Struct, frozen=True):
 class FactHit(Struct, frozen=True):
     """A fact that a search found. `share`, 0..1, is how much of what is asked it says.
 
-    `advice` is what to do; `actions` is what it is about.
+    `advice` is what to do; `actions` is what it is about. `note` says since when it holds, from the
+    day `at`, and what held before; `is_due`: a person was to review it by now.
     """
 
     id: str
@@ -95,6 +97,9 @@ class FactHit(Struct, frozen=True):
     blob: str = ""
     advice: str = ""
     actions: frozenset[Action] = frozenset()
+    note: str = ""
+    at: str = ""
+    is_due: bool = False
 
 
 class ServedFact(Struct, frozen=True):
@@ -281,7 +286,10 @@ def choose_facts(
     `actions` are those of the leading skills. The lines have at most `room` tokens together.
     """
     fitting: list[FactHit] = []
-    for hit in sorted(hits, key=lambda hit: (-hit.share, hit.id)):
+    by_id = sorted(hits, key=lambda hit: hit.id)
+    newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
+    # Of equals, what something is comes before what it is not.
+    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.share, _denies(hit.text))):
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.share >= bound and hit.share > 0 and hit.text.strip()
@@ -290,7 +298,7 @@ def choose_facts(
     del fitting[rules.facts :]
     while fitting:
         for size in _LENGTHS if len(fitting) > 1 else (*_LENGTHS, *_SHORT):
-            lines = [_shorten_fact(hit, size) for hit in fitting]
+            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in fitting]
             if facts_tokens(lines) <= room:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.share, 6), hit.blob, line)
@@ -298,6 +306,10 @@ def choose_facts(
                 ]
         fitting.pop()
     return []
+
+
+def _denies(text: str) -> bool:
+    return not NEGATIONS.isdisjoint(text.lower().split())
 
 
 def facts_tokens(lines: Iterable[str]) -> int:

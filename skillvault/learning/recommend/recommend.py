@@ -22,7 +22,7 @@ from skillvault.learning.effect.verdict import (
     is_on_trial,
     next_status,
 )
-from skillvault.learning.recommend import disclosure, shelf
+from skillvault.learning.recommend import disclosure, render, shelf
 from skillvault.learning.recommend.disclosure import (
     Action,
     AnswerText,
@@ -75,7 +75,8 @@ class Query(Struct, frozen=True, kw_only=True):
     """An agent's question before a task; None for `limit` and `budget` means the policy's.
 
     `explain`: the answer names every skill that is left out, not the best of them. `seen` are
-    skills that the agent has read already, so that none of them can be held out.
+    skills that the agent has read already, so that none of them can be held out. Facts that were
+    to be reviewed by the `day` come last.
     """
 
     domain: str
@@ -91,6 +92,7 @@ class Query(Struct, frozen=True, kw_only=True):
     agent: str | None = None
     action: str | None = None
     explain: bool = False
+    day: str = ""
 
 
 class ServedSkill(Struct, frozen=True):
@@ -143,6 +145,14 @@ class Selection(Struct, frozen=True):
     facts: list[ServedFact] = field(default_factory=list)
     near_domain: str | None = None
     unknown_context: list[str] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> str:
+        """The text for an agent to read before the task; "" for nothing."""
+        return render.prompt(self)
+
+    def __str__(self) -> str:
+        return self.prompt
 
     def _repr_html_(self) -> str:
         """The shown skills and facts, as notebooks show them."""

@@ -158,9 +158,13 @@ class Facts(Folder[Fact]):
         return actions
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
-        """Return the facts that other facts supersede."""
-        query = "select supersedes from fact where supersedes in {}"
-        return {fact for (fact,) in self._reader.rows_matching(query, facts)}
+        """Return the facts that another one replaces."""
+        return set(self.successors(facts))
+
+    def successors(self, facts: Iterable[str]) -> dict[str, str]:
+        """Fact -> the fact that replaces it directly, if one does."""
+        query = "select supersedes, id from fact where supersedes in {} order by id"
+        return dict(self._reader.rows_matching(query, facts))
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """Return the evaluations of a moment that support a fact."""

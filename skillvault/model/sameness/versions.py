@@ -1,0 +1,391 @@
+"""Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
+
+Statements about different subjects, of different slots, of single events, and of one of several
+values are no versions. Where the words do not tell, neither do we.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from skillvault.model.lazy import regex
+from skillvault.model.sameness import vocabulary
+from skillvault.model.sameness.comparison import is_same
+from skillvault.model.sameness.form import normal_form, stem
+from skillvault.model.text.tables import read_sections
+from skillvault.model.text.text import rule_key
+
+_WORDS = {
+    name: frozenset(text.split())
+    for name, text in read_sections("skillvault.model.sameness", "versions.txt")
+}
+_NUMERALS = frozenset(vocabulary.NUMERALS) | {"one", "zero"}
+_MOST_VALUE = 4  # words of a value
+_MOST_NOUNS = 2  # nouns between a value and the word that it belongs to, as in `on port 8080`
+_MOST_TAIL = 3  # words after a figure that say what it counts
+
+_TOKEN = regex(r"\S+")
+_OPENING = "\"'(`“«["
+_CLOSING = ".,;:!?)\"'`”»]"
+_PHRASE_END = regex(r"[.,;!?)]+[\"'”»]?$")
+_FIGURE = regex(r"[+-]?[$€£]?\d[\d.,:]*(?:e[+-]?\d+)?[%a-z]{0,3}$", re.IGNORECASE)
+_ADJECTIVE = regex(r"^un|(?:able|ible|ful|less|ous|ive|ing|ed|al|y|ic)$")
+_PARTICIPLE = regex(r"(?:ed|en|wn|ne|pt|lt|nt|ld|ht|de|un|et|ut)$")
+_PAST = regex(r"^[a-z]+[^e\W]ed$")
+_POSSESSIVE = regex(r"['’]s?$")
+
+
+class ValueChange(NamedTuple):
+    """The values of a slot in two versions of a statement."""
+
+    older: str
+    newer: str
+
+
+class _Token(NamedTuple):
+    text: str
+    key: str  # equal for forms of a word
+    low: str
+    ends_phrase: bool
+
+    @property
+    def is_figure(self) -> bool:
+        return self.low in _NUMERALS or _FIGURE.match(self.text) is not None
+
+    @property
+    def is_unit(self) -> bool:
+        return self.low in vocabulary.UNITS
+
+    @property
+    def is_name(self) -> bool:
+        return not self.is_figure and re.search(r"[A-Z\d_/#@.:-]", self.text) is not None
+
+    @property
+    def is_verb(self) -> bool:
+        """True for a word that may be a verb: an inflected or a common one."""
+        root = stem(self.low)
+        common = root in vocabulary.VERBS or vocabulary.SYNONYMS.get(root) in vocabulary.VERBS
+        return common or self.low in _WORDS["auxiliaries"] or self.low.endswith("s")
+
+    def is_in(self, table: str) -> bool:
+        is_abbreviation = len(self.text) > 1 and self.text.isupper()
+        return self.low in _WORDS[table] and not is_abbreviation
+
+
+class _Place(NamedTuple):
+    """A part of a sentence: the tokens from `start` up to `end`."""
+
+    tokens: Sequence[_Token]
+    start: int
+    end: int
+
+    @property
+    def value(self) -> Sequence[_Token]:
+        return self.tokens[self.start : self.end]
+
+    @property
+    def tail(self) -> Sequence[_Token]:
+        """The tokens behind the value, up to the end of its phrase."""
+        if self.value[-1].ends_phrase:
+            return ()
+        return self.tokens[self.end :]
+
+    @property
+    def is_quantity(self) -> bool:
+        is_measured = all(token.is_figure or token.is_unit for token in self.value)
+        return is_measured and any(token.is_figure for token in self.value)
+
+
+def is_copy(text: str, other_text: str) -> bool:
+    """Return True if two texts differ in case, white space and the final stop at most."""
+    return rule_key(text) == rule_key(other_text)
+
+
+def find_value_change(older: str, newer: str) -> ValueChange | None:
+    """Return the values in which two statements of one slot differ; None for other statements."""
+    first, second = _tokens(older), _tokens(newer)
+    if not (first and second) or _is_unstable(first) or _is_unstable(second):
+        return None
+    places = _differing_places(first, second)
+    if places is None:
+        return _reworded_figure(older, newer, first, second)
+    if all(map(_is_slot, places)) and _are_alike(*places):
+        return _change(*places)
+    return None
+
+
+def _change(older: _Place, newer: _Place) -> ValueChange:
+    return ValueChange(*(" ".join(token.text for token in place.value) for place in (older, newer)))
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    for match in _TOKEN.finditer(text):
+        word = match[0].lstrip(_OPENING)
+        core = word.rstrip(_CLOSING) or word
+        low = core.lower().replace("’", "'")
+        if low in _WORDS["fillers"]:
+            continue
+        key = stem(_POSSESSIVE.sub("", low)) if low[0].isalpha() else low
+        if word.endswith(":"):
+            tokens += [_Token(core, key, low, ends_phrase=False), _Token(":", ":", ":", False)]
+        else:
+            is_end = _PHRASE_END.search(word) is not None
+            tokens.append(_Token(core, key, low, ends_phrase=is_end))
+    return tokens
+
+
+def _is_unstable(tokens: Sequence[_Token]) -> bool:
+    """Return True for an event, a denial, and one of several values."""
+    for place, token in enumerate(tokens):
+        is_one_of = token.low == "one" and any(t.low == "of" for t in tokens[place + 1 : place + 2])
+        if token.is_in("unstable") or "n't" in token.low or is_one_of:
+            return True
+        is_past = token.is_in("past") or _PAST.search(token.text) is not None
+        if is_past and not any(t.is_in("auxiliaries") for t in tokens[max(place - 2, 0) : place]):
+            return True
+    return False
+
+
+def _differing_places(
+    first: Sequence[_Token], second: Sequence[_Token]
+) -> tuple[_Place, _Place] | None:
+    """Return the one place in which two sentences differ; None if they differ in more."""
+    texts = [[t for t in tokens if not t.is_in("articles")] for tokens in (first, second)]
+    start = 0
+    shorter = min(map(len, texts))
+    while start < shorter and texts[0][start].key == texts[1][start].key:
+        start += 1
+    end = 0
+    while end < shorter - start and texts[0][-1 - end].key == texts[1][-1 - end].key:
+        end += 1
+    regions = [text[start : len(text) - end] for text in texts]
+    if not all(0 < len(region) <= _MOST_VALUE for region in regions):
+        return None
+    keys, other_keys = ({token.key for token in region} for region in regions)
+    if keys & other_keys or any(_is_structural(t) for region in regions for t in region):
+        return None
+    older, newer = (
+        _Place(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
+        for tokens, region in zip((first, second), regions, strict=True)
+    )
+    return older, newer
+
+
+def _index(tokens: Sequence[_Token], token: _Token) -> int:
+    return next(place for place, candidate in enumerate(tokens) if candidate is token)
+
+
+def _is_structural(token: _Token) -> bool:
+    return any(
+        token.is_in(table) for table in ("copulas", "prepositions", "scopes", "articles")
+    ) or token.low in vocabulary.CONJUNCTIONS | {"of"}
+
+
+# ── the kind of a value ──────────────────────────────────────────────────────────────
+
+
+def _are_alike(older: _Place, newer: _Place) -> bool:
+    """Return True if two values can be of one slot."""
+    kinds = [_kind(place) for place in (older, newer)]
+    if "mixed" in kinds:
+        return False
+    return kinds[0] == kinds[1] or (
+        set(kinds) == {"name", "word"} and all(_is_named_slot(place) for place in (older, newer))
+    )
+
+
+def _kind(place: _Place) -> str:
+    """Return `name`, `date`, `word`, `mixed`, or a figure's measure."""
+    if place.is_quantity:
+        units = [token.low for token in (*place.value, *place.tail[:1]) if token.is_unit]
+        return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"
+    words = [t for t in place.value if not (t.is_name or t.is_figure)]
+    if not words:
+        return "date" if any(t.is_in("calendar") for t in place.value) else "name"
+    return "word" if len(words) == len(place.value) else "mixed"
+
+
+def _is_named_slot(place: _Place) -> bool:
+    """Return True if the text names the slot: `The package manager of the shop is`."""
+    marker = place.tokens[place.start - 1] if place.start else None
+    return marker is not None and marker.is_in("copulas")
+
+
+# ── the place of a value ─────────────────────────────────────────────────────────────
+
+
+def _is_slot(place: _Place) -> bool:
+    """Return True if what stands here is the value of a slot of the subject."""
+    if place.start == 0 or (place.start == 1 and place.tokens[0].is_in("articles")):
+        return _is_value_first(place)
+    marker, nouns = _find_marker(place)
+    if marker < 1 or place.tokens[0].is_in("pronouns"):
+        is_order = marker == 0 and place.tokens[0].is_in("use")  # `Use 4 spaces`
+        return is_order and place.is_quantity and _ends(place)
+    token = place.tokens[marker]
+    if token.is_in("copulas"):
+        return _is_predicate(place, marker)
+    is_time = place.is_quantity or _kind(place) == "date"
+    if token.is_in("prepositions") or (token.is_in("scopes") and is_time):
+        return _is_phrase(place, marker, nouns)
+    return _is_employer(place, marker) if token.low == "for" else _is_object(place, marker, nouns)
+
+
+def _is_employer(place: _Place, marker: int) -> bool:
+    """Return True for `Sam works for Globex`, whose `for` is no purpose."""
+    match _content(place.tokens[:marker]):
+        case [person, verb]:
+            return person.is_name and verb.low.endswith("s") and _ends(place)
+        case _:
+            return False
+
+
+def _find_marker(place: _Place) -> tuple[int, int]:
+    """Return the place of the word that a value belongs to, and the number of nouns between."""
+    at, nouns = place.start - 1, 0
+    while at >= 0 and nouns <= _MOST_NOUNS and not _is_marker(place, at):
+        nouns += not place.tokens[at].is_in("articles")
+        at -= 1
+    return at, nouns
+
+
+def _is_marker(place: _Place, at: int) -> bool:
+    token = place.tokens[at]
+    if token.is_in("articles"):
+        return False
+    if _is_structural(token) or token.is_in("auxiliaries") or token.low == ":":
+        return True
+    return token.is_verb and not (at and place.tokens[at - 1].is_in("articles"))
+
+
+def _content(tokens: Sequence[_Token]) -> list[_Token]:
+    return [token for token in tokens if _is_content(token)]
+
+
+def _is_content(token: _Token) -> bool:
+    return not (_is_structural(token) or token.is_in("auxiliaries") or token.is_figure)
+
+
+def _ends(place: _Place) -> bool:
+    """Return True if a phrase ends with the value, or with what its figure counts."""
+    tail = place.tail
+    is_version = place.start > 1 and place.tokens[place.start - 1].is_name
+    if place.is_quantity and not is_version:
+        size = 0
+        while size < len(tail) and not _is_structural(tail[size]):
+            size += 1
+        if size > _MOST_TAIL or any(t.is_figure or t.is_in("copulas") for t in tail[:size]):
+            return False
+        tail = tail[size:]
+        return not tail or tail[0].low == "of" or _is_structural(tail[0])
+    if place.is_quantity and tail and tail[0].is_unit:
+        tail = tail[1:]
+    return not tail or (
+        _is_structural(tail[0]) and not tail[0].is_in("copulas") and tail[0].low != "of"
+    )
+
+
+def _is_inflected(token: _Token) -> bool:
+    return token.text.islower() and token.low.endswith("s") and not token.is_in("articles")
+
+
+def _has_article(place: _Place, marker: int, table: str) -> bool:
+    return any(token.is_in(table) for token in place.tokens[marker + 1 : place.start])
+
+
+def _is_predicate(place: _Place, marker: int) -> bool:
+    """Return True for the value behind `is`: `The owner of billing is Maria`."""
+    is_one_of_many = any(t.is_in("indefinite") for t in place.tokens) and not place.is_quantity
+    if not _ends(place) or is_one_of_many:
+        return False
+    if _kind(place) != "word":
+        return True
+    subject = _content(place.tokens[:marker])
+    is_person = len(subject) == 1 and subject[0].is_name and not place.tokens[0].is_in("articles")
+    is_adjective = any(_ADJECTIVE.search(token.low) for token in place.value)
+    return not (is_person or is_adjective)
+
+
+def _is_phrase(place: _Place, marker: int, nouns: int) -> bool:
+    """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
+    clause = place.tokens[:marker]
+    if len(_content(clause)) + any(t.is_in("auxiliaries") for t in clause) < 2 or not _ends(place):
+        return False
+    is_adjective = (
+        len(clause) > 1 and clause[-2].is_in("copulas") and not _PARTICIPLE.search(clause[-1].low)
+    )
+    if (
+        is_adjective
+        or clause[0].is_in("use")
+        or clause[-1].is_in("several")
+        or _has_article(place, marker, "indefinite")
+    ):
+        return False
+    is_of_several = len(clause) > 2 and all(map(_is_inflected, clause[-2:]))
+    if is_of_several and not (nouns and _has_article(place, marker, "definite")):
+        return False  # one of several: `Anna handles tickets from Acme`
+    if _kind(place) == "word":
+        takes_sides = any(t.low in vocabulary.ALTERNATIVES for t in place.value)
+        is_noun = _has_article(place, marker, "articles") and not nouns
+        is_single = len(place.value) == 1 and not place.value[0].low.endswith("s")
+        return is_single and not takes_sides and not is_noun
+    return True
+
+
+def _is_object(place: _Place, marker: int, nouns: int) -> bool:
+    """Return True for an object of which there is one: a quantity, a version, a named noun."""
+    verb = place.tokens[marker]
+    if not verb.is_verb or not (_ends(place) or place.tail):
+        return False
+    if verb.is_in("use") and place.tail and place.tail[0].low in ("for", "as"):
+        return len(place.value) == 1
+    if not _content(place.tokens[:marker]) or not _ends(place):
+        return False
+    if _has_article(place, marker, "definite"):
+        return bool(nouns) and _kind(place) != "word"
+    if not place.is_quantity:
+        return False
+    is_version = place.tokens[place.start - 1].is_name
+    return not nouns or is_version or verb.is_in("auxiliaries")
+
+
+def _is_value_first(place: _Place) -> bool:
+    """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
+    if not place.tail:
+        return False
+    first, *more = place.tail
+    if place.is_quantity:
+        return bool(more) and not _is_structural(first) and more[0].is_in("copulas")
+    if first.is_in("copulas"):
+        return bool(more) and (more[0].is_in("definite") or more[0].low.endswith(("'s", "sible")))
+    has_object = bool(more) and (more[0].is_in("articles") or not _is_structural(more[0]))
+    return first.is_in("roles") and has_object and _kind(place) == "name"
+
+
+# ── in other words ───────────────────────────────────────────────────────────────────
+
+
+def _reworded_figure(
+    older: str, newer: str, first: Sequence[_Token], second: Sequence[_Token]
+) -> ValueChange | None:
+    """Return the figures of two statements that are the same but for them, in other words."""
+    places = [_last_figure(tokens) for tokens in (first, second)]
+    if places[0] is None or places[1] is None or _kind(places[0]) != _kind(places[1]):
+        return None
+    if places[0].value[0].key == places[1].value[0].key:
+        return None
+    keys, other_keys = ({t.key for t in tokens if _is_content(t)} for tokens in (first, second))
+    if keys - other_keys and other_keys - keys:
+        return None
+    forms = [normal_form(text, figures=False) for text in (older, newer)]
+    return _change(places[0], places[1]) if is_same(*forms) else None
+
+
+def _last_figure(tokens: Sequence[_Token]) -> _Place | None:
+    """Return the only figure of a text, if the text ends with it."""
+    figures = [place for place, token in enumerate(tokens) if token.is_figure]
+    if len(figures) != 1 or figures[0] < 2:
+        return None
+    place = _Place(tokens, figures[0], figures[0] + 1)
+    return place if all(token.is_unit for token in place.tail) else None

@@ -161,6 +161,28 @@ def test_words_that_report_a_fault_make_the_work_a_failure(text: str) -> None:
     assert read_reaction(text) == Reaction("failure")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wrong repository, sorry",
+        "sorry, I meant the other branch",
+        "no preference from my side",
+        "no, the migration can wait until tomorrow",
+        "not for this release",
+        "the suite takes 40 seconds, same as before",
+        "0 failures, 0 warnings",
+        "the red check is known",
+        "falscher Branch, sorry",
+    ],
+)
+def test_weak_signs_judge_nothing(text: str) -> None:
+    assert read_reaction(text).status is None
+
+
+def test_the_matter_of_a_new_task_is_not_read() -> None:
+    assert read_reaction("reply to them: no, we never refund a broken order") == Reaction()
+
+
 def test_words_that_reject_and_report_a_fault_are_a_correction() -> None:
     assert read_reaction("no, customers see old prices now") == Reaction("failure", True)
 

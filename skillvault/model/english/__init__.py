@@ -14,6 +14,8 @@ _WORDS = dict(read_sections("skillvault.model.english", "words.txt"))
 FUNCTION_WORDS = frozenset(_WORDS["function"].split())
 # Words that phrase a question or a request, rather than name its topic.
 REQUEST_WORDS = frozenset(_WORDS["request"].split())
+# Words of requests for work of any subject: rarer in English than there.
+WORK_WORDS = frozenset(_WORDS["work"].split())
 
 _GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
 _FORMS = {form: forms for forms in _GROUPS for form in forms}

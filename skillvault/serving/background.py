@@ -30,6 +30,7 @@ from skillvault.vault.index.snapshot import Topics
 
 _HITS = 50  # facts that are looked at, of the domain and of all
 _ABROAD = frozenset({"cross_domain", "general"})
+_NO_LINE_PART = 0.5  # of the evidence of a guide none of whose lines is related
 _ASKED = 30  # of the best skills is asked what they are about
 _ENDING = 2  # letters at the end of a word that may differ: `migrations` says `migration`
 _STEM = 4  # letters that words have in common at least
@@ -110,14 +111,14 @@ def with_named_subjects(
 
 def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
     task_text = _spaced(task)
-    actions = (name for name in head.outcomes.actions(domain) if _is_name(name))
+    actions = (name for name in head.outcomes.actions(domain) if _is_subject_name(name))
     subjects: set[tuple[str, str | None]] = {
         (action, None) for action in actions if _spaced(action) in task_text
     }
     terms = {term.strip(_PUNCTUATION) for term in task.split()}
     spellings = {
         spelling
-        for term in filter(_is_name, terms)
+        for term in filter(_is_subject_name, terms)
         for spelling in (term, term.lower(), term.upper())
     }
     for action, target in head.outcomes.subjects_on(domain, sorted(spellings)):
@@ -127,7 +128,7 @@ def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
     return {row.name for row in rows if row.shelf == "skills" and row.status not in NOT_LIVE}
 
 
-def _is_name(term: str) -> bool:
+def _is_subject_name(term: str) -> bool:
     """Return True for a term that points at one subject: not for common words such as `add page`.
 
     A single word points at a subject if it is rare in English.
@@ -261,12 +262,12 @@ def with_line_shares(
     """Return how well skills answer a task, a guide by the one of its lines that says most.
 
     The words of many tries together say a little of any task: a guide without a related line
-    answers none, and one with a line that says enough answers it whatever the others say.
+    needs more evidence, and one with a line that says enough answers whatever the others say.
     """
     shares = dict(matches)
     for name in guides.keys() & matches.keys():
         best = guides[name].best_match(task)
-        share = matches[name].share if best.strength >= RELATED else 0.0
+        share = matches[name].share * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
         share = max(share, answers, best.share) if best.strength >= ANSWERS else share
         shares[name] = matches[name]._replace(share=share)
     return shares

@@ -120,7 +120,10 @@ class LearnedText(Struct, frozen=True):
         """
         text = self
         while text.prompt_text and count_tokens(text.prompt_text) > budget:
-            stated_tokens, rule_tokens = _tokens(r.line for r in text.stated), _tokens(text.rules)
+            stated_tokens, rule_tokens = (
+                _count_line_tokens(r.line for r in text.stated),
+                _count_line_tokens(text.rules),
+            )
             is_over = stated_tokens + rule_tokens > budget * _OWN_SHARE
             if text.patterns and (not is_over or len(text.stated) + len(text.rules) == 1):
                 patterns_left = text.patterns[:-1]
@@ -187,7 +190,7 @@ def pattern_line(pattern: LearnedPattern) -> str:
     return f"- [{pattern.confidence}] {_one_line(pattern.pattern)}"
 
 
-def _tokens(lines: Iterable[str]) -> int:
+def _count_line_tokens(lines: Iterable[str]) -> int:
     return sum(count_tokens(f"{line}\n") for line in lines)
 
 

@@ -19,7 +19,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.english import FUNCTION_WORDS, REQUEST_WORDS, WORK_WORDS, other_forms, weight
+from skillvault.model.english import (
+    FUNCTION_WORDS,
+    REQUEST_WORDS,
+    WORK_WORDS,
+    other_forms,
+    translate,
+    weight,
+)
 from skillvault.model.records import PROGRAM_ORIGINS, Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
@@ -74,6 +81,7 @@ _LENGTH = 0.75  # BM25's b: how much of a field's length is taken off
 _NO_DESCRIPTION = 1 / (1 - _LENGTH)  # the worth of a word of an empty description
 _COMMON = 0.5  # bits added to each term's: what all texts say still counts a little
 _WORDS = 2_000  # words of a query that are read
+_CHARACTERS = 4_000  # of a query that are looked up in the glossary
 _GENERAL = 0.3  # what a general word of a query counts
 _FORM = 0.5  # what another form of an irregular word counts
 _NEAREST = 100  # documents of which is asked how near they are in meaning
@@ -87,8 +95,9 @@ _ENGLISH = 200  # documents of English at large by which a word's information is
 _LONG = 100  # words of such a document
 # Weights of the evidence, learned by `python bench/quality/triggers.py --learn`.
 _TELLING = 2.5  # bits of a word that tells nothing: it is common in the vault or in English
-_BODY = 0.35  # worth of a word that stands in the body alone
-_DOUBT = 20.0  # bits of evidence at which a document answers as likely as not
+_NAME = 2.0  # worth of a word of the name
+_BODY = 0.3  # worth of a word that stands in the body alone
+_DOUBT = 11.0  # bits of evidence at which a document answers as likely as not
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
 _READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
@@ -155,15 +164,16 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
         text = "\n".join(filter(None, (record.key_insight, record.better_approach)))
         name = f"evaluation:{record.id}"
         return Document(name, "evaluation", body=text, domain=record.domain)
-    description, body = record.description, record.body
+    name, description, body = record.name, record.description, record.body
     if record.origin in PROGRAM_ORIGINS:
-        # The subject comes first; the words of single outcomes follow.
+        # The kind names no subject. The description begins with it; words of outcomes follow.
+        name = name.removeprefix(f"{record.kind}-")
         description, _, quotations = description.partition(". ")
         body = f"{quotations}\n\n{body}"
     return Document(
         id=f"skill:{record.name}",
         kind="skill",
-        name=" ".join([record.name, *record.tags]),
+        name=" ".join([name, *record.tags]),
         description=description,
         body=body,
         domain=record.domain,
@@ -320,7 +330,7 @@ def find(
         terms = index.weigh({**forms, **asked_terms})
         best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
         query_words = _weigh_words(index, stems, query) if texts else {}
-        telling_terms = _weights(stems, list(filter(_is_telling, _words(query)[:_WORDS])))
+        telling_terms = _weights(stems, list(filter(_is_telling, _query_words(query))))
     covered = index.coverage(asked_terms)
     evidence = index.evidence(telling_terms, [number for number, *_ in best])
     hits = [
@@ -353,10 +363,15 @@ def _word_worth(field: str, text: str) -> float:
 
 def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
     """Return the terms of a query, and those of other forms of its irregular words."""
-    words = _words(query)[:_WORDS]
+    words = _query_words(query)
     forms = sorted({form for word in words for form in other_forms(word)})
     form_weights = _weights(stems, forms)
     return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
+
+
+def _query_words(query: str) -> list[str]:
+    """Return the words of a query, with the English for common words of other scripts."""
+    return [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
 
 
 def _words(text: str) -> list[str]:
@@ -549,7 +564,8 @@ class _Index:
                     continue
                 # The body of a document without a description says what it is about.
                 is_aside = field == "body" and worths[number][1] < _NO_DESCRIPTION
-                evidence[number] = max(evidence.get(number, 0.0), _BODY if is_aside else 1.0)
+                part = _BODY if is_aside else _NAME if field == "name" else 1.0
+                evidence[number] = max(evidence.get(number, 0.0), part)
         evidence |= {number: evidence.get(number, 0.0) - 1.0 for number in opposed}
         counts = {number: count for number, count in counts.items() if count > 0}
         most = _SATURATION + 1

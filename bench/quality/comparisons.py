@@ -13,7 +13,7 @@ Rank = Callable[[str], list[str]]
 
 def ours(documents: Sequence[Document]) -> Rank:
     """`skillvault search --words`."""
-    database = _indexed(documents)
+    database = index_documents(documents)
     return lambda query: [hit.id for hit in ranking.search_texts(database, query, 10)]
 
 
@@ -21,7 +21,7 @@ def semantic(documents: Sequence[Document]) -> Rank:
     """`skillvault search` with the extra `semantic`."""
     from skillvault.vault.search.vectors import compute_nearness  # noqa: PLC0415 (where the extra is installed)
 
-    database = _indexed(documents)
+    database = index_documents(documents)
     return lambda query: [
         hit.id for hit in ranking.search_texts(database, query, 10, nearness=compute_nearness)
     ]
@@ -45,7 +45,8 @@ def fts5(documents: Sequence[Document]) -> Rank:
     return rank
 
 
-def _indexed(documents: Sequence[Document]) -> sqlite3.Connection:
+def index_documents(documents: Sequence[Document]) -> sqlite3.Connection:
+    """Return an index of these documents alone."""
     database = sqlite3.connect(":memory:")
     ranking.create_tables(database)
     ranking.add_documents(database, documents)

@@ -33,7 +33,7 @@ from skillvault.learning.recommend.shelf import Strategy
 from skillvault.loop.learned import LearnedPrompt
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import join_items, shorten
 from skillvault.serving.background import is_taught
 from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
@@ -110,17 +110,25 @@ def learned_shape(rules: LearnedText) -> dict[str, object]:
         "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
         "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
         "rules": list(rules.rules),
-        "cut": {"patterns": rules.cut_patterns, "rules": rules.cut_rules},
+        "cut": {
+            "patterns": rules.cut_patterns,
+            "rules": rules.cut_rules,
+            "stated": rules.cut_stated,
+        },
     }
 
 
 def print_cuts(learned: LearnedPrompt) -> None:
     """Say what the budget cut, and why there are no patterns, on stderr."""
     rules = learned.told
-    cut = {"pattern": rules.cut_patterns, "rule": rules.cut_rules}
+    cut = {
+        "correction": rules.cut_stated,
+        "pattern": rules.cut_patterns,
+        "rule": rules.cut_rules,
+    }
     parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
     if parts:
-        say(f"left out over capture.budget: {' and '.join(parts)}")
+        say(f"left out over capture.budget: {join_items(parts)}")
     if learned.problem:
         say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
 

@@ -135,7 +135,7 @@ def learned_text(
     """Return the text of both tiers; only the rules if expertise.yaml cannot be read.
 
     It begins with what the user stated for the `repository`, for any without one. It has at most
-    the tokens of the policy, unless it `is_whole`.
+    the tokens of the policy, unless it `is_whole`. A policy without a limit keeps repeated rules.
     """
     view = store.head()
     budget = None if is_whole else view.policy.capture.budget
@@ -144,7 +144,9 @@ def learned_text(
     except BadInputError as error:
         tiers = Tiers(rules_text(store, view), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
-    noted_rules = [*rules.rule_texts(tiers.text), *uncommitted_rules(store, view)]
+    keeps_repeats = budget is None and not is_whole
+    read_rules = rules.repeated_rule_texts if keeps_repeats else rules.rule_texts
+    noted_rules = [*read_rules(tiers.text), *uncommitted_rules(store, view)]
     stated_rules = _stated_rules(store, view, repository)
     text = select_learned(tiers.expertise.patterns, noted_rules, budget, stated_rules)
     return LearnedPrompt(text, problem)

@@ -27,6 +27,7 @@ PROFILE_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "generate": {"strategy_max": 20},
         "recommend": {"bodies": None, "facts": 0, "budget": None, "task": 0.0},
         "effect": {"holdout": 0.0},
+        "capture": {"budget": None},
     }
 }
 
@@ -191,8 +192,8 @@ class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     high: Positive = 5
     # Hours between the two misses that end a pattern.
     missed_hours: Amount = 24
-    # The most tokens of patterns and rules in a prompt.
-    budget: Count = 1000
+    # The most tokens of patterns and rules in a prompt; None: 20 of each, and repeated rules too.
+    budget: Count | None = 1000
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

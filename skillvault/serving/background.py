@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from skillvault.learning.naming import subject_key
 from skillvault.learning.promote import versions
 from skillvault.learning.promote.facts import is_contested, text_with_rate
-from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
+from skillvault.learning.recommend.disclosure import FactHit, Summary
 from skillvault.learning.recommend.lines import (
     ANSWERS,
     RELATED,
@@ -21,33 +21,43 @@ from skillvault.learning.recommend.lines import (
     match_lines,
 )
 from skillvault.learning.recommend.lines import NO_MATCH as NO_LINE
-from skillvault.learning.recommend.recommend import Background, Query
+from skillvault.learning.recommend.recommend import NOT_LIVE, Background, Query
 from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
-from skillvault.model.english import FUNCTION_WORDS
+from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_WORDS, weight
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Ref, Scalar
+from skillvault.model.records import Evaluation, Fact, Ref, Scalar, Subject
 from skillvault.vault.index.snapshot import Topics
 
 _HITS = 50  # facts that are looked at, of the domain and of all
 _ABROAD = frozenset({"cross_domain", "general"})
+_NO_LINE_PART = 0.5  # of the evidence of a guide none of whose lines is related
 _ASKED = 30  # of the best skills is asked what they are about
 _ENDING = 2  # letters at the end of a word that may differ: `migrations` says `migration`
 _STEM = 4  # letters that words have in common at least
 _WORD = re.compile(r"[^\W_]+")
+_PUNCTUATION = ".,;:!?()[]{}<>\"'`"
+_COMMON = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
 def background_of(
-    head: Topics, query: Query, task_matches: tuple[str, Mapping[str, Match]] | None
+    head: Topics,
+    query: Query,
+    task_matches: tuple[str, Mapping[str, Match]] | None,
+    subjects: Mapping[str, Collection[Subject]],
 ) -> Background:
     """Collect the background of a query.
 
-    `task_matches` is the task and how well skills answer it, None without a task.
+    `task_matches` is the task and how well skills answer it, None without a task; `subjects` are
+    those of the best of these skills.
     """
     task, matches = task_matches or ("", {})
     return Background(
         about=_about(head),
-        actions=_skill_actions(head, matches),
+        actions={
+            name: frozenset((domain, action) for domain, action, _ in skill_subjects)
+            for name, skill_subjects in subjects.items()
+        },
         leads=_leads(head, query, task, matches),
         facts=_fact_hits(head, task, query.domain, query.day) if task else (),
     )
@@ -76,14 +86,61 @@ def _about(head: Topics) -> Callable[[str], Summary]:
 # ── what skills are about ──────────────────────────────────────────────────────────
 
 
-def _skill_actions(head: Topics, scores: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
-    """Map the skills that answer a task best to their actions."""
-    names = sorted(scores, key=lambda name: (-scores[name].score, name))[:_ASKED]
-    subjects_by_skill = head.skills.subjects_behind(names) if names else {}
-    return {
-        name: frozenset((domain, action) for domain, action, _ in subjects)
-        for name, subjects in subjects_by_skill.items()
+def find_subjects(head: Topics, matches: Mapping[str, Match]) -> dict[str, set[Subject]]:
+    """Map the skills that match a task best to the subjects of the outcomes behind them."""
+    names = sorted(matches, key=lambda name: (-matches[name].score, name))[:_ASKED]
+    return head.skills.subjects_behind(names) if names else {}
+
+
+def with_named_subjects(
+    head: Topics, domain: str, task: str, matches: Mapping[str, Match], answers: float
+) -> dict[str, Match]:
+    """Return the matches, and as answers the skills whose action or target the task names.
+
+    The skills are those of the action, and of the action on this very target.
+    """
+    names = _find_named_skills(head, domain, task)
+    if not names:
+        return dict(matches)
+    best = max((match.score for match in matches.values()), default=1.0)
+    raised_matches = dict(matches)
+    for name in names:
+        match = matches.get(name, Match(best, 0.0))
+        raised_matches[name] = match._replace(share=max(match.share, answers))
+    return raised_matches
+
+
+def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
+    task_text = _spaced(task)
+    actions = (name for name in head.outcomes.actions(domain) if _is_subject_name(name))
+    subjects: set[tuple[str, str | None]] = {
+        (action, None) for action in actions if _spaced(action) in task_text
     }
+    terms = {term.strip(_PUNCTUATION) for term in task.split()}
+    spellings = {
+        spelling
+        for term in filter(_is_subject_name, terms)
+        for spelling in (term, term.lower(), term.upper())
+    }
+    for action, target in head.outcomes.subjects_on(domain, sorted(spellings)):
+        subjects |= {(action, None), (action, target)}
+    keys = [subject_key((domain, action, target)) for action, target in subjects]
+    rows = (row for key in keys for row in head.skills.by_subject(key))
+    return {row.name for row in rows if row.shelf == "skills" and row.status not in NOT_LIVE}
+
+
+def _is_subject_name(term: str) -> bool:
+    """Return True for a term that points at one subject: not for common words such as `add page`.
+
+    A single word points at a subject if it is rare in English.
+    """
+    words = _WORD.findall(term.lower())
+    is_rare = len(words) > 1 or any(weight(word) == FULL for word in words)
+    return is_rare and not _COMMON.issuperset(words)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _leads(head: Topics, query: Query, task: str, matches: Iterable[str]) -> dict[str, int]:
@@ -206,12 +263,12 @@ def with_line_shares(
     """Return how well skills answer a task, a guide by the one of its lines that says most.
 
     The words of many tries together say a little of any task: a guide without a related line
-    answers none, and one with a line that says enough answers it whatever the others say.
+    needs more evidence, and one with a line that says enough answers whatever the others say.
     """
     shares = dict(matches)
     for name in guides.keys() & matches.keys():
         best = guides[name].best_match(task)
-        share = matches[name].share if best.strength >= RELATED else 0.0
+        share = matches[name].share * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
         share = max(share, answers, best.share) if best.strength >= ANSWERS else share
         shares[name] = matches[name]._replace(share=share)
     return shares

@@ -235,11 +235,16 @@ class Shelf:
         nearness = nearness_measure() if ranks and query.strategy == "semantic" else None
         scores = _scores(head, task, domains, nearness) if ranks else None
         guides = ground.guide_lines(head, scores or {}, query)
-        if scores:
-            scores = ground.with_line_shares(task, scores, guides, head.policy.recommend.answers)
+        subjects = ground.find_subjects(head, scores or {})
+        if scores is not None:
+            answers = head.policy.recommend.answers
+            scores = ground.with_line_shares(task, scores, guides, answers)
+            scores = ground.with_named_subjects(head, query.domain, task, scores, answers)
         candidates = self._candidates(head, query)
         read = _read_text(head)
-        background = ground.background_of(head, query, None if scores is None else (task, scores))
+        background = ground.background_of(
+            head, query, None if scores is None else (task, scores), subjects
+        )
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)

@@ -10,6 +10,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.daemon import Watch
 from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning.capture.prompt import select_learned
 from skillvault.learning.effect.verdict import Evidence, next_status
 from skillvault.learning.recommend.disclosure import FactHit
 from skillvault.learning.recommend.recommend import (
@@ -109,7 +110,7 @@ def from_memory(vault: Vault) -> list[str]:
 def test_every_row_has_a_test() -> None:
     page = (DOCS / "policy.md").read_text(encoding="utf-8")
     named = re.findall(r"test_profiles\.py::(\w+)", page)
-    assert len(named) == 18
+    assert len(named) == 19
     assert [name for name in named if name not in globals()] == []
 
 
@@ -287,6 +288,13 @@ def test_recommend_budget(policy: Policy) -> None:
     among = [Candidate("a", "warning", 9, "coding")]
     answer = recommend(among, Query(domain="coding"), rules_of(policy), lambda _: "word " * 5000)
     assert answer.recommended[0].how == "whole"
+
+
+def test_capture_budget(policy: Policy) -> None:
+    """Twenty rules however long they are, and as often as they are noted."""
+    assert policy.capture.budget is None
+    learned = select_learned([], [f"{n} {'word ' * 200}" for n in range(30)], policy.capture.budget)
+    assert (len(learned.rules), learned.cut_rules) == (20, 0)
 
 
 def test_recommend_bodies(policy: Policy) -> None:

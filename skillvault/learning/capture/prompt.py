@@ -17,7 +17,7 @@ BEST = 20  # patterns that a prompt gets
 _RANKS = {"high": 0, "medium": 1}  # other patterns are left out
 PATTERNS = "## Validated patterns"
 STATED = "## Stated by the user"
-_STATED_SHARE = 0.25  # of the budget
+_OWN_SHARE = 0.25  # of the budget, at least, for rules and corrections of the repository
 RULES = "## Recent learnings (unvalidated)"
 
 _Entry = TypeVar("_Entry")
@@ -113,19 +113,25 @@ class LearnedText(Struct, frozen=True):
         )
 
     def fit(self, budget: int) -> "LearnedText":
-        """Return the text cut to so many tokens: the last stated rules, oldest notes, patterns go.
+        """Return the text cut to so many tokens.
 
-        What the user stated has a quarter of the budget.
+        The oldest rules and corrections go until the others have a quarter of the budget, then the
+        last patterns.
         """
         text = self
-        while count_tokens("".join(rule.line for rule in text.stated)) > budget * _STATED_SHARE:
-            text = replace(text, stated=text.stated[:-1], cut_stated=text.cut_stated + 1)
-        while count_tokens(text.prompt_text) > budget and (text.rules or text.patterns):
-            if text.rules:
-                text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
-            else:
+        while text.prompt_text and count_tokens(text.prompt_text) > budget:
+            stated_tokens, rule_tokens = (
+                _count_line_tokens(r.line for r in text.stated),
+                _count_line_tokens(text.rules),
+            )
+            is_over = stated_tokens + rule_tokens > budget * _OWN_SHARE
+            if text.patterns and (not is_over or len(text.stated) + len(text.rules) == 1):
                 patterns_left = text.patterns[:-1]
                 text = replace(text, patterns=patterns_left, cut_patterns=text.cut_patterns + 1)
+            elif rule_tokens >= stated_tokens:
+                text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
+            else:
+                text = replace(text, stated=text.stated[:-1], cut_stated=text.cut_stated + 1)
         return text
 
 
@@ -182,6 +188,10 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 def pattern_line(pattern: LearnedPattern) -> str:
     """Render a pattern as one bullet."""
     return f"- [{pattern.confidence}] {_one_line(pattern.pattern)}"
+
+
+def _count_line_tokens(lines: Iterable[str]) -> int:
+    return sum(count_tokens(f"{line}\n") for line in lines)
 
 
 def _one_line(text: str) -> str:

@@ -79,6 +79,12 @@ def rule_texts(text: str) -> list[str]:
     return [rule.text for rule in read_learnings(text).rules]
 
 
+def repeated_rule_texts(text: str) -> list[str]:
+    """Return the rules in a text as often as they are noted, the newest last."""
+    rules = (rule_of(block) for block in blocks_of(text) if not flaw_of(block))
+    return [rule.text for rule in rules if rule]
+
+
 def read_learnings(text: str) -> Learnings:
     """Read the rules and the mistakes of a text."""
     blocks = blocks_of(text)

@@ -46,6 +46,8 @@ _ALONE = 1.25  # a fact without a skill beside it needs so many times the share
 _LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
 _SHORT = (160, 110)  # of the only line
 _ADVICE = 0.45  # of these for what to do
+_QUOTED = 20  # characters from which on a quotation is not said twice
+_QUOTATION = re.compile(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
 _ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
 
 Action = tuple[str, str]  # domain, action
@@ -143,6 +145,9 @@ def disclose(
     ]
     descriptions = fit_lines(slots, budget)
     slots = slots[: len(descriptions)]
+    quotations: set[str] = set()
+    if rules.budget is not None:
+        slots = [_drop_quotations(slot, quotations) for slot in slots]
     hidden_actions = frozenset[Action]().union(*hidden.values())
     open_hits = [
         hit
@@ -150,6 +155,7 @@ def disclose(
         if not hit.actions & hidden_actions
         and hit.text == without_names(hit.text, hidden)
         and hit.advice == without_names(hit.advice, hidden)
+        and quotations.isdisjoint(_quotations_in(hit.text))
     ]
     leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
     places = paths_of((slot.name, slot.about.path) for slot in slots)
@@ -158,6 +164,32 @@ def disclose(
     facts = choose_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
     room -= facts_tokens(fact.text for fact in facts)
     return Disclosure(fill_texts(slots, descriptions, room, rules.bodies), facts)
+
+
+def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
+    """Return a skill without the bullets that an earlier skill has; add its own to the set.
+
+    Bullets are the same if they quote the same words.
+    """
+    lines: list[str] = []
+    new_quotations: set[str] = set()
+    for line in slot.body.split("\n"):
+        line_quotations = _quotations_in(line) if line.startswith("- ") else set()
+        if slot.pinned or quotations.isdisjoint(line_quotations):
+            lines.append(line)
+            new_quotations |= line_quotations
+    quotations |= new_quotations
+    body = "\n".join(lines)
+    if body == slot.body:
+        return slot
+    has_statement = any(line.startswith("- ") for line in lines)
+    return replace(slot, body=body if has_statement else "", is_cut=True)
+
+
+def _quotations_in(text: str) -> set[str]:
+    """Return the long quotations of a text, or the text of a bullet as it stands."""
+    quotations = _QUOTATION.findall(text) or [text.removeprefix("- ")]
+    return {" ".join(quotation.split()) for quotation in quotations if len(quotation) >= _QUOTED}
 
 
 def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
@@ -234,6 +266,8 @@ def first_sections(body: str, room: float) -> str:
 def _fit_text(slot: Slot, room: float, *, is_first: bool) -> str | None:
     """Return the text to give of a skill; None for a line alone."""
     room -= _frame_tokens(slot)
+    if not slot.body:
+        return None
     if slot.pinned or count_tokens(slot.body) <= room:
         return slot.body
     if is_first and room - _REST >= _LEAST:

@@ -47,7 +47,7 @@ Reason = Literal[
 
 NEXT = 20  # left-out skills that an answer names if not all are asked for
 _UNASKED = "a skill of the package; pin it, or ask for its role or stage"
-_NOT_LIVE = ("proposed", "retired")
+NOT_LIVE = ("proposed", "retired")
 
 
 class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are thousands
@@ -287,7 +287,7 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
     live = [
         c
         for c in candidates
-        if c.status not in _NOT_LIVE
+        if c.status not in NOT_LIVE
         and (not c.seed or c.status == "pinned")
         and _is_qualified(c, rules)
     ]
@@ -323,7 +323,7 @@ def _select_candidates(
     return [
         c
         for c in candidates
-        if c.status not in _NOT_LIVE
+        if c.status not in NOT_LIVE
         and (
             ((c.domain is None or c.domain == domain) and (not filtered or _has_label(c, query)))
             or c.name in pins

@@ -4,19 +4,43 @@ Rarity is that of English at large, whatever a vault holds, so that two texts co
 bulk and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
 """
 
+import re
 from functools import lru_cache
 
 from skillvault.model.text.tables import read_sections
 
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 FULL = 40  # the weight of a word that is rare in English
 
 _WORDS = dict(read_sections("skillvault.model.english", "words.txt"))
 FUNCTION_WORDS = frozenset(_WORDS["function"].split())
 # Words that phrase a question or a request, rather than name its topic.
 REQUEST_WORDS = frozenset(_WORDS["request"].split())
+# Words of requests for work of any subject: rarer in English than there.
+WORK_WORDS = frozenset(_WORDS["work"].split())
 
 _GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
 _FORMS = {form: forms for forms in _GROUPS for form in forms}
+
+
+@lru_cache(maxsize=1)
+def _glossary() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return (foreign word, English word) of the scripts without spaces, and of the others."""
+    sections = read_sections("skillvault.model.english", "glossary.txt")
+    pairs = [(word, english) for english, words in sections for word in words.split()]
+    inner = [pair for pair in pairs if _UNSPACED.search(pair[0])]
+    return inner, [pair for pair in pairs if not _UNSPACED.search(pair[0])]
+
+
+def translate(text: str) -> list[str]:
+    """Return English words for common words of requests in Chinese, Japanese, Korean, Russian."""
+    if text.isascii():
+        return []
+    inner, initial = _glossary()
+    words = text.lower()
+    found_words = [english for word, english in inner if word in words]
+    found_words += [english for word, english in initial if re.search(rf"\b{word}", words)]
+    return [part for english in dict.fromkeys(found_words) for part in english.split()]
 
 
 def other_forms(word: str) -> list[str]:

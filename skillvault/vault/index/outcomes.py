@@ -1,6 +1,6 @@
 """Queries about outcomes, recommendations, and the tasks that both name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import NamedTuple
@@ -38,6 +38,17 @@ class Outcomes(Folder[Outcome]):
             "select distinct action from outcome where domain = ? and action != '' order by action"
         )
         return [action for (action,) in self._reader.rows(query, [domain])]
+
+    def subjects_on(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
+        """Return (action, target) of a domain's outcomes on any of these targets."""
+        if not targets:
+            return []
+        query = (
+            "with done (action) as (select distinct action from outcome where domain = ?) "
+            "select distinct o.action, o.target from done join outcome o "
+            "on o.domain = ? and o.action = done.action and o.target in {}"
+        )
+        return list(self._reader.rows_matching(query, targets, prefix=[domain, domain]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the time of the latest trusted outcome, of a domain or of all."""

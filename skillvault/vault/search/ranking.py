@@ -2,9 +2,9 @@
 
 BM25F over the stems of name, description, body and tasks (Robertson, Zaragoza and Taylor, CIKM
 2004), adjusted by nearness in meaning if the caller can compute it. Beside the score,
-which orders, each hit has a share that can be compared between vaults: how much of the query a
-document covers, by the words' rarity in English and in the vault. It reads only its own tables,
-so documents added and removed one by one rank as in a new database.
+which orders, each hit has its evidence, which can be compared between vaults: how strongly the
+rare words of the query point at this very document. The ranking reads only its own tables, so
+documents added and removed one by one rank as in a new database.
 """
 
 import math
@@ -19,11 +19,18 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.english import FUNCTION_WORDS, REQUEST_WORDS, other_forms, weight
-from skillvault.model.records import Evaluation, Fact, Skill
+from skillvault.model.english import (
+    FUNCTION_WORDS,
+    REQUEST_WORDS,
+    WORK_WORDS,
+    other_forms,
+    translate,
+    weight,
+)
+from skillvault.model.records import PROGRAM_ORIGINS, Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
-FIELDS = ("name", "description", "body", "task")
+FIELDS = ("name", "description", "body", "task", "against")
 TOKENS = "porter unicode61"
 _RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 
@@ -58,11 +65,12 @@ class Stems:
     def counts(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
         """Return (stem, field, count) for the texts of the fields, by stem."""
         self._database.execute("delete from t")
-        self._database.execute("insert into t values (?, ?, ?, ?)", texts)
+        self._database.execute("insert into t values (?, ?, ?, ?, ?)", texts)
         return self._database.execute("select term, col, cnt from v order by term, col").fetchall()
 
 
-WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0}
+# `against` has the clauses of a description that say when not to use the skill.
+WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0, "against": -1.0}
 # The medium length of a field in words: words of a shorter one count more.
 PIVOTS = {"description": 30, "body": 300, "task": 60}
 
@@ -70,8 +78,10 @@ _PLACES = {field: place for place, field in enumerate(FIELDS)}
 _SATURATION = 1.2  # BM25's k1: how soon a term that is said again adds nothing
 _REPEATS = 8.0  # the same for a term that the query repeats
 _LENGTH = 0.75  # BM25's b: how much of a field's length is taken off
+_NO_DESCRIPTION = 1 / (1 - _LENGTH)  # the worth of a word of an empty description
 _COMMON = 0.5  # bits added to each term's: what all texts say still counts a little
 _WORDS = 2_000  # words of a query that are read
+_CHARACTERS = 4_000  # of a query that are looked up in the glossary
 _GENERAL = 0.3  # what a general word of a query counts
 _FORM = 0.5  # what another form of an irregular word counts
 _NEAREST = 100  # documents of which is asked how near they are in meaning
@@ -83,11 +93,12 @@ _FILTERS = 4  # of which a process remembers what they let through; a recommenda
 _HELD = 100_000  # numbers of documents that it remembers for terms, before a search adds its own
 _ENGLISH = 200  # documents of English at large by which a word's information is known
 _LONG = 100  # words of such a document
+# Weights of the evidence, learned by `python bench/quality/triggers.py --learn`.
+_TELLING = 2.5  # bits of a word that tells nothing: it is common in the vault or in English
+_NAME = 2.0  # worth of a word of the name
+_BODY = 0.3  # worth of a word that stands in the body alone
+_DOUBT = 11.0  # bits of evidence at which a document answers as likely as not
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
-_SILENCE = 20.0  # bits that go without saying: a question of a word or two is hardly one
-_RARE = 9.0  # bits in English from which on a word alone tells what is asked
-_CHANCE = 0.75  # of the weightiest word in common, what is taken off: one may be there by chance
-_ASKED, _RAMBLING = 30.0, 0.1  # bits of a question from which on more count a tenth
 _READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
@@ -106,13 +117,20 @@ create virtual table if not exists ranked_terms using fts5vocab(ranked_text, 'ro
 # The columns of each document, as `table_row` returns them.
 STORED = """
 select r.id, r.kind, r.domain, r.description, r.body, r.task,
-t.name, t.description, t.body, t.task from ranked r left join ranked_text t on t.rowid = r.number
+t.name, t.description, t.body, t.task, t.against
+from ranked r left join ranked_text t on t.rowid = r.number
 """
 # The tasks that find a document of an id.
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
+_CLAUSE_ENDS = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)")
+_AGAINST = re.compile(
+    r"^not (?:for|if|when)\b|\b(?:do not|don't|never) (?:use|trigger|apply|invoke)\b"
+    r"|^(?:skip|avoid)\b|\b(?:does not|doesn't)\b",
+    re.IGNORECASE,
+)
 # The stored columns depend on these; an index of another version is rebuilt.
-VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH} names"
+VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH} subjects {_CLAUSE_ENDS}{_AGAINST}"
 
 Terms = Mapping[str, float]  # stem -> weight
 # (what is asked, as word -> weight; the words of each text) -> how near each text is, 0..1.
@@ -146,12 +164,18 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
         text = "\n".join(filter(None, (record.key_insight, record.better_approach)))
         name = f"evaluation:{record.id}"
         return Document(name, "evaluation", body=text, domain=record.domain)
+    name, description, body = record.name, record.description, record.body
+    if record.origin in PROGRAM_ORIGINS:
+        # The kind names no subject. The description begins with it; words of outcomes follow.
+        name = name.removeprefix(f"{record.kind}-")
+        description, _, quotations = description.partition(". ")
+        body = f"{quotations}\n\n{body}"
     return Document(
         id=f"skill:{record.name}",
         kind="skill",
-        name=" ".join([record.name, *record.tags]),
-        description=record.description,
-        body=record.body,
+        name=" ".join([name, *record.tags]),
+        description=description,
+        body=body,
         domain=record.domain,
     )
 
@@ -159,7 +183,7 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
 class Hit(Struct, frozen=True):
     """A document that answers a query; `score` orders.
 
-    `share`, 0..1, is the part of the query that it covers, independent of other documents.
+    `share`, 0..1, grows with the evidence that this very document is the answer.
     """
 
     id: str
@@ -210,7 +234,7 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
             columns[:6],
         ).lastrowid
         database.execute(
-            "insert into ranked_text (rowid, name, description, body, task) values (?, ?, ?, ?, ?)",
+            f"insert into ranked_text (rowid, {', '.join(FIELDS)}) values (?, ?, ?, ?, ?, ?)",  # noqa: S608
             (number, *columns[6:]),
         )
 
@@ -235,9 +259,18 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 
 def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
     """Return a document's columns: id, kind, domain, worths of its fields, its texts."""
-    texts = tuple(map(split_unspaced, (*_texts(document), task)))
-    worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
+    name, description, body = _texts(document)
+    uses, against = split_description(description)
+    texts = tuple(map(split_unspaced, (name, uses, body, task, against)))
+    worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:4], texts[1:4], strict=True))
     return document.id, document.kind, document.domain, *worths, *texts
+
+
+def split_description(description: str) -> tuple[str, str]:
+    """Return (what a description says that a skill is for, what it says that it is not for)."""
+    clauses = _CLAUSE_ENDS.split(description)
+    against = [clause for clause in clauses if _AGAINST.search(clause)]
+    return " ".join(clause for clause in clauses if clause not in against), " ".join(against)
 
 
 def check_places(database: sqlite3.Connection) -> None:
@@ -297,11 +330,12 @@ def find(
         terms = index.weigh({**forms, **asked_terms})
         best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
         query_words = _weigh_words(index, stems, query) if texts else {}
+        telling_terms = _weights(stems, list(filter(_is_telling, _query_words(query))))
     covered = index.coverage(asked_terms)
-    shares = index.shares(asked_terms, [number for number, *_ in best])
+    evidence = index.evidence(telling_terms, [number for number, *_ in best])
     hits = [
-        Hit(name, score * covered, share)
-        for (_, name, score), share in zip(best, shares, strict=True)
+        Hit(name, score * covered, bits / (bits + _DOUBT))
+        for (_, name, score), bits in zip(best, evidence, strict=True)
     ]
     words = [_words(index.summary(number)) for number, *_ in best] if texts else []
     return Hits(limit, hits, query_words, words)
@@ -329,10 +363,15 @@ def _word_worth(field: str, text: str) -> float:
 
 def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
     """Return the terms of a query, and those of other forms of its irregular words."""
-    words = _words(query)[:_WORDS]
+    words = _query_words(query)
     forms = sorted({form for word in words for form in other_forms(word)})
     form_weights = _weights(stems, forms)
     return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
+
+
+def _query_words(query: str) -> list[str]:
+    """Return the words of a query, with the English for common words of other scripts."""
+    return [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
 
 
 def _words(text: str) -> list[str]:
@@ -345,10 +384,15 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
     telling = " ".join(word for word in words if not _is_general(word))
     general = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
-    for term, field, count in stems.counts((telling, general, "", "")):
+    for term, field, count in stems.counts((telling, general, "", "", "")):
         worth = _GENERAL if field == "description" else 1.0
         weights[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
     return weights
+
+
+def _is_telling(word: str) -> bool:
+    """Return True for a word that may point at a subject."""
+    return word not in WORK_WORDS and not _is_general(word)
 
 
 def _is_general(word: str) -> bool:
@@ -380,6 +424,7 @@ class _SharedState(NamedTuple):
     worths: dict[int, tuple[float, ...]]  # what a word of each of their fields counts
     counted: dict[str, tuple[int, int]]
     scored: dict[str, dict[int, float]]  # term -> number -> what a document says of it
+    places: dict[str, dict[int, float]]  # term -> number -> what it counts as evidence
 
 
 @lru_cache(maxsize=_FILTERS)
@@ -395,9 +440,9 @@ def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -
     worths: dict[int, tuple[float, ...]] = {}
     for number, name, *worth in documents:
         ids[number] = name
-        worths[number] = (WEIGHTS["name"], *worth)
+        worths[number] = (WEIGHTS["name"], *worth, WEIGHTS["against"])
     (total,) = database.execute("select count(*) from ranked").fetchone()
-    return _SharedState(total, ids, worths, {}, {})
+    return _SharedState(total, ids, worths, {}, {}, {})
 
 
 class _Index:
@@ -412,7 +457,8 @@ class _Index:
             state.counted.clear()
         if sum(map(len, state.scored.values())) > _HELD:
             state.scored.clear()
-        self._total, self.ids, self._worths, self._counted, self._scored = state
+            state.places.clear()
+        self._total, self.ids, self._worths, self._counted, self._scored, self._places = state
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
 
@@ -457,31 +503,21 @@ class _Index:
                 scores[number] += weight * count
         return scores
 
-    def shares(self, asked_terms: Terms, numbers: Sequence[int]) -> list[float]:
-        """Return the share of the query's information that each of these documents has, 0..1."""
-        counts = self._counts(asked_terms)
-        # A term that is too common to be read for all documents is left out.
-        counted_terms = sorted(t for t in asked_terms if t in self._chosen or t not in counts)
-        bits = [
-            min(_RAREST, self._bits(t, counts.get(t, (0, 0))[0])) * min(1.0, asked_terms[t])
-            for t in counted_terms
-        ]
-        total_bits = sum(bits)
-        total_bits = _SILENCE + min(total_bits, _ASKED + (total_bits - _ASKED) * _RAMBLING)
-        places = [self._scored[t] if t in counts else {} for t in counted_terms]
-        # A single word that is rare in English is a question by itself.
-        is_rare_alone = len(counted_terms) == 1 and self._bits(counted_terms[0], 0) >= _RARE
-        chance = 0.0 if is_rare_alone else _CHANCE
-        shares = []
-        for number in numbers:
-            heard_bits = [
-                b * min(1.0, scores.get(number, 0.0))
-                for b, scores in zip(bits, places, strict=True)
-            ]
-            shares.append(
-                min(1.0, (sum(heard_bits) - chance * max(heard_bits, default=0.0)) / total_bits)
-            )
-        return shares
+    def evidence(self, terms: Iterable[str], numbers: Sequence[int]) -> list[float]:
+        """Return the bits by which the query's telling words point at each of these documents.
+
+        A word counts in name, description and tasks, less in the body alone, and against a
+        document that says not to be used for it.
+        """
+        evidence = dict.fromkeys(numbers, 0.0)
+        for term, (count, _) in self._counts(terms).items():
+            bits = min(_RAREST, self._bits(term, count)) - _TELLING
+            if bits <= 0 or term not in self._chosen:
+                continue
+            for number, place in self._places[term].items():
+                if number in evidence:
+                    evidence[number] += bits * place
+        return [max(0.0, bits) for bits in evidence.values()]
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """Return the highest scores, ties by id."""
@@ -509,17 +545,29 @@ class _Index:
                 self._places_left -= places[term]
                 self._chosen.add(term)
             if term not in self._scored:
-                self._scored[term] = self._places_of(term)
+                self._scored[term], self._places[term] = self._read_places(term)
             chosen.append(term)
         return chosen
 
-    def _places_of(self, term: str) -> dict[int, float]:
-        """Map each number to the saturated weight of a term in the document."""
+    def _read_places(self, term: str) -> tuple[dict[int, float], dict[int, float]]:
+        """Map each number to (saturated weight of a term in the document, evidence)."""
         counts: dict[int, float] = {}
+        evidence: dict[int, float] = {}
+        opposed: set[int] = set()
         worths = self._worths
         sql = "select doc, col from ranked_places where term = ?"
         for (number, field), count in Counter(self._database.execute(sql, (term,))).items():
             if number in worths:
                 counts[number] = counts.get(number, 0.0) + count * worths[number][_PLACES[field]]
+                if field == "against":
+                    opposed.add(number)
+                    continue
+                # The body of a document without a description says what it is about.
+                is_aside = field == "body" and worths[number][1] < _NO_DESCRIPTION
+                part = _BODY if is_aside else _NAME if field == "name" else 1.0
+                evidence[number] = max(evidence.get(number, 0.0), part)
+        evidence |= {number: evidence.get(number, 0.0) - 1.0 for number in opposed}
+        counts = {number: count for number, count in counts.items() if count > 0}
         most = _SATURATION + 1
-        return {n: count * most / (count + _SATURATION) for n, count in counts.items()}
+        scores = {n: count * most / (count + _SATURATION) for n, count in counts.items()}
+        return scores, evidence

@@ -9,6 +9,7 @@ from skillvault.learning.capture.rules import (
     blocks_of,
     read_learnings,
     render_addition,
+    repeated_rule_texts,
     rule_texts,
     whole_blocks,
     without_rules,
@@ -117,3 +118,13 @@ def test_a_rule_that_is_added_is_there_afterwards(text: str, rule: str) -> None:
 def test_a_rule_of_dashes_and_lines_is_added_on_one_line() -> None:
     text = HEAD + render_addition(HEAD, ["Write\n---\nbetween the rules."])
     assert rule_texts(text) == ["Write --- between the rules."]
+
+
+def test_repeated_rules_are_kept_where_all_are_asked_for() -> None:
+    text = "\n---\nClose every file.\n---\nPin the version.\n---\nClose every file.\n---\n"
+    assert rule_texts(text) == ["Pin the version.", "Close every file."]
+    assert repeated_rule_texts(text) == [
+        "Close every file.",
+        "Pin the version.",
+        "Close every file.",
+    ]

@@ -182,12 +182,42 @@ def test_what_a_text_answers_hardly_depends_on_the_other_texts(
     assert abs(shares(database, ASKED)["a"] - alone) < 0.1
 
 
-def test_one_word_in_common_is_no_answer_to_a_question_of_many(
-    database: sqlite3.Connection,
-) -> None:
+def test_each_telling_word_in_common_adds_to_the_evidence(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "invoices"), skill("b", "a quarterly ledger of invoices")])
-    found = shares(database, ASKED)
-    assert found["a"] < 0.1 < found["b"]
+    evidence = shares(database, ASKED)
+    assert 0.14 < evidence["a"] < evidence["b"]
+
+
+@pytest.mark.parametrize("request_text", ["add a page", "please fix the test", "update the file"])
+def test_a_verb_and_a_common_noun_are_no_evidence(
+    database: sqlite3.Connection, request_text: str
+) -> None:
+    add_documents(database, [skill("a", f"Use when asked to {request_text} of the shop.")])
+    assert shares(database, request_text)["a"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        ". Not for invoices.",
+        ". Do not use when invoices are due.",
+        "; skip for invoices",
+        " - not for invoices",
+    ],
+)
+def test_what_a_description_excludes_counts_against_it(
+    database: sqlite3.Connection, clause: str
+) -> None:
+    add_documents(database, [skill("a", f"Writes quarterly ledgers{clause}"), skill("b", "x")])
+    assert shares(database, "a quarterly report")["a"] > 0.14
+    assert shares(database, "a quarterly report on invoices")["a"] < 0.14
+    assert "a" not in shares(database, "print invoices")
+
+
+def test_a_word_of_the_body_alone_is_less_evidence(database: sqlite3.Connection) -> None:
+    add_documents(database, [skill("a", "about ledgers", "invoices"), skill("b", "about invoices")])
+    evidence = shares(database, "invoices")
+    assert 0 < evidence["a"] < evidence["b"] / 2
 
 
 def test_a_rare_word_alone_is_a_question(database: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ LINES = {
     "judge": 2014,
     "learning": 11491,
     "loop": 4846,
-    "model": 4988,
+    "model": 4987,
     "page": 530,
     "review": 1318,
     "serving": 979,
@@ -25,7 +25,7 @@ LINES = {
     "team": 425,
     "vault": 10139,
 }
-ALL_LINES = 69119
+ALL_LINES = 69188
 MODULES = 340
 WITH_ONE_IMPORTER = 34
 REPEATED_FUNCTIONS = 12

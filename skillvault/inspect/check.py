@@ -1,4 +1,7 @@
-"""Check a vault: problems that a person has to fix, and notes."""
+"""`skillvault check`: the problems that a person has to fix, and notes.
+
+A new check of files belongs here; a check of the installation belongs in `doctor.py`.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -35,7 +38,7 @@ class CheckReport(Struct, frozen=True):
 def check_vault(
     store: Store, shelf: "Shelf", index: str | None = None, *, staged: bool
 ) -> CheckReport:
-    """Check the work tree or (`staged`) the index; see `Vault.check`."""
+    """Check the work tree, or with `staged` the index of git; see `Vault.check`."""
     if not staged:
         store.follow()
         store.index.verify()
@@ -69,9 +72,9 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _recount(head: Snapshot) -> Iterator[Problem]:
-    """Yield the statements of evidence whose counts the records do not give.
+    """Yield the statements of skills whose counts differ from the recorded outcomes.
 
-    Pinned skills and those kept without evidence are left out.
+    Pinned skills and skills that are kept without evidence are left out.
     """
     unsupported = {place.name for place in head.skills.without_outcomes()}
     paths = [

@@ -1,6 +1,7 @@
-"""Find what keeps a vault from working; each check stands alone and takes nothing for granted.
+"""`skillvault doctor`: find what keeps a vault from working.
 
-Only what a killed skillvault left half-made is changed: a row names a command, the person decides.
+Each check assumes nothing about the others. The only thing that doctor changes is work that a
+killed skillvault left half done; for all else a row names the command that a person may run.
 """
 
 import errno
@@ -60,7 +61,7 @@ _SHOWN = 100  # characters of a setting's value
 
 
 class Row(Struct, frozen=True):
-    """The result of one check, and the command or the step that fixes it."""
+    """The result of a check, and the command or the step that repairs the fault."""
 
     check: str
     state: State
@@ -80,7 +81,7 @@ class Examination:
 
     @property
     def dirs(self) -> tuple[Path, Path]:
-        """The git dir and the common git dir, or their usual places if git refuses to name them."""
+        """The git folder and the common git folder; their usual places if git names none."""
         try:
             return self.git.ask_dirs()
         except NotAVaultError:
@@ -90,9 +91,9 @@ class Examination:
             return folder, folder
 
     def head(self) -> Snapshot:
-        """Return the committed vault; NotAVaultError if HEAD names an unreadable commit.
+        """The committed vault; NotAVaultError if HEAD names an unreadable commit.
 
-        A bare repository has none, and gets no index.
+        A bare repository has no committed vault and gets no index.
         """
         self.git.ask_dirs()
         if advice := layout.bare_advice(self.root):
@@ -107,7 +108,7 @@ class Examination:
         return head
 
     def head_id(self) -> str:
-        """Return the id that HEAD leads to, even if its commit is missing; "" for none."""
+        """The id of the commit that HEAD names, even if that commit is missing; "" for none."""
         return self.git.text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
 
 
@@ -115,7 +116,7 @@ Check = Callable[[Examination], Iterator[Row]]
 
 
 def examine(place: Path | None, now: datetime) -> list[Row]:
-    """Run every check on the vault in `place`, else on the nearest one."""
+    """Run every check on the vault in `place`; without a place, on the nearest vault."""
     exam = Examination(_root_of(place), now)
     for name, function in CHECKS.items():
         exam.rows += [
@@ -133,7 +134,7 @@ def examine(place: Path | None, now: datetime) -> list[Row]:
 def _root_of(place: Path | None) -> Path:
     """Return the folder to examine; NotAVaultError if it is gone or a part of a vault.
 
-    Without a place it is the nearest vault, else the nearest repository, else the current folder.
+    Without a place this is the nearest vault, else the nearest repository, else the current folder.
     """
     if place is None:
         current = Path.cwd()
@@ -145,7 +146,7 @@ def _root_of(place: Path | None) -> Path:
 
 
 def _run_check(name: str, check: Check, exam: Examination) -> list[Row]:
-    """Return the rows of a check; an error becomes a row too."""
+    """Return the rows of a check; an error becomes a row as well."""
     rows: list[Row] = []
     try:
         for row in check(exam):
@@ -420,7 +421,7 @@ def _signing(exam: Examination) -> Iterator[Row]:
 
 
 def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
-    """Return the program that signs, and True if the vault's own config names another one."""
+    """Return the program that signs commits, and True if the vault's own config names another."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
     programs = [line.value for line in lines if not line.is_local and line.value]
@@ -480,7 +481,7 @@ def _own_hooks(exam: Examination) -> Iterator[Row]:
 
 @cache
 def _python_trouble(root: Path) -> str | None:
-    """Say why this Python cannot run the program in a folder as git would; None if it can."""
+    """Say why git could not run skillvault with this Python in a folder; None if it can."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
@@ -573,9 +574,10 @@ def _age(seconds: float) -> str:
 
 
 class Space(Struct, frozen=True):
-    """The free space of a file system; `inodes` is None if it does not count them.
+    """The free space of a file system.
 
-    `error` is why no file could be written there.
+    `inodes` is None if the file system does not count inodes. `error` says why no file could be
+    written there.
     """
 
     free: int
@@ -617,7 +619,7 @@ def _writing_fix(folder: Path, error: OSError) -> str:
 
 
 def disk_row(name: str, folder: Path, space: Space) -> Row:
-    """Report the free space of a folder's file system, and whether it is enough."""
+    """Report if a folder's file system has enough free space."""
     inode_count = f", {space.inodes} inodes" if space.inodes is not None else ""
     detail = f"{folder}: {space.free // _MIB} MiB free{inode_count}"
     if space.error:

@@ -1,6 +1,6 @@
-"""The events of some days: what was learned and why, by which commit, and what surprised.
+"""The events of some days: what was learned and why, by which commit, and what was a surprise.
 
-`Contents` is the committed vault, read once for a page.
+`page.py` shows them. `Contents` is the committed vault, read once for a page.
 """
 
 import re
@@ -26,11 +26,11 @@ SHELVES = ("skills", "proposed", "archive")
 
 
 class Contents(Struct, frozen=True, kw_only=True):
-    """The committed records of a domain or of all, and the use of each skill.
+    """The committed records of a domain, or of all domains, and the use of each skill.
 
-    `shelves` are the skills by folder, `links` are by target, `by_id` all of them; `overruled`
-    outcomes do not count, because another record of their decision does. `since` to `until` is the
-    page's week.
+    `shelves` has the skills by folder, `links` the links by target, `by_id` every outcome.
+    `overruled` outcomes do not count, because another record of the same decision does. The week of
+    the page is from `since` to `until`.
     """
 
     run: Run
@@ -63,7 +63,7 @@ class Contents(Struct, frozen=True, kw_only=True):
 def contents_of(
     run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
 ) -> Contents:
-    """Read what a page of these days needs."""
+    """Read the records that a page of these days needs."""
     view = run.view
     outcomes = {
         record.id: record
@@ -126,7 +126,7 @@ _ITEM = re.compile(r"(?m)^- (?=\S+: )")
 
 
 class VaultEvent(Struct, frozen=True, kw_only=True):
-    """One effect of a commit on a skill or a fact: its present text, and the reason."""
+    """The effect of a commit on a skill or a fact, with the present text and the reason."""
 
     event: Event
     ref: Ref
@@ -138,7 +138,7 @@ class VaultEvent(Struct, frozen=True, kw_only=True):
 
 
 class Surprise(Struct, frozen=True, kw_only=True):
-    """An outcome that ended unlike its agent claimed, or unlike the judge was sure of."""
+    """An outcome that contradicts its agent's claim, or a verdict of which the judge was sure."""
 
     outcome: str
     domain: str
@@ -150,9 +150,9 @@ class Surprise(Struct, frozen=True, kw_only=True):
 
 
 class Week(Struct, frozen=True, kw_only=True):
-    """The events from `since` to `until`, newest first; `counts` has every event.
+    """The events from `since` to `until`, newest first; `counts` covers all of them.
 
-    `recorded` and `evaluated` count outcomes, `ended` those recorded by their status.
+    `recorded` and `evaluated` count outcomes, `ended` counts the recorded ones by status.
     """
 
     since: datetime
@@ -249,7 +249,10 @@ def _events(
 
 
 def _event(vault: Contents, commit: Commit, ref: Ref, place: tuple[bool, bool]) -> Event:
-    """Classify the effect of a commit; `place` says if it is the record's first and its latest."""
+    """Classify the effect of a commit on a record.
+
+    `place` says if this is the first and the latest commit on the record.
+    """
     is_first, is_last = place
     shelf = next((name for name, skills in vault.shelves.items() if ref.id in skills), "")
     present = shelf if ref.kind == "skill" and is_last else ""
@@ -268,7 +271,7 @@ def _domain_of(vault: Contents, ref: Ref) -> str | None:
 
 
 def _text_of(vault: Contents, ref: Ref) -> str:
-    """Return a fact or a skill in a sentence; its name if it is gone."""
+    """Return a fact or a skill in one sentence; the name if the record is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
         return first_sentences(flatten(statement_of(fact)), _WHAT) if fact else ref.id
@@ -277,7 +280,7 @@ def _text_of(vault: Contents, ref: Ref) -> str:
 
 
 def title_of(skill: Skill) -> str:
-    """Return a skill's heading, else its name."""
+    """Return the heading of a skill, or its name if it has no heading."""
     first = skill.body.lstrip().partition("\n")[0]
     return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
 
@@ -286,9 +289,10 @@ def title_of(skill: Skill) -> str:
 
 
 def find_reason(message: str, name: str) -> str:
-    """Return the reason for a record in a commit's message: its own part, if several share it.
+    """Return the reason for a record that a commit's message gives.
 
-    If the message was cut before that part, the reason is taken from its trailers.
+    If several records share the commit, this is the part of the message about the record. If the
+    message was cut before that part, the reason comes from the trailers.
     """
     text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
@@ -311,7 +315,7 @@ def find_reason(message: str, name: str) -> str:
 
 
 def _without_repetition(text: str, why: str) -> str:
-    """Cut a reason where it begins to repeat the text."""
+    """Cut a reason at the point where it repeats the text."""
     place = why.find(text[:_SAME])
     return why[:place].rstrip() if place > 0 else why
 
@@ -354,7 +358,7 @@ _REFUSED = "claimed success, {} refused"
 
 
 def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
-    """Yield the outcomes whose claim was refused, or whose verdict was sure and wrong."""
+    """Yield the outcomes that contradict a claim or a sure verdict."""
     for name in sorted(ids):
         outcome, evaluation = vault.outcomes.get(name), vault.evaluations.get(name)
         if outcome is None:
@@ -388,6 +392,6 @@ def _observer(outcome: Outcome) -> str:
 
 
 def subject_words(outcome: Outcome) -> str:
-    """Return an outcome's action and target in words."""
+    """Return the action and target of an outcome in words."""
     _, action, target = outcome.subject
     return " on ".join(filter(None, (action or "a decision", target)))

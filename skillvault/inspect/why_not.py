@@ -1,6 +1,6 @@
-"""Say why nothing came of an outcome, a fact or a domain, step by step.
+"""`skillvault why-not`: say at each step why an outcome, a fact or a domain taught nothing.
 
-The rules that make a step due also say why something is not due.
+This module reads the records of a question. The sentences are in `learning/why_not.py`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,10 @@ from skillvault.model.records import IndexedOutcome, Ref
 
 
 def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
-    """Return the (kind, id) that a text means, and each step's answer; see `Vault.why_not`."""
+    """Return the (kind, id) of the record that a text names, and the answer of each step.
+
+    See `Vault.why_not`.
+    """
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.find_rule(run.store, run.view, text)) is not None:
@@ -33,7 +36,7 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepA
 
 
 def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
-    """Say what a domain lacks for a strategy, with its numbers."""
+    """Say with numbers what a domain lacks for a strategy."""
     if not run.view.outcomes.count_evaluated(domain):
         return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
     state = run.rules.strategy_standing(run, domain)
@@ -41,7 +44,7 @@ def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
 
 
 def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
-    """Return each step's answer about an outcome, a fact or a session, with its numbers."""
+    """Return the answer of each step about an outcome, a fact or a session, with numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = material_of_facts(run, view.facts.by_domain([fact.domain]))
@@ -93,7 +96,7 @@ def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMater
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
-    """Return the reasons for which a run made no skill and no fact, grouped, with counts."""
+    """Return the reasons why a run made no skill and no fact, grouped, with counts."""
     histories = run.accounts.histories(run.view.outcomes, "action")
     materials = (_accounts(run, history) for history in histories)
     summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}

@@ -1,6 +1,6 @@
-"""expire: archive a skill older than its time to live; renew one that is proven and used.
+"""The rule of `expire`: archive a skill older than its time to live, unless it proves useful.
 
-The time of an expired skill that a person restored starts again. Every `clock` is the time of the
+The time of an expired skill starts again if a person restores it. Every `clock` is the time of the
 skill's domain.
 """
 
@@ -28,7 +28,7 @@ class Lifetime(Struct, frozen=True):
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time is over; `renewed` is the reason to keep it, None if it goes."""
+    """A skill whose time is over; `renewed` is the reason to keep it, None if it leaves."""
 
     name: str
     shelf: str
@@ -38,9 +38,9 @@ class Expiry(Struct, frozen=True, kw_only=True):
 
 
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
-    """Return a skill's time to live; None for one that never expires.
+    """Return a skill's time to live; None for a skill that never expires.
 
-    An explicit `expires` wins; without it the program's skills live the days of their kind from
+    An explicit `expires` wins; without that key, generated skills live the days of their kind from
     `created`. Pinned skills do not expire.
     """
     if skill.status == "pinned":
@@ -57,7 +57,7 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
 def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
     """Return True if a person set an earlier end than the usual one.
 
-    `ends` are the ends that the program wrote, oldest first.
+    `ends` are the ends that skillvault wrote, oldest first.
     """
     if skill.expires is None or is_untouched(ends, skill.expires):
         return False
@@ -70,7 +70,7 @@ def key_edits(
 ) -> Iterator[Edit]:
     """Yield the edits of the keys that make a skill its new version.
 
-    A description of a person stays, and so does a later end or an earlier one that a person set.
+    A person's description stays, and so does an end that a person set, unless the new end is later.
     """
     is_own = is_untouched(written.descriptions, skill.description)
     if is_own and new_skill.description != skill.description:
@@ -95,8 +95,8 @@ def find_expiry(
 ) -> Expiry | None:
     """Return the expiry of a living skill; None if its time is not over.
 
-    `archived` gives the skill as this step last archived it, None if another step did; `applied`
-    is when a trusted outcome last applied it.
+    `archived` is the skill as this step last archived it, None if another step did; `applied` is
+    the time when a trusted outcome last applied it.
     """
     life = lifetime(skill, policy)
     if life is None or clock <= life.ends:
@@ -130,7 +130,7 @@ def expiry_change(expiry: Expiry) -> Change:
 
 
 def time_of(text: str | None) -> datetime | None:
-    """Return a time as a skill states it; None for an empty or invalid one."""
+    """Return a time as a skill states it; None for an empty or invalid time."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:

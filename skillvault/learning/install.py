@@ -1,6 +1,6 @@
-"""install: the changes that bring in skills of other people; they wait in `proposed/`.
+"""The changes that bring in skills of other people; the skills wait in `proposed/`.
 
-Files are bytes by their path in the skill's folder. Only a person changes an approved skill: its
+Files are bytes by their path in the skill's folder. Only a person changes an approved skill, so its
 next version is a proposal of its own.
 """
 
@@ -27,7 +27,7 @@ _SHOWN_PLACE = 40  # characters of a place in a subject
 class Origin(Struct, frozen=True):
     """The source of a skill as a person writes it, with its version and files there.
 
-    `digest` is of its files as they were published; `registry` is the one it came from.
+    `digest` is of the files as published; `registry` is where the skill came from.
     """
 
     url: str
@@ -38,11 +38,11 @@ class Origin(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The end of its links outside the vault."""
+        """The address of the source for links, outside the vault."""
         return Ref("origin", self.digest.removeprefix("sha256:")[:_ID])
 
     def link(self, name: str, now: datetime) -> Link:
-        """Return the link that records the installation of a skill from here."""
+        """Return the link that records the installation of a skill from this source."""
         link = link_of("installed", self.ref, Ref("skill", name), now)
         values = {
             "url": self.url, "version": self.version, "digest": self.digest, "files": self.files,
@@ -52,7 +52,7 @@ class Origin(Struct, frozen=True):
 
 
 def origin_of(link: Link) -> Origin:
-    """Return the origin in a link `installed`; BadInputError if it is broken."""
+    """Return the origin in a link `installed`; BadInputError for a broken link."""
     try:
         values = {key: str(link.metadata.get(key, "")) for key in ("url", "version", "digest")}
         registry = str(link.metadata.get("registry", ""))
@@ -76,9 +76,9 @@ def digest_of(files: Files) -> str:
 
 
 def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | None:
-    """Return the name for a new skill; one that is taken ends in six hex of its digest.
+    """Return a name for a new skill, with six hex digits of its digest if taken.
 
-    None if that is taken, too.
+    None if that name is taken, too.
     """
     tail = f"-{digest.removeprefix('sha256:')[:_TAIL]}"
     names = (name, name[: MAX_SLUG - len(tail)].rstrip("-") + tail)
@@ -113,8 +113,8 @@ def update_changes(
 ) -> list[Change]:
     """Return the changes to a newer version: as published, then with a person's changes.
 
-    `install` brings it in, `paths` are those of the skill that waits now. The next update compares
-    with the first commit.
+    `install` brings the version in, `paths` are those of the skill that waits now. The next update
+    compares with the first commit.
     """
     name = install.targets[0].id
     place = f"proposed/{name}"
@@ -135,7 +135,7 @@ def update_changes(
 
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
-    """Copy a skill of the package into `skills/`, over one with these paths."""
+    """Copy a skill of the package into `skills/`, over the files with these paths."""
     removed = sorted(f"skills/{name}/{path}" for path in paths if path not in files)
     return Change(
         step=STEP,

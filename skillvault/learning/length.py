@@ -12,7 +12,7 @@ _LINES = 6  # one line of the head has at most a sixth of a text
 
 
 class References(NamedTuple):
-    """The files of a skill in references/: the program's, and those that a person edited."""
+    """The files of a skill in references/: generated files, and those that a person edited."""
 
     ours: Collection[str] = ()
     edited: Collection[str] = ()
@@ -20,7 +20,7 @@ class References(NamedTuple):
     def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
         """Return the files by name, never over a file that a person edited.
 
-        A file of the program's without a text any more keeps its heading alone.
+        A generated file without a text any more keeps its heading alone.
         """
         empty_files = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
         return empty_files | {self.free(name): text for name, text in files.items()}
@@ -39,7 +39,7 @@ def fit_sections(
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return (the sections within `room` tokens, the overflow under the same headings).
 
-    The longest section is cut first, from its end; the start of the first section goes last. A
+    The longest section is cut first, from its end; the start of the first section is cut last. A
     section without room is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]

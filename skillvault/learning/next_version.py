@@ -1,6 +1,6 @@
-"""The next version of an approved skill: it waits in proposed/ until a person decides.
+"""The text of an approved skill's next version, which waits until a person decides.
 
-It has a name of its own, and states the approved skill that it replaces.
+The version has a name of its own in proposed/, and states the approved skill that it replaces.
 """
 
 import re
@@ -57,7 +57,7 @@ def metadata_of(files: Files) -> Mapping[str, Any]:
 def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
     """Return a skill's files as they wait under a name, to replace a skill.
 
-    The mark of the shelf is removed; the writer sets it.
+    The key that marks its folder is removed; the writer sets it again.
     """
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), _PROPOSED)
@@ -72,7 +72,7 @@ def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[st
 
 
 class ApprovedSkill(Struct, frozen=True):
-    """A skill in skills/, its files by their path in its folder, and the program's texts of it."""
+    """A skill in skills/, its files by their path in its folder, and its generated texts."""
 
     skill: Skill
     files: Files = {}
@@ -87,9 +87,9 @@ class ApprovedSkill(Struct, frozen=True):
 
     @property
     def marks(self) -> str:
-        """The digests of the program's sections, as `metadata.written` has them.
+        """The digests of the generated sections, as `metadata.written` has them.
 
-        A section that a person removed keeps its mark, so that it is not added again.
+        A section that a person removed keeps its digest, so that it is not added again.
         """
         texts = {DESCRIPTION: self.skill.description, **sections_of(self.skill.body)}
         personal = set(sections.edited_sections(self.written.bodies, self.skill.body))
@@ -102,14 +102,14 @@ class ApprovedSkill(Struct, frozen=True):
 
 
 class WaitingVersion(Struct, frozen=True):
-    """A version that waits already, and the program's texts of it."""
+    """A version that waits already, and its generated texts."""
 
     skill: Skill
     written: WrittenTexts
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """Return the skill of a shelf whose text or description a change rewrites."""
+    """Return the skill of a folder whose text or description a change rewrites."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
     names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
@@ -149,7 +149,10 @@ def later_version(
     linked: Container[Ref],
     policy: Policy,
 ) -> Change:
-    """Turn a rewrite into that of the waiting version; a person's words stay."""
+    """Turn the rewrite of an approved skill into a rewrite of its waiting version.
+
+    A person's words stay.
+    """
     skill, current = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
     moved = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
@@ -250,8 +253,8 @@ def restored_as_proposal(change: Change, name: str) -> Change:
 def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     """Return an approved skill with the text of its next version.
 
-    `base` is the approved skill when that version was first written; a person's changes of the
-    approved one since then stay.
+    `base` is the approved skill when that version was first written; a person's later edits of the
+    approved skill stay.
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
@@ -268,10 +271,10 @@ def approve_learned(
     paths: Iterable[str],
     links: Sequence[Link],
 ) -> Change:
-    """The next version of what the program learned replaces the approved one.
+    """Replace an approved skill by its next version, which skillvault learned.
 
-    `files` are those that it brings by their paths in its folder, `paths` the paths of all its
-    files, `links` those that lead to it.
+    `files` are the version's files by their paths in its folder, `paths` the paths of these files,
+    `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
@@ -298,10 +301,10 @@ def _key_text(skill: Skill, key: str) -> str | None:
 def approve_installed(
     skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
-    """The next version of an installed skill takes the approved one's place, and is tested anew.
+    """Replace an installed skill by its next version, which is tested anew.
 
-    `files` are the waiting one's, `paths` the paths of the one it replaces, `links` those that
-    lead to the waiting one.
+    `files` are the waiting version's, `paths` the paths of the skill that it replaces, `links` the
+    links to the waiting version.
     """
     name = skill.replaces
     if name is None:
@@ -324,9 +327,9 @@ def approve_installed(
 
 
 def says_no_more(text: str, rejected: str, approved: str) -> bool:
-    """Return True if a next version adds and drops only what a rejected one did, counts aside.
+    """Return True if a version changes nothing beyond a rejected version, counts aside.
 
-    All three are texts: of the version, of the rejected one, of the approved one.
+    All three are texts: the version, the rejected version, the approved skill.
     """
     base = _forms(approved)
     added, removed = _differences(_forms(text), base)
@@ -343,7 +346,7 @@ def _forms(text: str) -> "list[Form]":
 def _differences(
     new_forms: "Sequence[Form]", old_forms: "Sequence[Form]"
 ) -> "tuple[list[Form], list[Form]]":
-    """Return (added, removed)."""
+    """Return the (added, removed) statements."""
     added = [form for form in new_forms if not _is_among(form, old_forms)]
     return added, [form for form in old_forms if not _is_among(form, new_forms)]
 

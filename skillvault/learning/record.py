@@ -1,4 +1,4 @@
-"""record: the checks of incoming records, and the commit that takes them in."""
+"""The rule of `record`: the checks of incoming records, and the commit that takes them in."""
 
 import difflib
 import re
@@ -44,9 +44,9 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
 
 
 def near_domain(domain: str, domains: Collection[str]) -> str | None:
-    """Return a known domain of which this one may be a misspelling.
+    """Return a domain of the vault of which this name may be a misspelling.
 
-    Names that differ in digits alone are members of a series, not typing errors.
+    Names that differ only in digits are members of a series, not typing errors.
     """
     series = re.sub(r"\d+", "0", domain)
     candidates = sorted(name for name in domains if re.sub(r"\d+", "0", name) != series)
@@ -74,7 +74,7 @@ def check_claim(
     """Raise BadInputError if the outcome's decision is another agent's.
 
     `receipts` are all of that decision, `ends` its recorded trusted outcomes. An untrusted outcome
-    is separate anyway.
+    is never joined with them.
     """
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:

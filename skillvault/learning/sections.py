@@ -1,7 +1,7 @@
-"""Rewrite the program's sections of a skill's body, and leave those of a person.
+"""Rewrite the generated sections of a skill's body, and leave a person's sections as they are.
 
 A section begins with a heading of level 2; the text before the first is the head. A section that
-differs from the program's last text of it is a person's.
+differs from the last text that skillvault wrote is a person's.
 """
 
 import re
@@ -28,7 +28,7 @@ _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Version(NamedTuple):
-    """A text that the program wrote: the text before (None: nothing), and after."""
+    """A text that skillvault wrote: the text before (None without one), and after."""
 
     before: str | None
     after: str
@@ -39,7 +39,7 @@ Bodies = Sequence[Version] | Mapping[str, str]
 
 
 class WrittenTexts(NamedTuple):
-    """The program's texts of a skill: its bodies, descriptions, ends and labels."""
+    """The texts of a skill that skillvault wrote: bodies, descriptions, ends and labels."""
 
     bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
@@ -55,7 +55,7 @@ def labels_of(skill: Skill) -> str:
 def parse_written(
     skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
 ) -> WrittenTexts:
-    """Return the program's texts of a skill whose file states them in these words."""
+    """Return the texts that skillvault wrote, for a skill whose file states them in these words."""
     marks = read_marks(words)
     is_own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
     descriptions = [Version(None, skill.description)] if is_own else []
@@ -63,14 +63,14 @@ def parse_written(
 
 
 def is_former_text(versions: Sequence[Version], current: str) -> bool:
-    """Return True if a person restored a former text of the program's."""
+    """Return True if a person restored an earlier text of skillvault."""
     changes = (version for version in versions if version.before != version.after)
     afters = [version.after.strip() for version in changes]
     return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
 
 
 def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
-    """Return the sections that a person changed, added or removed since the program wrote them.
+    """Return the sections that a person changed, added or removed.
 
     Without any version, all sections are a person's.
     """
@@ -87,7 +87,7 @@ def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
 
 
 def is_untouched(versions: Bodies, current: str) -> bool:
-    """Return True if no person changed a text that the program wrote."""
+    """Return True if no person changed a text that skillvault wrote."""
     if isinstance(versions, Mapping):
         return not persons_sections(versions, current)
     afters = [version.after.strip() for version in versions]
@@ -96,7 +96,7 @@ def is_untouched(versions: Bodies, current: str) -> bool:
 
 
 def rewrite_body(current: str, versions: Bodies, target: str) -> str:
-    """Return `current` with the program's sections as in `target`; a person's stay.
+    """Return `current` with the generated sections as in `target`; a person's sections stay.
 
     Return `current` as it is if a code block without an end would swallow the next section.
     """
@@ -145,7 +145,7 @@ def _insert_section(
 
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
-    """Join sections by an empty line; two that are neighbours in `current` stay as they are."""
+    """Join sections by an empty line; two neighbours in `current` stay as they are."""
     body = previous = ""
     for text in texts:
         are_neighbours = (previous + text).rstrip("\r\n") in current

@@ -1,4 +1,7 @@
-"""The answers of `why-not`: why a record taught nothing, or what it taught, in numbers."""
+"""The sentences of `why-not`: what each step made of a record, or why it made nothing.
+
+A new reason of a step gets its sentence here. `inspect/why_not.py` reads the records.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -33,7 +36,7 @@ class StepAnswer(Struct, frozen=True):
 class AccountMaterial(Struct, frozen=True, kw_only=True):
     """The outcomes of an action with their evaluations.
 
-    `standings` maps each outcome to its state at the skills of its action and its subject.
+    `standings` has the state of each outcome: how far it is on its way to a skill.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -52,8 +55,9 @@ def answers(
 ) -> list[StepAnswer]:
     """Return the answer of each step of the loop for an outcome, in order.
 
-    `fact` is the state of its evaluation in memory. `aside` is the reason why the judge failed at
-    it, too often to be asked again; `edited` is the place of its evaluation that a person edited.
+    `fact` is the state of the outcome's evaluation on its way to a fact. `judge_failure` is set if
+    the judge failed so often that it is not asked again. `edited` is the place of the evaluation if
+    a person edited that file.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
@@ -93,9 +97,9 @@ def fact_answers(
     *,
     general: promote.PromotionState | None = None,
 ) -> list[StepAnswer]:
-    """Return the support of a fact, and the skill that it made or why it makes none.
+    """Return the evidence of a fact, and its skill or the reason why it has none.
 
-    `general` is its state across domains, if there are several.
+    `general` is the fact's state across domains, if there are several domains.
     """
     support = memory.support([fact.id])
     sessions = len(memory.sessions([fact]))
@@ -113,7 +117,7 @@ def fact_answers(
 
 
 def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
-    """Return the skill that a session made, or why it makes none."""
+    """Return the skill that a session made, or the reason why it made none."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),
         StepAnswer(DISTILL, state.state, state.reason),
@@ -121,7 +125,7 @@ def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
 
 
 def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
-    """Return why no insight becomes a fact, grouped, with counts and the nearest numbers."""
+    """Return the reasons why no insight becomes a fact, grouped, with the nearest numbers."""
     groups: dict[str, list[Evaluation]] = {}
     for part in memory:
         for evaluation in part.evaluations.values():
@@ -156,7 +160,7 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
 
 
 def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int = 0) -> list[str]:
-    """Return why there is nothing to generate, grouped, with counts and the nearest numbers.
+    """Return the reasons why no skill is due, grouped, with counts and the nearest numbers.
 
     `sessions` is the number of finished sessions of the vault.
     """
@@ -180,10 +184,10 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
 def outcome_state(
     outcome: Outcome, accounts: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
 ) -> SkillState:
-    """Return the state of an outcome at the skills of its action and of its subject.
+    """Return the state of an outcome on its way to the skills of its action and subject.
 
-    `accounts` are the findings of its action for each kind of skill, the guide's first, with the
-    existing skill.
+    `accounts` has the findings of the action for each kind of skill, each with the existing skill
+    of that kind; the guide comes first.
     """
     pairs = [
         (findings, present)
@@ -211,7 +215,7 @@ def outcome_state(
 
 
 def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
-    """Return the state of an outcome that is not in its action's account."""
+    """Return the state of an outcome that the findings of its action leave out."""
     outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers

@@ -1,6 +1,6 @@
-"""capture: rules of LEARNINGS.md that code supports become patterns, and rules again without it.
+"""The step `capture`: rules of LEARNINGS.md that code supports become patterns, and back.
 
-Any clone may capture, as the code bases are where the developers are.
+Any clone of a team may capture, because the code bases are where the developers are.
 """
 
 import time
@@ -34,7 +34,7 @@ _WRITING = "?"  # in place of the blob of a text that somebody is writing: it st
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Commit what agents appended, then what follows from the evidence, in a commit each."""
+    """Commit the rules that agents appended, then the changes that the evidence calls for."""
     if not is_due(run):
         return
     scan = _scan(run)
@@ -52,12 +52,12 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return 1 if evidence is to be searched, else 0."""
+    """Return 1 if a search for evidence is due, else 0."""
     return int(is_due(run))
 
 
 def is_due(run: Run) -> bool:
-    """Return True if anything changed since the last search for evidence, or that is long ago."""
+    """Return True if anything changed since the last search for evidence, or after a long time."""
     if STEP in run.options.steps:
         return True
     last, scan = run.view.captures.last_scan, _scan(run)
@@ -68,7 +68,7 @@ def is_due(run: Run) -> bool:
 
 
 def _scan(run: Run) -> EvidenceScan:
-    """Return the current state of everything that a search depends on."""
+    """Return the current state of all inputs of a search."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
     return EvidenceScan(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
 
@@ -78,7 +78,7 @@ def _blobs(run: Run) -> dict[str, str | None]:
 
 
 def _tail_blob(run: Run) -> str:
-    """Return the blob of the text after the committed one; "" if there is none."""
+    """Return the version of the text behind the committed rules; "" if there is no such text."""
     try:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
@@ -92,9 +92,9 @@ def _blob_of(text: bytes) -> str:
 
 
 def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
-    """Return what can be no rule in the file of the work tree, by its current lines.
+    """Return the blocks in the work tree's file that cannot be rules, with current lines.
 
-    `waits`: somebody is writing at its end.
+    `waits`: an agent may still be writing the last block.
     """
     try:
         file = learnings.read_file(run.store.root)
@@ -108,9 +108,9 @@ def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
 
 
 def _adopt(run: Run) -> Generator[Change, None, str | None]:
-    """Commit what was appended; return the blob of the text that is then left after that.
+    """Commit the appended rules; return the version of the text that stays uncommitted.
 
-    None if nothing was adopted, as the file is edited and not only appended to.
+    None if no text was adopted, because the file is edited and not only appended to.
     """
     try:
         appended = _find_appended(run)
@@ -127,7 +127,7 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    """Return the text in the work tree after the committed one; None if nothing is new."""
+    """Return the text of the work tree behind the committed rules; None if there is no new text."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed = learned.committed_rules(run.store, run.view)
     settle = run.policy.record.settle_seconds
@@ -160,7 +160,7 @@ def _load_tiers(run: Run) -> Tiers | None:
 
 
 def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
-    """Yield up to three commits that follow from the evidence; return the tiers after them."""
+    """Yield up to three commits that follow from the evidence; return the resulting tiers."""
     rules = read_learnings(tiers.text).rules
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in rules}

@@ -1,4 +1,4 @@
-"""distill: finished sessions become skills, unless one says the same already."""
+"""The step `distill`: a finished session becomes a skill, unless a skill says the same."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +17,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 class DomainSessions:
-    """The sessions that the living skills of a domain were distilled from."""
+    """The excerpts of the sessions behind the living skills of a domain."""
 
     def __init__(self, view: Topics, domain: str, policy: Policy) -> None:
         self._view = view
@@ -30,10 +30,10 @@ class DomainSessions:
         return [excerpt(session, self._policy.distill) for session in sessions]
 
     def find_repeated(self, session: Session) -> str | None:
-        """Return the first living skill, by name, that says what an excerpt of a session says.
+        """Return the first living skill, by name, with all statements of a session's excerpt.
 
-        A distilled skill must say exactly that; any other may say more. Trusted skills are compared
-        with trusted sessions.
+        A distilled skill must have exactly these statements; any other skill may have more. Trusted
+        skills are compared with trusted sessions only.
         """
         view = self._view.skills
         names = [*view.names("skills", self._domain), *view.names("proposed", self._domain)]
@@ -50,7 +50,7 @@ class DomainSessions:
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each session: a new skill, or a link to one that says the same."""
+    """Yield a change for each session: a new skill, or a link to a skill that says the same."""
     keys = run.view.due.keys(STEP)
     sessions = run.view.sessions.in_order(keys)
     run.settle(STEP, set(keys).difference(session.id for session in sessions))
@@ -68,7 +68,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def find_standing(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
-    """Return where a session stands with its skill, and what is present of that."""
+    """Return the state of a session on its way to a skill, and the skill that exists for it."""
     present = _find_present(run, session)
     return session_state(session, present, run.policy.distill), present
 
@@ -110,7 +110,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
 def _link_repeated(
     run: Run, session: Session, state: SkillState, present: ExistingSessionSkill
 ) -> Iterator[Change]:
-    """Link a session to the skill that says the same, unless it was linked before."""
+    """Link a session to the skill that says the same, unless a link was made before."""
     if present.rejection:
         run.report.rejected.append(present.rejection)
     if state.state != "repeats" or present.repeats is None:

@@ -1,6 +1,7 @@
-"""The evidence of each skill's use: outcomes joined with the skills that were shown, and lifts.
+"""The evidence of each skill's use: outcomes joined with the skills that agents got, and lifts.
 
-Computed from HEAD and kept in the index, which can be deleted at any time; only changes are read.
+Everything is computed from HEAD and stored in the disposable index; a run reads only changes. The
+formulas are in `learning/effect/`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,14 +34,14 @@ _APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
 class UseCounts(NamedTuple):
-    """A skill's counts, and the last outcome among them; "" if all are counted anew each time."""
+    """The counts of a skill, and the last outcome among them; "" if all are always counted anew."""
 
     evidence: Evidence
     last: str
 
 
 class Uses:
-    """The uses of a vault's skills, and of those of the layers below the vault."""
+    """The uses of a vault's skills, and of skills from outside the vault."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,13 +49,13 @@ class Uses:
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
     def count_uses(self, head: Staging) -> None:
-        """Compute what changed since the last call."""
+        """Compute all that changed since the last call."""
         self._follow_uses(head)
         self._follow_versions(head)
         self._follow_lifts(head)
 
     def evidence(self, head: Topics) -> dict[str, Evidence]:
-        """Return skill -> the evidence of its use, as it was computed last."""
+        """Return skill -> the evidence of its use, as last computed."""
         state = head.uses.state
         if self._evidence is None or self._evidence[0] != state:
             self._evidence = state, head.uses.evidence(Evidence)
@@ -63,7 +64,7 @@ class Uses:
     # ── skills that a decision used ──────────────────────────────────────────────────
 
     def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
-        """Return every skill that a decision may name, by its first word."""
+        """Return every skill that a decision may name, by the first word of the name."""
         shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
         names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
         if names != self._names[0]:
@@ -71,7 +72,7 @@ class Uses:
         return self._names[1]
 
     def text_reader(self, head: Topics) -> "detect.ReadText":
-        """Return a reader of a skill's text at a version: from git, or the layer as it is now."""
+        """Return a function that reads a skill's text of a version, from git or from a layer."""
 
         def read_text(name: str, blob: str) -> str:
             layered = head.layers.of_name(name)
@@ -102,7 +103,7 @@ class Uses:
     # ── versions of a text ───────────────────────────────────────────────────────────
 
     def _follow_versions(self, head: Staging) -> None:
-        """Store when a person rewrote a skill's text, or brought the skill back."""
+        """Store the times at which a person rewrote a skill's text or restored the skill."""
         due = head.due.keys(VERSION)
         if not due:
             return
@@ -142,7 +143,7 @@ class Uses:
     def _keep_evidence(
         self, head: Staging, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
     ) -> None:
-        """Store what was counted; if sums changed, the lift of every skill changes."""
+        """Store the evidence; if sums changed, store a new lift for every skill."""
         if are_lifts_new:
             stored = head.uses.evidence(Evidence)
             sums = head.uses.sums(Sums).values()
@@ -179,7 +180,7 @@ def _find_uses(
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Return True if a commit gave a skill another text, or took it out of archive/."""
+    """Return True if a commit gave a skill another text, or took the skill out of archive/."""
     previous, current = texts.get((f"{sha}^", name)), texts.get((sha, name))
     if previous is None or current is None:
         return False
@@ -188,7 +189,7 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
 
 
 def _trial_start(head: Topics, name: str) -> set[int]:
-    """Return the time from which a skill is tried again, just after the decision to do so."""
+    """Return the time at which a skill's new trial starts, just after the decision to try it."""
     skill = head.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
@@ -197,7 +198,7 @@ def _trial_start(head: Topics, name: str) -> set[int]:
 def _add_up(head: Staging, changes: Iterable[str]) -> bool:
     """Add up the domains with new or changed decisions; return True if there were any.
 
-    `changes` say in which domain something changed, and when it ended.
+    `changes` has the changed domains, and the time when a changed decision ended.
     """
     earliest: dict[str, int] = {}
     for domain, _, time in (key.rpartition(" ") for key in changes):
@@ -215,7 +216,7 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
 
 
 def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
-    """Return the sums of a domain's closed decisions up to one; None if there are none."""
+    """Return the sums of a domain's closed decisions until `end`; None without decisions."""
     if not end.decisions:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
@@ -263,7 +264,7 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
 
 
 def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
-    """Return the skill that a skill was merged into, through any number of merges."""
+    """Return the skill that a skill was finally merged into."""
     if skill not in merged:  # nearly all of a million uses
         return skill
     visited: set[str] = set()
@@ -274,7 +275,7 @@ def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
 
 
 def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
-    """Return skill -> its counts, with those of the skills merged into it."""
+    """Return skill -> its counts, with the uses of the skills merged into it."""
     merged = head.uses.merges_of(skills)
     names = {_merged_into(name, merged) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
@@ -285,7 +286,7 @@ def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
 
 
 def _count_skill(head: Topics, name: str, merged: Sequence[str]) -> UseCounts:
-    """Return a skill's counts; only later decisions are read if they can be added."""
+    """Return the counts of a skill; read only later decisions if these can be added."""
     starts = head.uses.version_starts([name]).get(name, [])
     trial = bool(starts) and starts[-1] in _trial_start(head, name)
     last = "" if merged else head.uses.last_counted(name)
@@ -323,7 +324,7 @@ def _decisions(
 def load_assessed(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
-    """Return a skill at its domain's time; no file is read if it was never retired."""
+    """Return a skill with its evidence; read files only if the skill was ever retired."""
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
     assessed = AssessedSkill(

@@ -1,7 +1,7 @@
-"""evaluate: every outcome without an evaluation gets one.
+"""The step `evaluate`: every outcome gets an evaluation by the judge.
 
-The judge may be asked about several at once; they are committed in the order of their ids. An
-outcome waits if the judge cannot be asked, and is set aside if the judge failed at it too often.
+Several outcomes may be judged at once; they are committed in the order of their ids. An outcome
+waits if the judge cannot be asked, and is set aside if the judge fails at it too often.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ _EARLIER = 8  # earlier outcomes of the subject that a judge reads
 
 
 class Judgment(Struct, frozen=True):
-    """An evaluation, and the answers that it rests on."""
+    """An evaluation, and the judge's answers that it rests on."""
 
     evaluation: Evaluation
     answers: tuple[Answer, ...] = ()
@@ -45,7 +45,7 @@ _Answer = Judgment | UnavailableError | NoAnswerError
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for every batch of outcomes of a domain, untrusted ones last."""
+    """Yield a change for every batch of outcomes of a domain, untrusted outcomes last."""
     batches, later = split_by_quota(run)
     if later:
         run.wait("evaluations", quota.why_outcomes(run.view, len(later), run.now), tomorrow=True)
@@ -61,12 +61,12 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return the number of outcomes that get an evaluation today."""
+    """Return the number of outcomes to evaluate today."""
     return sum(len(batch) for _, batch in split_by_quota(run)[0])
 
 
 def count_over_quota(run: Run) -> int:
-    """Return the number of untrusted outcomes that are not judged today."""
+    """Return the number of untrusted outcomes that wait for another day."""
     return len(split_by_quota(run)[1])
 
 
@@ -81,10 +81,10 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
 
 
 def find_unevaluated(run: Run) -> list[Outcome]:
-    """Return the outcomes without an evaluation that are to get one.
+    """Return the outcomes that are to get an evaluation.
 
-    Not those that nobody described, that another outcome overrules, that a person rejected, that
-    are set aside, or whose evaluation's path is edited locally.
+    Left out are outcomes without a description, overruled by another outcome, set aside, or whose
+    evaluation a person removed or edits.
     """
     unjudged = run.view.outcomes.get_many(run.view.due.keys(STEP))
     overruled = run.view.outcomes.overruled_ids(unjudged)
@@ -104,7 +104,7 @@ def find_unevaluated(run: Run) -> list[Outcome]:
 
 
 def local_edits(run: Run, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return path -> why none of these outcomes' evaluations can be written there now."""
+    """Return path -> the reason why an evaluation of these outcomes cannot be written now."""
     return run.store.local_edits({_evaluation_path(outcome): b"" for outcome in outcomes})
 
 
@@ -127,9 +127,9 @@ def _failed_items(run: Run, attempts: int) -> dict[str, FailedItem]:
 
 
 def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judgment]]:
-    """Yield the evaluations that the judge gives, as many as a change holds; the others wait.
+    """Yield evaluations, as many as a change holds; outcomes without an answer wait.
 
-    Outcomes that failed before come last, as they may be what the service fails at.
+    Outcomes that failed before come last, because the service may fail at them again.
     """
     failed = _failed_items(run, 0)
     first = [outcome for outcome in batch if outcome.id not in failed]
@@ -160,7 +160,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
 
 
 def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
-    """Yield the judge's answer to each outcome, in their order; it may work on several at once."""
+    """Yield the judge's answer to each outcome, in order; the judge may work on several at once."""
     tracked = run.track(batch, f"evaluating {domain}")
     if run.judge.at_once == 1:
         for outcome in tracked:
@@ -179,7 +179,7 @@ def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outc
 
 
 def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
-    """Return the judge's answer on one outcome: first the blind verdict, then the insight."""
+    """Return the judge's answer on an outcome: first the blind verdict, then the insight."""
     outcome = case.outcome
     judge = judge_of(judge, case, policy.judge.provider)
     try:
@@ -207,7 +207,7 @@ def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def case_of(run: Run, outcome: Outcome) -> Case:
-    """Return the case of an outcome; a model also reads earlier outcomes and facts."""
+    """Return the case that the judge gets; a model also reads earlier outcomes and facts."""
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
     ids = [entry.id for entry in run.view.subjects.history(outcome.id)]
@@ -222,9 +222,9 @@ def case_of(run: Run, outcome: Outcome) -> Case:
 
 
 def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
-    """Return (id, line) of the latest facts of a domain that nothing supersedes, oldest first.
+    """Return (id, line) of the latest current facts of a domain, oldest first.
 
-    Claude reads many if they are enough to be cached: that costs less than a few uncached ones.
+    Claude gets many facts if they fill its cache, because cached facts cost less than a few others.
     """
     facts = run.view.facts.by_domain([domain])
     superseded = {fact.supersedes for fact in facts.values()}

@@ -1,4 +1,4 @@
-"""expire: skills whose time to live is over leave for archive/, or get another time."""
+"""The step `expire`: skills older than their time to live go to archive/, or get more time."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,7 +18,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill."""
+    """Yield a change for each skill."""
     run.shelf.follow(run.store.staging)
     for expiry in list(_find_due(run)):
         if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
@@ -26,7 +26,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return the number of skills that leave or get another time."""
+    """Return the number of skills that leave or get more time."""
     return len(list(_find_due(run)))
 
 
@@ -57,7 +57,7 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
 
 
 def _find_archived(run: Run, name: str) -> Skill | None:
-    """Return a skill as this step archived it, if its last commit did."""
+    """Return a skill as this step archived it, if that was its last commit."""
     content = find_archived_file(run, name, {expire.STEP})
     skill = parse_record(layout.skill_path(name), content) if content is not None else None
     return skill if isinstance(skill, Skill) else None

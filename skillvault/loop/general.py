@@ -1,4 +1,7 @@
-"""promote across domains: facts that several domains share become one skill without a domain."""
+"""The step `promote` across domains: facts that several domains share become one general skill.
+
+The rule is `learning/promote/general.py`; this module reads the facts that it needs.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,7 +31,7 @@ _TRUST = "local"  # of the facts that are compared
 
 
 class SimilarFacts:
-    """The trusted facts of a vault by what they say; `changed` lack stored keys."""
+    """The trusted facts of a vault by their words; facts in `changed` lack stored keys."""
 
     def __init__(self, view: Topics, changed: Collection[str]) -> None:
         self._view = view
@@ -43,9 +46,9 @@ class SimilarFacts:
                 self._holders[key].add(name)
 
     def with_similar(self, names: Iterable[str]) -> dict[str, Fact]:
-        """Return these facts and those that say the same, directly or by way of others.
+        """Return these facts and those that say the same, also by way of other facts.
 
-        Only trusted facts that nothing supersedes.
+        Untrusted and superseded facts are left out.
         """
         facts, added = dict[str, Fact](), self._load(names)
         while added:
@@ -93,14 +96,14 @@ def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
 
 
 def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:
-    """Return what decides whether these facts become skills."""
+    """Return the records that decide if these facts become skills."""
     return promotion_material(run, {}, facts, [Ref("fact", name) for name in facts])
 
 
 def promotion_material(
     run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
 ) -> PromotionMaterial:
-    """Return what decides whether evaluations become facts, and facts become skills."""
+    """Return the records that decide if evaluations become facts, and facts skills."""
     view, rules = run.view, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
     most = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
@@ -130,14 +133,14 @@ def promotion_material(
 
 
 class GeneralPlan(Struct, frozen=True):
-    """The skills to be made or rewritten of facts of several domains, and those to be archived."""
+    """The general skills to make or rewrite, and those to archive."""
 
     due: tuple[tuple[PromotionMaterial, GeneralPattern], ...] = ()
     left: tuple[Skill, ...] = ()
 
 
 def general_changes(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill that is made, rewritten or archived."""
+    """Yield a change for each general skill to make, rewrite or archive."""
     plan = plan_general(run)
     for skill in plan.left:
         yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
@@ -153,7 +156,7 @@ def general_changes(run: Run) -> Iterator[Change]:
 
 
 def plan_general(run: Run) -> GeneralPlan:
-    """Return what to do about the facts that changed; settle those that need nothing."""
+    """Return the work on the facts that changed; settle facts that need none."""
     keys = run.view.due.keys(GENERAL)
     if not keys:
         return GeneralPlan()
@@ -176,7 +179,7 @@ def plan_general(run: Run) -> GeneralPlan:
 
 
 def general_state(run: Run, fact: Fact) -> PromotionState | None:
-    """Return where a fact stands with other domains; None if there is only one."""
+    """Return the state of a fact across domains; None if the vault has one domain."""
     if not _has_several_domains(run):
         return None
     similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
@@ -200,7 +203,7 @@ def _find_affected(
 ) -> tuple[dict[str, Fact], dict[str, str]]:
     """Return the facts that a change affects, and fact -> the general skill that it made.
 
-    These are all facts that say the same as a changed one, or that made a skill with one of those.
+    Affected are all facts that say the same as a changed one, or share a skill with such a fact.
     """
     facts, names = similar.with_similar(changed), changed
     while True:
@@ -247,7 +250,7 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
 
 
 def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
-    """Yield the patterns of the living general skills as they are counted now."""
+    """Yield the recurring facts of each living general skill, as counted now."""
     living = [name for name in run.view.skills.names("skills", "") if is_general(name)]
     if not living:
         return
@@ -278,7 +281,7 @@ def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:
 
 
 def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change | None:
-    """Return the change that makes a general skill, or writes it anew."""
+    """Return the change that makes or rewrites a general skill."""
     skill = pattern.skill
     if skill is None:
         is_taken = run.view.skills.is_name_taken

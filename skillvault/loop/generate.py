@@ -1,4 +1,7 @@
-"""generate: what an account says becomes a skill."""
+"""The step `generate`: the findings about an action or a subject become a skill.
+
+The rule is `learning/generate`; `accounts.py` finds the work.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +22,7 @@ from skillvault.model.text.text import pluralize
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each new skill."""
+    """Yield a change for each new skill."""
     is_changed = False
     decide = partial(_select_due, run)
     for change in perform_due(run, STEP, decide, partial(_write_findings, run)):
@@ -51,7 +54,7 @@ def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
 def standings(
     run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return where each evaluated outcome stands with the skills of its accounts."""
+    """Return the state of each evaluated outcome on its way to the skills of its action."""
     evaluated = [entry.id for entry in history if entry.evaluated and entry.id in outcomes]
     accounts = list(run.accounts.accounts_of(evaluated))
     kinds = [pair for account in accounts for pair in run.accounts.find_skills(account)]
@@ -69,7 +72,7 @@ def standings(
 
 
 def strategy_standing(run: Run, domain: str) -> SkillState:
-    """Return where a domain stands with its strategy, and why."""
+    """Return the state of a domain's strategy, and the reason."""
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, present),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, present, run.policy)
@@ -80,14 +83,14 @@ def strategy_standing(run: Run, domain: str) -> SkillState:
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
-    """Yield the rules that a strategy holds of the actions of its domain."""
+    """Yield the rules of a domain's actions that its strategy holds."""
     if (account := run.accounts.strategy_account(domain)) is not None:
         for findings, _ in run.accounts.find_skills(account):
             yield from (statement.rule for statement in findings.statements if statement.rule)
 
 
 def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> str:
-    """Return what became of the next version of a skill that a person approved."""
+    """Return the state of the next version of a skill that a person approved."""
     if run.policy.generate.gate != "always":
         return ""
     for _, present in kinds:
@@ -104,9 +107,9 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
 def _rejected_standing(
     run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]
 ) -> SkillState | None:
-    """Return the standing of a subject whose skill would say the same as a rejected one.
+    """Return the rejection of a subject whose skill would repeat a rejected one.
 
-    The text is written for this, if the judge costs nothing.
+    The text has to be written for this, so only a judge without costs is asked.
     """
     if not run.rejections.proposals or run.judge.info.name != "offline":
         return None

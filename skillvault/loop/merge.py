@@ -1,4 +1,4 @@
-"""merge: the skills of a domain whose sessions say the same become one."""
+"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -20,13 +20,13 @@ _SERVED = ("testing", "proven")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each merged skill."""
+    """Yield a change for each merged skill."""
     run.settle(STEP, run.view.due.keys(STEP))  # only the profile `seed` merges skills of outcomes
     yield from session_changes(run)
 
 
 def session_changes(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill that merges skills of sessions."""
+    """Yield a change for each skill that merges skills of sessions."""
     for domain in run.view.due.keys(SESSIONS):
         is_done = True
         for merge in list(_find_merges(run, domain)):

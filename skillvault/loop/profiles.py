@@ -1,6 +1,6 @@
-"""The rules of each profile: one value, chosen when a run or a question starts.
+"""The rules of each profile (`lift`, `seed`, `wilson`): one value, chosen when a run starts.
 
-Functions are imported when they are first called.
+Functions are imported when they are first called. A new profile is a new entry here.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
-"""The daily quota (UTC) of untrusted files and outcomes; what exceeds it waits.
+"""The daily quota (UTC) of untrusted files and outcomes; the rest of them waits.
 
-It is counted from the branch's commits of the day, so it survives a restart and holds for every
-clone that has those commits.
+It is counted from the day's commits, so it survives a restart and covers all clones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,8 @@ _RECORD, _EVALUATE = "record", "evaluate"
 def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datetime) -> list[str]:
     """Return the untrusted ones of these files that exceed today's quota.
 
-    Those that arrived first come first; a file that is too large leaves room for later ones.
+    The files that arrived first are admitted first; a file that is too large leaves room for later
+    ones.
     """
     arrivals = inbox.arrivals(names)
     if not arrivals:
@@ -48,7 +48,7 @@ def _tomorrow(now: datetime) -> str:
 
 
 def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
-    """Return why these files wait."""
+    """Return the reason why these files wait."""
     quota = view.policy.record.untrusted_per_day
     return (
         f"{len(names)} file{'s' * (len(names) != 1)} for which there is no room today: at most "
@@ -58,7 +58,7 @@ def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
 
 
 def why_outcomes(view: Topics, count: int, now: datetime) -> str:
-    """Return why so many outcomes wait for the judge."""
+    """Return the reason why so many outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "
         f"{view.policy.evaluate.untrusted_per_day} are judged in a day "

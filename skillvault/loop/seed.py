@@ -1,7 +1,7 @@
-"""The steps of the profile `seed`: facts by repetition, and a skill for each significant outcome.
+"""The steps of the profile `seed`: one skill for each significant outcome, facts by repetition.
 
-Skills that say the same by their words are merged. A domain gets a strategy from its latest
-outcomes, every ten.
+Skills with the same words are merged. A domain gets a strategy from every ten outcomes. The rules
+are in `learning/seed/`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ from skillvault.model.records import (
 
 
 def promote_step(run: Run) -> Iterator[Change]:
-    """Yield one change for each fact, repeated fact, skill, and skill that grows."""
+    """Yield a change for each fact, repeated fact, new skill, and growing skill."""
     plan = _plan_facts(run)
     run.report.rejected += plan.rejected
     for promotion in run.track(plan.promotions, "promoting"):
@@ -83,7 +83,7 @@ _MAKERS = (GENERATE, "refresh", "merge")
 
 
 def generate_step(run: Run) -> Iterator[Change]:
-    """Yield one change for each outcome that becomes a skill, or repeats the failure of one."""
+    """Yield a change for each outcome that becomes a skill or repeats a failure."""
     yield from _outcome_changes(run)
     yield from _strategy_changes(run)
 
@@ -91,7 +91,7 @@ def generate_step(run: Run) -> Iterator[Change]:
 def standings(
     run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return where each evaluated outcome stands with a skill of its own."""
+    """Return the state of each evaluated outcome on its way to a skill."""
     ids = [entry.id for entry in history if entry.evaluated]
     histories = run.accounts.histories(ids, "subject")
     return {
@@ -115,7 +115,7 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
 
 
 def _find_new_skills(run: Run) -> Iterator[Findings]:
-    """Yield what is to become a skill, oldest first; settle the rest."""
+    """Yield the outcomes that become a skill, oldest first; settle the others."""
     keys = set(run.view.due.keys(GENERATE))
     orphans, all_findings = set(keys), list[Findings]()
     for history in run.accounts.histories(sorted(keys), "subject"):
@@ -143,7 +143,7 @@ def _find_standings(
 def _repeat_changes(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[Change]:
-    """Link failures that repeat the first one of their subject to its skill."""
+    """Link failures to the skill of the first failure of their subject."""
     repeats: dict[str, list[str]] = {}
     for material in _materials(run, history, ids):
         standing, _ = seed_skills.outcome_state(material, run.policy)
@@ -161,7 +161,7 @@ def _repeat_changes(
 
 
 def _living(run: Run, name: str | None) -> str | None:
-    """Return the name of an unarchived skill: this one, or the one it was merged into."""
+    """Return the name of this skill if it is unarchived, else of the one it was merged into."""
     visited: set[str] = set()
     while name and name not in visited:
         if run.view.skills.live([name]):
@@ -172,7 +172,7 @@ def _living(run: Run, name: str | None) -> str | None:
 
 
 def _affected_ids(history: Sequence[IndexedOutcome], changed: Collection[str]) -> set[str]:
-    """Return the evaluated outcomes among the changed ones, and the successor of each."""
+    """Return the evaluated outcomes among the changed ones, and the outcome after each."""
     evaluated = [entry.id for entry in history if entry.evaluated or entry.id in changed]
     successors = {later for earlier, later in pairwise(evaluated) if earlier in changed}
     return {entry.id for entry in history if entry.evaluated} & {*changed, *successors}
@@ -213,7 +213,7 @@ def _materials(
 
 
 def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
-    """Return outcome -> the skill that was made of it or tells it, even if the link is gone."""
+    """Return outcome -> the skill that was made of it or mentions it, even if the link is gone."""
     pairs = [pair for step in _MAKERS for pair in run.view.history.targets_of(step, "skill", refs)]
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
@@ -256,12 +256,12 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
 
 
 def strategy_standing(run: Run, domain: str) -> SkillState:
-    """Return where a domain stands with its strategy."""
+    """Return the state of a domain's strategy."""
     return _state(run, _material_of(run, domain))
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
-    """Yield what separates the outcomes that the strategy of a domain reads."""
+    """Yield the conditions that separate the outcomes of a domain's strategy."""
     yield from _brief_of(run, _material_of(run, domain)).rules
 
 
@@ -302,7 +302,7 @@ def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
 
 
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
-    """Return those of these outcomes that a strategy was made of, even if the link is gone."""
+    """Return those of these outcomes that a strategy was made of, even without a link."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
     linked = {source for source, target in products if target == name}
@@ -340,7 +340,7 @@ _LATEST = 5  # sources of an evolved skill with which others are compared
 
 
 def merge_step(run: Run) -> Iterator[Change]:
-    """Yield one change for each merge, as long as anything is similar: also to a merged skill."""
+    """Yield a change for each merge, until no two skills are similar."""
     keys = set(run.view.due.keys(MERGE))
     by_domain = run.view.outcomes.ids_by_domain(keys)
     run.settle(MERGE, keys.difference(*by_domain.values()))
@@ -383,7 +383,7 @@ def _find_merges(
 
 
 def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
-    """Yield the words of a skill, and of the latest sources of an evolved one."""
+    """Yield the words of a skill, and for an evolved skill those of its latest sources."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
         created = run.view.skills.creation_times(_sources(run, name))
@@ -397,7 +397,7 @@ def _sources(run: Run, name: str) -> list[str]:
 
 
 def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
-    """Yield the trusted generated skills of a kind in service, and those merged from such."""
+    """Yield the trusted generated skills of a kind in service, and the merged ones."""
     for name in run.view.skills.names("skills", domain):
         skill = run.view.skills.get(name)
         if skill is None or skill.origin != "generated" or skill.trust != "local":
@@ -408,7 +408,7 @@ def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple
 
 
 def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
-    """Return a skill's kind; of an evolved one that of its sources."""
+    """Return the kind of a skill, for an evolved skill that of its sources."""
     if skill.kind != "evolved":
         return skill.kind
     sources = map(run.view.skills.find, _sources(run, name))
@@ -417,7 +417,7 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
 
 
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
-    """Return True if a person rejected such a merge; report it."""
+    """Return True, and report it, if a person rejected such a merge."""
     names = set(group.names)
     if group.into:
         names.update(_sources(run, group.into))

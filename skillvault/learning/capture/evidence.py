@@ -1,4 +1,4 @@
-"""Find the terms of a rule, and judge whether enough files of a code base have them."""
+"""Find the search terms of a rule, and judge if enough files of a code base have them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -33,9 +33,9 @@ _STOP = frozenset(dict(read_sections("skillvault.learning.capture", "words.txt")
 
 
 class Terms(Struct, frozen=True):
-    """The terms to search for: the code spans of a rule, its quotations, else words of it.
+    """The search terms of a rule: its code spans, else its quotations, else some of its words.
 
-    A `negative` rule forbids its terms: a file that has them breaks it.
+    A `negative` rule forbids its terms: a file that has the terms breaks the rule.
     """
 
     polarity: Polarity
@@ -45,17 +45,17 @@ class Terms(Struct, frozen=True):
 
     @property
     def exact(self) -> list[str]:
-        """The terms that the rule marks as such."""
+        """The terms in backticks or quotation marks."""
         return list(dict.fromkeys([*self.code, *self.quoted]))
 
     @property
     def all(self) -> list[str]:
-        """The terms to search for."""
+        """All search terms."""
         return self.exact or self.words
 
 
 def search_terms(rule: str) -> Terms:
-    """Return the terms of a rule; of one that prefers A to B only those of A."""
+    """Return the terms of a rule; if the rule prefers A to B, only the terms of A."""
     text = " ".join(rule.split())
     prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # every character at its place
     negative = _NEGATIVE.search(prose) is not None
@@ -95,14 +95,14 @@ DEFAULTS = CapturePolicy()
 
 
 class Confidence(Struct, frozen=True):
-    """The worth of a number of files: `low`, `medium` or `high`, and whether to promote."""
+    """The weight of a number of files: `low`, `medium` or `high`, and if a pattern is made."""
 
     confidence: str
     promote: bool
 
 
 class CodeEvidence(Struct, frozen=True):
-    """The files that support a rule, sorted, the terms that they have, and their worth."""
+    """The files that support a rule, sorted, with their terms and weight."""
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
@@ -116,7 +116,7 @@ class CodeEvidence(Struct, frozen=True):
 
 
 def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
-    """Return the worth of so many distinct files."""
+    """Return the weight of this number of distinct files."""
     if files < policy.files:
         return Confidence("low", promote=False)
     return Confidence("high" if files >= policy.high else "medium", promote=True)
@@ -125,7 +125,7 @@ def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
 def rule_evidence(
     terms: Terms, occurrences: Occurrences, searched: int, policy: CapturePolicy = DEFAULTS
 ) -> CodeEvidence:
-    """Return the evidence for a rule in `searched` files; for a negative one the breaches."""
+    """Return the evidence for a rule in `searched` files, or the breaches of a negative rule."""
     telling = {t: occurrences.get(t, frozenset()) for t in terms.all}
     if searched >= _MANY:
         telling = {t: files for t, files in telling.items() if len(files) <= _COMMON * searched}
@@ -146,7 +146,7 @@ def rule_evidence(
 def _word_evidence(
     telling: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Return the files that hold so many of the words."""
+    """Return the files that have at least `min_words` of the words."""
     counts: dict[str, int] = {}
     for files in telling.values():
         for file in files:

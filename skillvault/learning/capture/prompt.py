@@ -1,4 +1,4 @@
-"""Render the part of a prompt that was learned: supported patterns, then the latest rules."""
+"""Render the rules and patterns for a prompt: supported patterns, then the latest rules."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
@@ -43,9 +43,9 @@ class StatedRule(NamedTuple):
 
 
 class LearnedText(Struct, frozen=True):
-    """The rules that a prompt gets, and how many were cut.
+    """The rules and patterns for a prompt, and the number that was cut.
 
-    It has the newest rules that the user stated, the best patterns, and the newest noted rules.
+    The newest rules that the user stated, the best patterns, and the newest noted rules.
     """
 
     stated: tuple[StatedRule, ...] = ()
@@ -57,7 +57,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def prompt_text(self) -> str:
-        """All of it as text of a prompt; "" for none."""
+        """All rules and patterns as text of a prompt; "" if there are none."""
         rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
         sections = [
             _section(STATED, (rule.line for rule in self.stated)),
@@ -68,7 +68,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the rules and patterns; a stated rule changes its key with its approval."""
+        """The keys of the rules and patterns; approval changes the key of a stated rule."""
         return [
             *(rule.line for rule in self.stated),
             *(pattern.key for pattern in self.patterns),
@@ -85,7 +85,7 @@ class LearnedText(Struct, frozen=True):
         )
 
     def matching(self, task: str) -> "LearnedText":
-        """Return the text with the rules and patterns that have to do with a task, best first."""
+        """Return the rules and patterns that concern a task, the best first."""
 
         def strength(words: str) -> float:
             return match_lines(task, [words]).get(words, NO_MATCH).strength
@@ -103,7 +103,7 @@ class LearnedText(Struct, frozen=True):
         )
 
     def join(self, extra: "LearnedText") -> "LearnedText":
-        """Return the text with what another one adds behind it."""
+        """Return this text followed by another."""
         addition = extra.without(self.keys)
         return replace(
             self,
@@ -113,9 +113,9 @@ class LearnedText(Struct, frozen=True):
         )
 
     def fit(self, budget: int) -> "LearnedText":
-        """Return the text cut to so many tokens: the last stated rules, oldest notes, patterns go.
+        """Cut the text to a budget: last stated rules, then oldest notes, then patterns are cut.
 
-        What the user stated has a quarter of the budget.
+        The rules that the user stated get a quarter of the budget.
         """
         text = self
         while count_tokens("".join(rule.line for rule in text.stated)) > budget * _STATED_SHARE:
@@ -144,7 +144,7 @@ def select_learned(
     budget: int | None = None,
     stated: Sequence[StatedRule] = (),
 ) -> LearnedText:
-    """Select the best patterns and latest rules, and what the user `stated`, the newest first."""
+    """Select the best patterns, the latest rules, and rules that the user `stated`."""
     keys = {pattern.key for pattern in patterns}
     best = rank_patterns(patterns)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
@@ -153,9 +153,9 @@ def select_learned(
 
 
 def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = False) -> str:
-    """Append patterns and rules to a recommendation, in a frame that they cannot leave.
+    """Append patterns and rules to a recommendation, in a frame that their text cannot end.
 
-    `knows_instruction`: the agent has read the instruction before, so one line reminds it.
+    `knows_instruction`: the agent has read the instruction before, so one line is enough.
     """
     if not learned.prompt_text:
         return base
@@ -167,7 +167,7 @@ def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = 
 
 
 def append_learned(base: str, learned: LearnedText) -> str:
-    """Append patterns and rules to a prompt; without any it stays as it is."""
+    """Append patterns and rules to a prompt, if there are any."""
     if not learned.prompt_text:
         return base
     head = f"{base.rstrip()}\n\n---\n\n" if base.strip() else ""
@@ -185,5 +185,5 @@ def pattern_line(pattern: LearnedPattern) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return foreign text as one line that ends no frame around it."""
+    """Return foreign text as one line that cannot end the frame around it."""
     return render.inert_body(" ".join(text.split()).replace("</", "<\\/"))

@@ -1,8 +1,8 @@
-"""Possible causes: every condition known before the result, as a table of truth values.
+"""Possible causes: every condition that held before the result, as a table of truth values.
 
-No condition is a field of the result, an applied skill, the agent's confidence, the agent (it is
-the stratum) or a word of success or failure. A reasoning that may be later than the result is a
-report, and no condition.
+Left out are fields of the result, applied skills, the agent's confidence, the agent (who is a
+stratum), and words of success or failure. A reasoning that may have been written after the result
+gives no conditions.
 """
 
 import math
@@ -72,7 +72,7 @@ _PLANNED = frozenset(
 class ConditionTable(NamedTuple):
     """Truth values of conditions: `holds` and `recorded` are (columns x outcomes).
 
-    `rules` are the conditions that hold, `opposites` their complements (None if it has no name).
+    `rules` are the conditions of the columns, `opposites` their complements (None without a name).
     `recorded` is False where the truth is unknown.
     """
 
@@ -92,7 +92,7 @@ class Column(NamedTuple):
 
 
 def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the single conditions and pairs of outcomes.
+    """Return the single conditions and pairs of conditions of outcomes.
 
     Conditions that hold for the same outcomes, or for the complement, share one column.
     """
@@ -136,7 +136,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
 
 
 def is_result_word(term: str) -> bool:
-    """Return True for a word of success or failure, which cannot be a cause of it."""
+    """Return True for a word of success or failure, which cannot be a cause."""
     return _RESULT_WORD.fullmatch(term) is not None
 
 
@@ -153,7 +153,7 @@ def names_result(key: str) -> bool:
 
 
 def generality(rule: Rule | None) -> tuple[Any, ...]:
-    """Sort key of the names of a column: the most general first, None last."""
+    """Sort key of the names of a column: the most general name first, None last."""
     if rule is None:
         return (math.inf,)
     return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
@@ -173,7 +173,7 @@ def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values recorded by name; None for outcomes without one."""
+    """Yield the values recorded by name; None for outcomes without such a value."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -197,7 +197,7 @@ def _is_result(value: Scalar) -> bool:
 
 
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """Yield one condition for each value; an absent value does not meet it."""
+    """Yield a condition for each value; outcomes without a value do not meet it."""
     names = [normalize_value(value) for value in values]
     everyone = np.ones(len(values), dtype=bool)
     for value in sorted({v for v in names if v is not None}, key=repr):
@@ -207,7 +207,7 @@ def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator
 
 
 class _Number(NamedTuple):
-    """A number that outcomes recorded; 0 for outcomes that did not."""
+    """A number that outcomes recorded; 0 for outcomes without the number."""
 
     kind: ConditionKind
     key: str
@@ -288,7 +288,7 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield the words of the reasoning, among outcomes with one from before the result."""
+    """Yield the words of the reasoning, if it was written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
     places: dict[str, list[int]] = defaultdict(list)
@@ -320,7 +320,7 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return values and numbers cut in quarters, limited to those that divide outcomes best."""
+    """Return conditions to pair: values and quartiles that divide the outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for number in _numbers(outcomes):
         for column in _cuts(number, _QUARTERS):

@@ -1,7 +1,8 @@
 """Leads: conditions that separate few outcomes of one action, with one vote an episode.
 
-They depend on the set of outcomes alone. The smallest p over the recorded keys, each by permutation
-of the votes (min-p: Westfall and Young 1993): a key with many cuts costs the others nothing.
+Leads depend on the set of outcomes alone. The test takes the smallest p over the recorded keys,
+each by permutation of the votes (min-p: Westfall and Young 1993), so a key with many cuts costs the
+other keys nothing.
 """
 
 import math
@@ -73,7 +74,7 @@ def rules_and_leads(
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
 
-    A rule must be a lead too, or have passed for the oldest `previous_point` outcomes. If that is
+    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If that is
     None, every rule that passes now is returned.
     """
     lead_rules = leads(outcomes, rules)
@@ -90,10 +91,10 @@ def rules_and_leads(
 
 
 def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
-    """Return the conditions with more failures than without, by more than chance.
+    """Return the conditions with more failures than without them, by more than chance.
 
-    The outcomes are of one domain and action, in any order. A second lead separates tries that the
-    first does not.
+    The outcomes are of one domain and action, in any order. A second lead separates outcomes that
+    the first lead does not separate.
     """
     tries = _tries_of(outcomes, rules)
     if tries is None:
@@ -118,7 +119,7 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 
 
 def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
-    """Return the latest failures and successes as tries; None if they are too few or all agree."""
+    """Return the latest failures and successes; None if they are too few or all agree."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     latest = [outcome for outcome in latest if outcome.result.status != "neutral"]
@@ -200,8 +201,7 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
 def _tail(values: Figures) -> Figures:
     """Return for each value the share of values that are no less.
 
-    Shuffles have too few values beyond the highest hundredth, so there the share falls as the
-    mid-p does.
+    Shuffles give too few values beyond the highest hundredth; there the share falls with the mid-p.
     """
     ascending = np.sort(values)
     shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
@@ -214,7 +214,7 @@ def _tail(values: Figures) -> Figures:
 def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     """Return (cuts x arrangements) -log of the mid-p of the failures with a condition.
 
-    `surplus` is their number beyond the expectation within strata.
+    `surplus` is the number of failures beyond the expectation within strata.
     """
     met, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
     sizes, place = np.unique(np.stack([met, of]), axis=1, return_inverse=True)
@@ -235,7 +235,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
 
 
 def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among those `met`, of `of`."""
+    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `of` outcomes."""
     low, high = max(0, met + failures - of), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, of + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)
@@ -275,7 +275,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
 
 
 def _arrangements(tries: _Tries) -> Figures:
-    """Return (arrangements x episodes) the votes exchanged within strata, the real ones first."""
+    """Return (arrangements x episodes) the votes exchanged within strata, the real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
     counts = [Counter(votes[places].tolist()) for places in members]
@@ -301,7 +301,7 @@ def _arrangements(tries: _Tries) -> Figures:
 
 
 def _choices(of: int, number: int) -> tuple[Places, Places]:
-    """Return each choice of so many places, and the places that it leaves."""
+    """Return each choice of `number` of `of` places, and the places that remain."""
     choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
     is_free = np.ones((len(choices), of), dtype=bool)
     np.put_along_axis(is_free, choices, False, axis=1)
@@ -309,7 +309,7 @@ def _choices(of: int, number: int) -> tuple[Places, Places]:
 
 
 def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
-    """Return (shuffles x episodes) the place of the vote that each gets, the real ones first."""
+    """Return (shuffles x episodes) the place of the vote of each episode, real votes first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(

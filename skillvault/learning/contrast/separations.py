@@ -1,6 +1,7 @@
-"""Rules: conditions that separate the outcomes of one action, as conditions and counts.
+"""Rules: conditions that separate the results of one action, with their counts.
 
-They depend on the set of outcomes alone. They add to one another and still hold lately.
+Rules depend on the set of outcomes alone. Each rule adds to the rules before it, and still holds
+lately.
 """
 
 import math
@@ -37,9 +38,9 @@ _PAIRS_BACK = 0.15  # standard errors: pairs are many, and would raise the bar f
 
 
 def rotations(strata: Places, seed: bytes) -> Places:
-    """Return (shifts x outcomes) places of the result that each gets; the first shift is none.
+    """Return (shifts x outcomes) the place of the result that each outcome gets, unshifted first.
 
-    One agent with few outcomes gets each shift once; otherwise `seed` draws them.
+    One agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
     """
     members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
     if len(members) == 1 and len(strata) <= SHIFTS:
@@ -56,7 +57,7 @@ def rotations(strata: Places, seed: bytes) -> Places:
 
 
 def centred_within(holds: Truth, recorded: Truth, strata: Places) -> Figures:
-    """Return (columns x outcomes) `holds` less its share in the stratum; 0 where not recorded."""
+    """Return (columns x outcomes) `holds` less its share in the stratum; 0 if not recorded."""
     member = membership(strata)
     met, of = (values.astype(np.float32) @ member for values in (holds, recorded))
     shares = met / np.maximum(of, 1)
@@ -234,7 +235,7 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
 def _select_rules(
     candidates: Sequence[RuleCandidate], decisions: Decisions
 ) -> Iterator[Separation]:
-    """Yield the candidates that still separate while the accepted ones are held fixed."""
+    """Yield the candidates that still separate while the accepted rules are held fixed."""
     accepted: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
@@ -248,7 +249,7 @@ def _select_rules(
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    """Return True if both rules cut the same number; the second repeats the first."""
+    """Return True if both rules cut the same number, so that one repeats the other."""
     if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
         return False
     return _source(rule[0]) == _source(other[0])
@@ -261,7 +262,7 @@ def _source(condition: Condition) -> tuple[str, str]:
 def _adds(
     candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
-    """Return True if a rule separates beside the accepted ones and beyond its sessions."""
+    """Return True if a rule adds to the accepted rules, and to its sessions."""
     strata = decisions.agents
     for rule in accepted:
         strata = renumber(strata * 2 + rule.holds)
@@ -278,9 +279,8 @@ def _adds(
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
     """Return the standard errors to reach if results of a session share their luck.
 
-    A condition of whole sessions must reach more, the fewer there are.
-
-    Student's quantile for the normal one, in its first term (Abramowitz and Stegun 26.7.5).
+    The fewer sessions there are, the more a condition of whole sessions must reach. The formula is
+    the first term of Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
     """
     labels = renumber(decisions.sessions[candidate.recorded])
     x = candidate.holds[candidate.recorded] - candidate.holds[candidate.recorded].mean()
@@ -294,10 +294,10 @@ def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
 def _holds_in_parts(
     candidate: RuleCandidate, single_sources: AbstractSet[tuple[str, str]], decisions: Decisions
 ) -> bool:
-    """Return True if a rule still holds, and each part of a pair adds to the other.
+    """Return True if a rule still holds, and each part of a pair adds to the other part.
 
-    A condition of `single_sources` has many partners, and chance makes the best look useful: its
-    partner must add more.
+    A condition of `single_sources` has many partners, and chance makes the best partner look
+    useful, so that partner must add more.
     """
     result = candidate.result
     if len(candidate.rule) == 1:
@@ -364,7 +364,7 @@ def effect_of(
 ) -> _Effect:
     """Return the effect of a condition on a result: the Mantel-Haenszel score test within strata.
 
-    Its variance grows with the correlation within episodes: Liang and Zeger 1986.
+    The variance grows with the correlation within episodes: Liang and Zeger 1986.
     """
     labels = renumber((decisions.agents if strata is None else strata)[among])
     if not len(labels):

@@ -39,11 +39,11 @@ _TAGS = 16
 
 
 class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
-    """The skill that a session has already.
+    """The skill that exists for a session.
 
-    `skill` was distilled from it, `merged` is the skill that replaced that one, `repeats` another
-    skill that says the same. `rejection` is set if a person removed it, `is_over` if its time to
-    live has ended by the clock of its domain.
+    `skill` was distilled from the session, `merged` is the skill that replaced it, `repeats` is
+    another skill that says the same. `rejection` is set if a person removed the skill, `is_over` if
+    its time to live has ended by the clock of its domain.
     """
 
     skill: str | None = None
@@ -56,7 +56,7 @@ class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
 def session_state(
     session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
 ) -> SkillState:
-    """Return whether a skill of a session is due, or why not."""
+    """Return the state of a session: its skill is due, or the reason why not."""
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if existing.skill:
@@ -78,7 +78,7 @@ def session_state(
 
 
 def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
-    """Drop failures with the lemma and the first 80 characters of the reason of an earlier one."""
+    """Drop failures with the lemma and the first 80 characters of an earlier reason."""
     unique: dict[tuple[str, str], SessionFailure] = {}
     for failure in failures:
         unique.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
@@ -119,7 +119,7 @@ def compose_text(
     limit: int,
     references: References | None = None,
 ) -> ComposedText:
-    """Compose a text within a length; the rest goes to a new file beside the existing ones."""
+    """Compose a text within a length; the overflow goes to a new file beside the existing ones."""
     most, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     header = [
         f"*{trim_to_tokens(_source_words(brief.sessions), most)}*",
@@ -146,9 +146,9 @@ def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
 
 
 def is_served(session: Session) -> bool:
-    """Return True if the skill of a session may be served before a person has read it.
+    """Return True if agents may get the skill of a session before a person has read it.
 
-    An extract of a transcript may not, because the output of tools is other people's text.
+    An extract of a transcript has to wait, because the output of tools is other people's text.
     """
     return session.trust == "local" and session.transcript is None
 
@@ -205,7 +205,7 @@ def rewording_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Reword a skill of sessions; a person's changes stay.
+    """Reword a skill of sessions; a person's edits stay.
 
     `shelf` is its folder, `references` are its files.
     """

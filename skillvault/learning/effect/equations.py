@@ -1,6 +1,6 @@
-"""The equations of a domain: its base, its skills' effects, and those of choosing them.
+"""The equations of a domain: its base rate, its skills' effects, and the effects of choosing.
 
-Bayesian linear regression of success, its sums in and effects out.
+Bayesian linear regression of success, from sums to effects. `estimate` makes the sums.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Posterior(NamedTuple):
-    """The posterior of a system's unknowns."""
+    """The posterior of the unknowns of a system."""
 
     mean: Array
     covariance: Array
 
 
 class Belief(NamedTuple):
-    """The middle and the variance of what is expected of an unknown."""
+    """The expected value of an unknown, and its variance."""
 
     middle: float
     variance: float
@@ -35,7 +35,7 @@ _NOTHING = 1e-9  # the precision of a domain without information on an unknown
 
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
-    """Update the solutions by the bases of all domains (empirical Bayes)."""
+    """Update the solutions by the base rates of all domains (empirical Bayes)."""
     middle, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_ROUNDS):
         expected = Belief(middle, _ROOM * spread)
@@ -52,8 +52,8 @@ def pool_choosing(
 ) -> list[Posterior]:
     """Update each solution by the effect of choosing in the other domains.
 
-    `places` are those of this effect, `units` those in which domains are alike.
-    Source: DerSimonian and Laird 1986, the mean of the others.
+    `places` are those of this effect, `units` are the units in which domains are alike. Source:
+    DerSimonian and Laird 1986, the mean of the others.
     """
     prior = Belief(0.0, _CHOOSING**2)
     domains = list(zip(solutions, places, units, strict=True))
@@ -84,7 +84,7 @@ def _domain_estimate(solved: Posterior, place: int, unit: float, prior: Belief) 
 
 
 def _domain_spread(estimates: Sequence[Belief]) -> float:
-    """Return the variance between the domains, by moments; below 0 if less than chance explains."""
+    """Return the variance between domains, by moments; below 0 if chance explains it."""
     weights = [1 / estimate.variance for estimate in estimates]
     pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
     middle = sum(weight * estimate.middle for weight, estimate in pairs) / total
@@ -96,7 +96,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
 def _update_belief(
     solved: Posterior, place: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
-    """Return the first `size` unknowns of a solution after a change of belief about one.
+    """Return the first `size` unknowns of a solution after one belief changed.
 
     Source: Sherman and Morrison, 1950.
     """
@@ -119,14 +119,14 @@ _SMALL = 128  # unknowns up to which a matrix is inverted at once
 
 
 class _Role(NamedTuple):
-    """The unknown in which the base, each column and its offers have part, and the factor."""
+    """The unknowns to which the base, each column and its offers belong, with a factor."""
 
     unknown: Places
     factor: Array
 
 
 class System(NamedTuple):
-    """A domain's system of equations: its base, its columns' effects, those of choosing."""
+    """A domain's system of equations: its base, the effects of its columns, and of choosing."""
 
     matrix: Array
     vector: Array
@@ -138,7 +138,7 @@ class System(NamedTuple):
 def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield each column's effect in each domain, its base and its number of uses.
 
-    What is believed of the domains' bases and of choosing is learned from all of them.
+    The prior beliefs on bases and on choosing are learned from all domains.
     """
     systems, solutions = _solutions(domains, prior)
     for sums, system, solved in zip(domains, systems, solutions, strict=True):
@@ -163,7 +163,7 @@ def _solutions(domains: Sequence[Sums], prior: Prior) -> tuple[list[System], lis
 
 
 def system_of(sums: Sums) -> System:
-    """Return the normal equations, the effects of the groups taken out of them."""
+    """Return the normal equations, with the effects of the groups removed."""
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
@@ -188,12 +188,13 @@ def system_of(sums: Sums) -> System:
 
 
 def _roles(share: Array) -> list[_Role]:
-    """Return the roles of the base, each column and each column's offers in the unknowns.
+    """Return the places of the base, each column and its offers among the unknowns.
 
-    A column's of its effect, and that more than usual was applied of choosing. Of those who could
-    apply a skill some do; if that goes with success whatever the skill, it is their choosing. It
-    is told from the skills by decisions to which others were offered. It is counted over all
-    columns, and, if these are few enough, for each.
+    A use of a column counts for the column's effect. Uses beyond the usual share of offers count
+    for the effect of choosing: some agents apply a skill that all could apply, and if their choice
+    goes with success whatever the skill, the choice explains it. Decisions with other offers tell
+    the two apart. The effect of choosing is common to all columns and, if these are few, also one
+    for each.
     """
     count = len(share)
     places, zeros = np.arange(2 * count + 1), np.zeros(count)
@@ -225,7 +226,7 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
 def _project(
     roles: Sequence[_Role], places: Sequence[int], values: Sequence[float], size: int
 ) -> Array:
-    """Sum values at these places into the unknowns."""
+    """Sum the values at these places into the unknowns."""
     indices, weights = np.array(places, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])
@@ -233,7 +234,7 @@ def _project(
 
 
 def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
-    """Return the effects of so many columns, and those of choosing each."""
+    """Return the effects of `count` columns, and the effects of choosing each."""
     mean_choosing, offsets = mean[count + 1], mean[count + 2 :]
     return mean[1 : count + 1], mean_choosing + (offsets if len(offsets) else np.zeros(count))
 
@@ -269,9 +270,9 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
 
 
 def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array:
-    """Return the precision of the columns in the prior: versions of one skill are a chain.
+    """Return the prior precision of the columns: versions of one skill are a chain.
 
-    Beside them that of the effects of choosing, by the slope of the domain's rate.
+    It includes the effects of choosing, by the slope of the domain's rate.
     """
     count = len(columns)
     size = count + 1 + (count if count <= _CHOOSERS else 0)
@@ -291,14 +292,14 @@ def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array
 
 
 def solve(system: System, precision: Array) -> Posterior:
-    """Return the posterior of the base and of all else; the prior of the base is wide."""
+    """Return the posterior of all unknowns; the prior of the base is wide."""
     matrix, vector = _build_equations(system, precision)
     covariance = inverse(matrix)
     return Posterior(covariance @ vector, covariance)
 
 
 def solve_mean(system: System, precision: Array) -> Array:
-    """Return the means of the posterior alone, at a fraction of the cost."""
+    """Return the means of the posterior alone, which costs much less."""
     return np.linalg.solve(*_build_equations(system, precision)).astype(np.float64)
 
 
@@ -312,9 +313,9 @@ def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
 
 
 def inverse(matrix: Array) -> Array:
-    """Invert a symmetric positive matrix by halves, which mostly multiplies.
+    """Invert a symmetric positive matrix by halves, mostly by multiplication.
 
-    Source: Schur's complement; Strassen 1969 inverts so.
+    Source: Schur's complement; Strassen 1969 inverts this way.
     """
     half = len(matrix) // 2
     if half < _SMALL:
@@ -329,7 +330,7 @@ def inverse(matrix: Array) -> Array:
 def _effects(
     sums: Sums, domain: System, solved: Posterior, prior: Prior
 ) -> Iterator[tuple[Column, DomainEffect]]:
-    """Yield each column's effect, its variance, the base it was applied to and its weight."""
+    """Yield each column's effect, its variance, the base of its decisions and its weight."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
     for group, base in bases(sums, domain, solved.mean):
         for i, weight in group.weights.items():

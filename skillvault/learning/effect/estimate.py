@@ -1,9 +1,9 @@
-"""Estimate the lift of each skill: how much having it changes the rate of success.
+"""Estimate the lift of each skill: how much the rate of success rises with the skill.
 
-All closed decisions count together: first they are added up, one sum a domain, then solved.
-A decision succeeds at the base rate of its action and target plus one effect a skill. Credit is
-shared among skills that are applied together, and every effect is shrunk to zero. Agents choose
-when to apply what they are shown; how their choosing goes with success is learned beside.
+All closed decisions count: `add_up` makes the sums of a domain, `estimate_lifts` solves them. A
+decision succeeds at the base rate of its action and target, plus one effect for each skill. Skills
+that are applied together share the credit, and every effect is shrunk to zero. Agents choose when
+to apply a skill; how this choice goes with success is learned as well.
 """
 
 import math
@@ -41,10 +41,10 @@ _SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
-    """The decisions of a domain by time, and the part of each column in them.
+    """The decisions of a domain in order of time, and the part of each column in them.
 
-    Of a decision: its group, whether it succeeded, its episode. Of an entry, in the order of the
-    decisions: the decision, the column, how much it was applied, whether it could have been.
+    A decision has its group, its success and its episode. An entry, in the order of the decisions,
+    has the decision, the column, how much it was applied, and if it could have been applied.
     """
 
     group: Places
@@ -57,9 +57,9 @@ class _Entries(NamedTuple):
 
 
 def more_to_add(count: int) -> int:
-    """Return after how many more decisions a domain of so many is added up again.
+    """Return the number of further decisions after which a domain is added up again.
 
-    The work for one more decision stays the same, and lifts are at most 1/64 behind.
+    So the work for one more decision stays the same, and lifts are at most 1/64 behind.
     """
     return max(1, count // _STEP)
 
@@ -72,8 +72,8 @@ def add_up(
 ) -> Sums:
     """Add up the decisions of one domain.
 
-    `totals` are all its closed decisions, group -> (how many, how many succeeded); `begun` says
-    from when on a skill has another text.
+    `totals` are all its closed decisions, group -> (number, successes); `begun` has the times since
+    which a skill has another text.
     """
     by_entry = _by_entry(observations, begun)
     counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
@@ -87,7 +87,7 @@ def add_up(
 def _by_entry(
     observations: Iterable[Observation], begun: Mapping[str, Sequence[int]]
 ) -> dict[tuple[str, Column], Observation]:
-    """Map (decision, column) to its observation; of two the one with more information."""
+    """Map (decision, column) to its observation; of two, to the one with more information."""
     by_entry: dict[tuple[str, Column], Observation] = {}
     for observation in observations:
         starts = begun.get(observation.skill)
@@ -99,14 +99,14 @@ def _by_entry(
 
 
 def _information(observation: Observation) -> tuple[float, float]:
-    """Sort key: applied observations last, those that were neither applied nor overruled first."""
+    """Sort key: first neither applied nor overruled, last applied."""
     return abs(observation.weight), observation.weight
 
 
 def _columns(
     used: Iterable[Column], begun: Mapping[str, Sequence[int]], counts: Mapping[Column, int]
 ) -> tuple[Column, ...]:
-    """Return every version of each skill up to its last, so that old ones inform the last."""
+    """Return every version of each skill up to its last, so that old versions inform the last."""
     last = {skill: len(begun.get(skill, ())) for skill, _ in used}
     skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
     return tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
@@ -151,7 +151,7 @@ def _entries(
 def _sum_entries(
     entries: _Entries, columns: tuple[Column, ...], totals: Sequence[tuple[int, int]]
 ) -> Sums:
-    """Sum the entries; weights are whole quarters, so that they are exact in any order."""
+    """Sum the entries; weights are whole quarters, so that sums are exact in any order."""
     size = 2 * len(columns)
     firsts, seconds, products = map(
         np.concatenate, zip(*_products(entries, len(columns)), strict=True)
@@ -233,12 +233,11 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
 
 
 def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:
-    """Return the factors by which the variance of each effect grows as episodes share luck.
+    """Return the factor on each effect's variance for luck that episodes share.
 
-    `correlation`, 0..1, is that of two decisions of an episode; `gains` are by how much each effect
-    grows with the information on every unknown. All columns inform the correlation, so that it
-    holds for one that a single episode applied, too.
-    Source: Moulton 1986, the correlation within an episode by moments.
+    `correlation`, 0..1, is that of two decisions of an episode; `gains` say how much each effect
+    grows with the information on every unknown. All columns inform the correlation, so that it also
+    holds for a column of a single episode. Source: Moulton 1986, by moments.
     """
     count = gains.shape[1]
     window = slice(max(0, len(entries.column) - _SCORED // count), None)
@@ -257,7 +256,7 @@ def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Ar
 
 
 def _episode_correlation(errors: Array, episodes: Places) -> float:
-    """Return the correlation of the luck of two decisions of one episode, 0..1."""
+    """Return the correlation of the luck of two decisions of an episode, 0..1."""
     sizes = np.bincount(episodes)
     pairs = float((sizes * (sizes - 1)).sum())
     variance = float(errors @ errors) / len(errors)
@@ -272,7 +271,7 @@ def _over_time(
 ) -> Iterator[tuple[tuple[float, float], float]]:
     """Yield each column's (precision, effect) of its latest uses, and the variance of a change.
 
-    The other effects are those of all time. (0, 0) if it was applied no more often than that.
+    The other effects are those of all time. (0, 0) if the column has no earlier uses.
     """
     later_errors = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.column, kind="stable")
@@ -320,7 +319,7 @@ def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
 def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
     """Return the variance that a changed effect adds to that of all time; 0 if chance explains it.
 
-    Sources: Chow 1960 whether it changed; DerSimonian and Laird 1986 by how much.
+    Sources: Chow 1960 for the test; DerSimonian and Laird 1986 for the amount.
     """
     if not (early[0] and late[0]):
         return 0.0
@@ -332,7 +331,7 @@ def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
 def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
     """Estimate the lift of every column from the sums of all domains.
 
-    A skill of several domains has one effect, and in each the base of what it was applied to.
+    A skill of several domains has one effect, and in each domain the base of its own decisions.
     """
     with_groups = [sums for sums in domains if sums.groups]
     if not any(sums.columns for sums in with_groups):

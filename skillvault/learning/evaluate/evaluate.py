@@ -1,6 +1,6 @@
-"""evaluate: the question to the judge about an outcome, and the evaluation from its answer.
+"""The rule of `evaluate`: the case that the judge gets, and the evaluation from its answer.
 
-An outcome is judged by itself; comparisons of outcomes belong to their account.
+Each outcome is judged alone; `account` compares outcomes.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def case_of(
     earlier: Sequence[str] = (),
     facts: Sequence[tuple[str, str]] = (),
 ) -> Case:
-    """Return the case for the judge; `earlier_outcomes` of its subject are oldest first.
+    """Return the case for the judge; earlier outcomes of the subject are oldest first.
 
     `earlier` has a line for each of them. `facts` are those of the domain, by id.
     """
@@ -81,7 +81,7 @@ def evaluation_of(
 
 
 def is_right(verdict: Verdict, outcome: Outcome) -> bool | None:
-    """Return True if the blind verdict agrees with the result; None for a neutral one."""
+    """Return True if the blind verdict agrees with the result; None for a neutral result."""
     if outcome.result.status == "neutral":
         return None
     return verdict.was_good_decision == (outcome.result.status == "success")

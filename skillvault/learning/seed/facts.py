@@ -1,4 +1,4 @@
-"""Facts under `profile: seed`: a strong, confirmed verdict makes one, and repeats support it."""
+"""Facts in the profile `seed`: a strong, confirmed verdict makes one, and repeats support it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -142,7 +142,7 @@ def promotion_change(promotion: Promotion) -> Change:
 
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:
-    """Return the commit that links insights to the fact they repeat."""
+    """Return the commit that links insights to the fact that they repeat."""
     target = Ref("fact", repetition.fact)
     sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
     links = tuple(link_of("reinforced", source, target, now) for source in sources)

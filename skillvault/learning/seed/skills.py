@@ -1,6 +1,6 @@
 """The skills of the profile `seed`: a warning or pattern of each significant outcome, and merges.
 
-Similar ones become one evolved skill and go to archive/. What a person changed in it stays.
+Similar skills become one evolved skill and go to archive/. A person's edits stay.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -61,10 +61,10 @@ _TAGS = 16
 
 
 class OutcomeMaterial(Struct, frozen=True, kw_only=True):
-    """The input of the rule for one evaluated outcome.
+    """The records that decide on the skill of one evaluated outcome.
 
-    `previous` is the one before it on its subject. `skill` already covers it, `warning` covers an
-    earlier failure of its subject; `rejection`: a skill of it was made and taken away.
+    `previous` is the outcome before it on its subject. `skill` already covers it, `warning` covers
+    an earlier failure of its subject; `rejection`: a person removed a skill of it.
     """
 
     outcome: Outcome
@@ -79,7 +79,7 @@ class OutcomeMaterial(Struct, frozen=True, kw_only=True):
 def significance(
     outcome: Outcome, previous: Outcome | None, policy: Policy
 ) -> tuple[SkillKind | None, str]:
-    """Return (the kind of its skill or None, why): by its score, or without one by its news."""
+    """Return (the kind of its skill or None, why): by its score, or without one by its novelty."""
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
@@ -96,7 +96,7 @@ def significance(
 
 
 def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
-    """Return the state of an outcome's own skill, and the findings for it if it is merge."""
+    """Return the state of an outcome's own skill, and the findings for it if it is due."""
     outcome = material.outcome
     kind, reason = significance(outcome, material.previous, policy)
     if material.skill is not None:
@@ -157,7 +157,7 @@ def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Chan
 class Wording(Struct, frozen=True, kw_only=True, order=True):
     """The words of a living skill's statements.
 
-    An `evolved` one stands for others: its `texts` include their latest ones.
+    An `evolved` skill stands for others: its `texts` include their latest texts.
     """
 
     created: str
@@ -172,7 +172,7 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
 
 
 class MergeGroup(Struct, frozen=True, kw_only=True):
-    """Skills to merge: into a new one, or into the evolved one named by `into`."""
+    """Skills to merge into a new skill, or into the evolved one named by `into`."""
 
     names: tuple[str, ...]
     into: str | None = None
@@ -191,8 +191,8 @@ def find_merge_groups(
 ) -> list[MergeGroup]:
     """Return the groups that the new ones of these skills join, oldest first.
 
-    A similar evolved skill takes a new one in; else it needs `min_similar` similar ones. A skill
-    that a person edited or decided on is not managed by skillvault, and stays.
+    A similar evolved skill takes a new one in; otherwise `min_similar` similar skills are needed. A
+    skill that a person edited or decided on is not managed by skillvault, and stays.
     """
     oldest_first = sorted(wordings)
     grouped: set[str] = set()
@@ -225,7 +225,7 @@ class SkillMerge(Struct, frozen=True, kw_only=True):
     """Skills of a domain and a kind that become one: a new one, or the existing evolved one.
 
     `sources` are the living skills that it replaces, as `<shelf>/<name>`; `skill` is the evolved
-    one, None for a new one; `at` is the time of the merge.
+    skill, None for a new one; `at` is the time of the merge.
     """
 
     domain: str
@@ -259,7 +259,7 @@ def evolved_text(
 
 
 def _some_names(names: Sequence[str], room: int) -> str:
-    """Return as many names as fit into `room` tokens, and how many more there are."""
+    """Return as many names as fit into `room` tokens, and the number of the others."""
     for count in range(min(len(names), _NAMED), 0, -1):
         more = [f"{len(names) - count} more"] if len(names) > count else []
         text = join_items([*names[:count], *more])
@@ -316,7 +316,10 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit by which an evolved skill takes others in; `references` are its files."""
+    """Return the commit by which an evolved skill takes others in.
+
+    `references` are its files.
+    """
     skill = merge.skill
     assert skill is not None
     path = f"skills/{skill.name}/SKILL.md"

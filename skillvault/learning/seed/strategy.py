@@ -1,6 +1,6 @@
-"""strategy of the profile `seed`: one skill of the latest outcomes of a domain.
+"""The strategy of the profile `seed`: one skill of the latest outcomes of a domain.
 
-A rewrite changes the program's sections only; a person's stay.
+A rewrite changes generated sections only; a person's sections stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +36,13 @@ GRADED, UNGRADED = "Market Context", "Context"
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
-    """The input of the rule for one domain.
+    """The records that decide on the strategy of one domain.
 
     `read` are the ids of the latest trusted outcomes with an evaluation that a strategy covers,
     oldest first; no strategy has read the latest `unread`. `linked` are the evaluations behind
     earlier strategies; `skill` has the strategy's name, and `path` is its place (both None without
-    one). `expired`: the step expire was the last to change it. `is_recounted`: one of its
-    outcomes no longer counts. `made_at` is the time of the new strategy.
+    one). `expired`: the step expire was the last to change it. `is_recounted`: one of its outcomes
+    no longer counts. `made_at` is the time of the new strategy.
     """
 
     domain: str
@@ -71,7 +71,7 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 
 
 def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
-    """Return whether a strategy is due by the domain's `clock`, and why or why not."""
+    """Return the state of a strategy by the domain's `clock`, with the reason."""
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
@@ -93,7 +93,7 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
 
 
 def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    """Return why skillvault may not write the strategy; None if it may."""
+    """Return the reason why skillvault may not write the strategy; None if it may."""
     skill, path = material.skill, material.path
     if path is None:
         return None

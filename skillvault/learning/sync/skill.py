@@ -1,7 +1,7 @@
-"""Merge a skill that two clones changed: its keys, sections, files and shelf.
+"""Merge a skill that two clones changed: its keys, sections, files and folder.
 
-A section is the program's if its file has a digest of it (`model.section_marks`). Git sees
-paths: a skill that one clone archived and the other changed would be on two shelves.
+A section is generated if the file states its digest (`model.section_marks`). Git compares paths; a
+skill that one clone archived and the other changed would end up in two folders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,19 +60,19 @@ _RULES = {
 
 
 class MarkedSection(NamedTuple):
-    """The text below a heading (None for nothing), and the digest that its file gives of it."""
+    """The text below a heading (None without it), and the digest that its file states."""
 
     text: str | None = None
     mark: str | None = None
 
     @property
     def is_programs(self) -> bool:
-        """True if only the program wrote or removed it."""
+        """True if only skillvault wrote or removed the section."""
         return self.mark == (text_mark(self.text) if self.text is not None else None)
 
 
 def merge_skill(versions: Versions) -> bytes:
-    """Merge two versions; a person's change goes before the program's."""
+    """Merge two versions; a person's change goes before a generated one."""
     base, first, second = sides = [
         parse_file(content) for content in (versions.base, versions.first, versions.second)
     ]
@@ -131,7 +131,7 @@ def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
 def _merge_section(
     key: Key, base: MarkedSection, first: MarkedSection, second: MarkedSection
 ) -> MarkedSection:
-    """Return a person's section before the program's; of two persons the statements of both."""
+    """Return a person's section before a generated one; of two persons the statements of both."""
     persons = [side for side in (first, second) if not side.is_programs]
     if len(persons) == 1:
         return persons[0]
@@ -186,7 +186,7 @@ _ORDER = ("version", "patterns", "evolution_log")
 
 
 def merge_expertise(versions: Versions) -> bytes:
-    """Merge the patterns; of one that both counted, take the entry with more files."""
+    """Merge the patterns; if both sides counted one, take the entry with more files."""
     base, first, second = sides = [_load_expertise(side) for side in versions]
     merged: dict[str, Any] = {
         name: merge_values(base.get(name), first.get(name), second.get(name), greater)
@@ -235,7 +235,7 @@ _KEY = ("supersedes",)
 
 
 def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
-    """Return id -> file of each fact that changes: the first supersedes the second, and so on.
+    """Return id -> file of each fact that changes, so that each fact supersedes the next.
 
     The first has the insight of the remaining evaluation, else the least id. A fact that already
     supersedes another stays as it is.
@@ -270,9 +270,9 @@ _INTERNAL = ("metadata", "internal")
 
 
 class PlacedSkill(Struct, frozen=True):
-    """A version of a skill: its shelf, and its files by their path in its folder.
+    """A version of a skill: its folder in the vault, and its files by their path in its folder.
 
-    `decided`: a person moved it to this shelf since the base.
+    `decided`: a person moved it to this folder since the base.
     """
 
     shelf: str
@@ -281,14 +281,14 @@ class PlacedSkill(Struct, frozen=True):
 
     @property
     def skill_file(self) -> bytes:
-        """Its SKILL.md; empty without one."""
+        """The content of SKILL.md; empty without the file."""
         return self.files.get(FILE, b"")
 
 
 def merge_placed_skills(
     base: PlacedSkill | None, first: PlacedSkill | None, second: PlacedSkill | None
 ) -> PlacedSkill | None:
-    """Return the merged skill with its shelf; None if it was removed."""
+    """Return the merged skill with its folder; None if it was removed."""
     if first is None or second is None:
         side = first or second
         return side if side and (base is None or _is_by_person(side, base)) else None
@@ -302,7 +302,7 @@ def merge_placed_skills(
 
 
 def _is_by_person(side: PlacedSkill, base: PlacedSkill | None) -> bool:
-    """Return True if a person moved it, wrote in it or pinned it since the base."""
+    """Return True if a person moved, edited or pinned the skill since the base."""
     return side.decided or is_edited(base.skill_file if base else None, side.skill_file)
 
 
@@ -318,7 +318,7 @@ def _shelf(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) ->
 
 
 def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
-    """Return the shelf of a skill that both sides moved or made."""
+    """Return the folder of a skill that both sides moved or made."""
     deciders = [side for side in (first, second) if side.decided]
     if len(deciders) == 1:
         return deciders[0].shelf
@@ -328,7 +328,7 @@ def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: Place
 
 
 def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:
-    """Return a side as if it had not archived the skill, if the merged one is on another shelf."""
+    """Return a side as if it had not archived the skill, if the merged one is elsewhere."""
     if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
         return side
     status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
@@ -344,7 +344,7 @@ def _status_of(content: bytes) -> str:
 
 
 def _with_internal_mark(content: bytes, shelf: str, standing: list[PlacedSkill]) -> bytes:
-    """Set the mark `internal`; a served skill has it only if a served side had it."""
+    """Set the key `internal`; a served skill has the key only if a served side had it."""
     internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in standing)
     if internal == _is_internal(content):
         return content
@@ -392,7 +392,7 @@ def _merge_file_versions(
 
 
 def _merge_persons_files(path: str, versions: Versions) -> bytes:
-    """Merge the statements of markdown; of other files take the greater."""
+    """Merge the statements of markdown files; of other files take the greater."""
     try:
         texts = [(side or b"").decode() for side in versions]
     except UnicodeDecodeError:

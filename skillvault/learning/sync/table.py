@@ -1,6 +1,6 @@
 """The table of merge rules, one for each kind of record that two clones may change.
 
-A kind without a row is merged by its content, as an outcome is.
+A kind without a row is merged by its content, like an outcome. A new rule is a row in the table.
 """
 
 import json
@@ -67,14 +67,14 @@ Place = tuple[str, ...]
 
 
 class SharedSetting(NamedTuple):
-    """A key's value, and the values of the clones if nobody decided yet."""
+    """A key's value, and the values of the clones while no person has decided."""
 
     value: Any = None
     undecided: frozenset[str] = frozenset()
 
 
 def merge_settings(versions: Versions) -> bytes:
-    """Merge each key; if both sides changed it, a person must decide."""
+    """Merge each key; if both sides changed a key, a person must decide."""
     base, first, second = (_read_settings(side or b"") for side in versions)
     settings = {
         place: _merge_setting(base.get(place), first.get(place), second.get(place))
@@ -176,7 +176,7 @@ def _chunks(content: bytes) -> dict[str, str]:
 
 
 def _edit_chunk(chunk: str, key: str, value: Any) -> str:
-    """Edit the values in the lines of a key; write them again if a key would be out of order."""
+    """Edit the values in the lines of a key; write them anew if a key would be out of order."""
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
         for place, leaf in _leaves({key: value}):
@@ -195,7 +195,7 @@ def _sort_mapping(value: Any) -> Any:
 
 
 def merge_retraction(versions: Versions) -> bytes:
-    """Return the earlier one; of two of one time the lesser text."""
+    """Return the earlier retraction; at equal times the lesser text."""
     return min(
         versions.sides, key=lambda side: (str(strict_yaml.load(side.decode()).get("at", "")), side)
     )
@@ -240,7 +240,7 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
 def _merge_mappings(
     first: Mapping[str, Any], second: Mapping[str, Any], place: str
 ) -> dict[str, Any]:
-    """Merge two mappings: the keys of the format in its order, then the other_names, sorted."""
+    """Merge two mappings: first the keys of the format in its order, then the others, sorted."""
     shared = {
         name: _merge_record_values(first[name], second[name], f"{place}.{name}" if place else name)
         for name in first
@@ -257,7 +257,7 @@ def _merge_mappings(
 
 
 def merge_judgement(versions: Versions) -> bytes:
-    """Return one of both, whole: a paid judge's, the newer version, then the lesser bytes."""
+    """Return one side whole: a paid judge's, the newer version, then the lesser bytes."""
     return max(reversed(versions.sides), key=_rank)
 
 
@@ -315,12 +315,12 @@ def merge_fact(versions: Versions) -> bytes:
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:
-    """Return True if a person changed a fact's text, which the program writes only once."""
+    """Return True if a person changed a fact's text, which skillvault writes only once."""
     return parse_file(base).body != parse_file(side).body
 
 
 def merge_links(versions: Versions) -> bytes:
-    """Merge the lines of both lists; a person rejected those that one side removed."""
+    """Merge the lines of both lists; a person rejected the lines that one side removed."""
     base, *sides = (
         content.rstrip(b"\n").split(b"\n") if content else []
         for content in (versions.base or b"", *versions.sides)

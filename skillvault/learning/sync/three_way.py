@@ -91,7 +91,7 @@ def _sort_elements(places: dict[Any, int], followers: dict[Any, list[Any]]) -> l
 
 
 def greater(first: Any, second: Any) -> Any:
-    """Return the greater of two values; None is less than any other."""
+    """Return the greater of two values; None is less than any other value."""
     return max((first, second), key=lambda value: (value is not None, str(value)))
 
 
@@ -124,7 +124,7 @@ class ParsedFile(NamedTuple):
 
 
 def parse_file(content: bytes | None) -> ParsedFile:
-    """Return the parts of a file, all empty without one; BadInputError if it cannot be read."""
+    """Return the parts of a file, empty without a file; BadInputError if it cannot be read."""
     text = front_matter.text_of(content or b"").replace("\r\n", "\n")
     if not front_matter.has_front_matter(text):
         return ParsedFile(content or b"", "", {}, text.strip())
@@ -138,8 +138,8 @@ def render_file(
 ) -> bytes:
     """Return the file with these values and body; `sides` are the base and its two versions.
 
-    Front matter that one side changed stays as that side has it; if both did, it is edited in
-    place if it has comments, else written in the `order` of its keys.
+    Front matter that one side changed stays as that side has it; if both changed it, it is edited
+    in place if it has comments, else written in the `order` of its keys.
     """
     front = _render_front(values, sides, order)
     matches = [side.content for side in sides[1:] if (side.front, side.body) == (front, body)]
@@ -162,7 +162,7 @@ def _render_front(
 
 
 def sort_keys(values: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
-    """Return a mapping with its keys in an order, unnamed ones behind, sorted."""
+    """Return a mapping with its keys in an order; unnamed keys come last, sorted."""
     names = [*(name for name in order if name in values), *sorted(values.keys() - set(order))]
     return {name: values[name] for name in names}
 
@@ -174,7 +174,7 @@ def merge_keys(
     *,
     rules: Mapping[str, Both],
 ) -> dict[str, Any]:
-    """Merge each key; a key that both sides changed goes by the rule of its name."""
+    """Merge each key; if both sides changed a key, the rule of its name decides."""
     merged = {
         name: merge_values(
             base.get(name), first.get(name), second.get(name), rules.get(name, greater)
@@ -185,7 +185,7 @@ def merge_keys(
 
 
 def least_trust(_first: Any, _second: Any) -> str:
-    """Return "untrusted": of two that differ, one is untrusted."""
+    """Return "untrusted": if two trusts differ, one of them is untrusted."""
     return "untrusted"
 
 

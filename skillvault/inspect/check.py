@@ -76,7 +76,7 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
 
     Pinned skills and skills that are kept without evidence are left out.
     """
-    unsupported = {place.name for place in head.skills.without_outcomes()}
+    unsupported_names = {place.name for place in head.skills.without_outcomes()}
     paths = [
         path
         for shelf in ("skills", "proposed")
@@ -86,7 +86,7 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
     for path, content in sorted(head.files.read(paths).items()):
         name = path.split("/")[1]
         skill = head.skills.find(name)
-        if name not in unsupported and not (skill and skill.status == "pinned"):
+        if name not in unsupported_names and not (skill and skill.status == "pinned"):
             yield from _miscounts(head, path, content)
 
 
@@ -100,9 +100,9 @@ def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
     outcomes = tuple(records[name] for name in evidence.read if name in records)
     evaluations = head.evaluations.get_many(evidence.read)
     account = account_of(outcomes, evaluations, head.recommendations.tasks(outcomes))
-    if missing := len(evidence.read) - len(outcomes):
+    if missing_count := len(evidence.read) - len(outcomes):
         if not outcomes or calls_for_skill(findings_of(account, evidence.kind, head.policy)):
-            message = f"{missing} of its outcomes are gone; run skillvault"
+            message = f"{missing_count} of its outcomes are gone; run skillvault"
             yield Problem(path, "read", "gone", message)
         return
     for statement in find_miscounts(evidence, account, head.policy):

@@ -142,32 +142,32 @@ def status(run: Run) -> Status:
 
 
 def _judge(run: Run) -> JudgeStatus:
-    record = accuracy_of(run.judge, run.view)
-    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
+    accuracy = accuracy_of(run.judge, run.view)
+    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=accuracy)
     if judge.provider != "claude":
         return judge
     ledger = run.store.ledger
     try:
-        spent, closed = ledger.spent_today(), ledger.closed_reason()
+        usage, closed_reason = ledger.spent_today(), ledger.closed_reason()
     except UnavailableError as error:
         return replace(judge, closed=str(error))
     return replace(
         judge,
         model=run.policy.judge.model,
-        calls=spent.calls,
-        tokens=spent.tokens,
-        usd=round(spent.usd, 6),
-        closed=closed,
+        calls=usage.calls,
+        tokens=usage.tokens,
+        usd=round(usage.usd, 6),
+        closed=closed_reason,
         aside=sorted(evaluate.set_aside(run)),
     )
 
 
 def count_waiting(run: Run) -> dict[str, int]:
     """Count the records that are due for each step, by queries alone."""
-    marks = run.view.due.lengths()
+    queue_lengths = run.view.due.lengths()
     return {
         name: step.waiting(run)
         if step.waiting
-        else sum(marks.get(queue.name, 0) for queue in step.depends_on)
+        else sum(queue_lengths.get(queue.name, 0) for queue in step.depends_on)
         for name, step in run.rules.steps.items()
     }

@@ -172,21 +172,21 @@ def week_of(vault: Contents) -> Week:
         for commit in vault.view.history.since(vault.since)
         if datetime.fromisoformat(commit.date) <= vault.until
     ]
-    recorded = [
+    recorded_outcomes = [
         vault.outcomes[name] for name in _step_ids(commits, "record") if name in vault.outcomes
     ]
-    evaluated = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
+    evaluated_ids = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
     events = [*_learning_events(vault, commits), *_removals(vault, commits)]
     events.sort(key=lambda entry: entry.at, reverse=True)
     return Week(
         since=vault.since,
         until=vault.until,
-        recorded=len(recorded),
-        evaluated=len(evaluated),
-        ended=Counter(outcome.result.status for outcome in recorded),
+        recorded=len(recorded_outcomes),
+        evaluated=len(evaluated_ids),
+        ended=Counter(outcome.result.status for outcome in recorded_outcomes),
         counts={event: sum(entry.event == event for entry in events) for event in EVENTS},
         surprises=sorted(
-            _surprises(vault, {*(outcome.id for outcome in recorded), *evaluated}),
+            _surprises(vault, {*(outcome.id for outcome in recorded_outcomes), *evaluated_ids}),
             key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
         ),
         happened=events,
@@ -203,22 +203,24 @@ def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
 
 def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     learning_commits = [commit for commit in commits if commit.step not in _INTAKE]
-    ends = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
-    first = vault.view.history.makers({ref for _, ref in ends})
-    last = {ref: commit.sha for commit, ref in reversed(ends)}
+    pairs = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
+    first_commits = vault.view.history.makers({ref for _, ref in pairs})
+    last_commits = {ref: commit.sha for commit, ref in reversed(pairs)}
     history, head = vault.run.store.git.history, vault.view.commit
     messages = history.messages(head, vault.since) if learning_commits and head else {}
     for commit in learning_commits:
         message = messages.get(commit.sha, "")
-        for ref, event in _events(vault, commit, first, last):
-            domain = _domain_of(vault, ref)
+        for ref, event in _events(vault, commit, first_commits, last_commits):
+            record = vault.facts.get(ref.id) if ref.kind == "fact" else vault.skill(ref.id)
+            domain = record.domain if record else None
             if vault.covers(domain):
-                text = _text_of(vault, ref)
+                text, reason = _text_of(vault, ref), find_reason(message, ref.id)
+                repetition = reason.find(text[:_SAME])
                 yield VaultEvent(
                     event=event,
                     ref=ref,
                     what=text,
-                    why=_without_repetition(text, find_reason(message, ref.id)),
+                    why=reason[:repetition].rstrip() if repetition > 0 else reason,
                     commit=commit.sha[:10],
                     at=datetime.fromisoformat(commit.date),
                     domain=domain,
@@ -255,19 +257,14 @@ def _event(vault: Contents, commit: Commit, ref: Ref, place: tuple[bool, bool]) 
     """
     is_first, is_last = place
     shelf = next((name for name, skills in vault.shelves.items() if ref.id in skills), "")
-    present = shelf if ref.kind == "skill" and is_last else ""
+    shelf_now = shelf if ref.kind == "skill" and is_last else ""
     if commit.step in _ALWAYS:
         return _ALWAYS[commit.step]
-    if present == "archive" and commit.step in ("assess", "refresh"):
+    if shelf_now == "archive" and commit.step in ("assess", "refresh"):
         return "retired"
     if is_first:
-        return "proposed" if present == "proposed" else "learned"
+        return "proposed" if shelf_now == "proposed" else "learned"
     return "strengthened" if commit.step in ("assess", "promote") else "refreshed"
-
-
-def _domain_of(vault: Contents, ref: Ref) -> str | None:
-    record = vault.facts.get(ref.id) if ref.kind == "fact" else vault.skill(ref.id)
-    return record.domain if record else None
 
 
 def _text_of(vault: Contents, ref: Ref) -> str:
@@ -314,12 +311,6 @@ def find_reason(message: str, name: str) -> str:
     return _sentence(prose[0]) if prose else ""
 
 
-def _without_repetition(text: str, why: str) -> str:
-    """Cut a reason at the point where it repeats the text."""
-    place = why.find(text[:_SAME])
-    return why[:place].rstrip() if place > 0 else why
-
-
 def _sentence(prose: str) -> str:
     return first_sentences(flatten(prose), _WHY)
 
@@ -334,14 +325,14 @@ def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent
     if not manual_commits or head is None:
         return
     removals = vault.run.store.git.history.deletions(head, vault.since)
-    removed = {
+    commit_by_ref = {
         ref: manual_commits[sha]
         for path, sha in removals.items()
         if sha in manual_commits and (ref := layout.ref_of(path)) and ref.kind in ("skill", "fact")
     }
-    present = vault.view.records.existing(removed)
-    for ref, commit in removed.items():
-        if ref not in present and vault.domain is None:
+    existing_refs = vault.view.records.existing(commit_by_ref)
+    for ref, commit in commit_by_ref.items():
+        if ref not in existing_refs and vault.domain is None:
             yield VaultEvent(
                 event="rejected",
                 ref=ref,
@@ -368,8 +359,8 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
             title = _REFUSED.format(_observer(outcome))
             yield _surprise(outcome, title, observation)
         elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
-            good = "good" if evaluation.was_good_decision else "bad"
-            title = f"looked like a {good} decision, ended in {outcome.result.status}"
+            verdict = "good" if evaluation.was_good_decision else "bad"
+            title = f"looked like a {verdict} decision, ended in {outcome.result.status}"
             yield _surprise(outcome, title, evaluation.key_insight or outcome.result.summary)
 
 

@@ -35,12 +35,14 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     interval combines the distances of Wilson's limits (MOVER: Zou and Donner, Statistics in
     Medicine 27, 2008), which holds for few results too.
     """
-    sides = [(agreements.get((good, True), 0), agreements.get((good, False), 0)) for good in _BOTH]
+    sides = [
+        (agreements.get((ended, True), 0), agreements.get((ended, False), 0)) for ended in _BOTH
+    ]
     if not all(map(sum, sides)):
         return None
-    rates = [right / (right + wrong) for right, wrong in sides]
-    lows = [wilson_lower(right, right + wrong, _Z) for right, wrong in sides]
-    highs = [1 - wilson_lower(wrong, right + wrong, _Z) for right, wrong in sides]
+    rates = [hits / (hits + errors) for hits, errors in sides]
+    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in sides]
+    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in sides]
     balanced = sum(rates) / 2
     return Accuracy(
         balanced=round(balanced, 4),

@@ -83,15 +83,15 @@ def has_high_stakes(proposal: Proposal, rules: JudgePolicy) -> bool:
 
 def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgePolicy) -> Advice:
     """Return the advice that follows from an opinion; amounts shrink with the confidence."""
-    stated = proposal.outcome.decision.confidence
-    confidence = opinion.confidence if stated is None else min(stated, opinion.confidence)
+    claim = proposal.outcome.decision.confidence
+    confidence = opinion.confidence if claim is None else min(claim, opinion.confidence)
     doubts = []
     if opinion.quality < rules.min_quality:
         doubts.append(f"quality {opinion.quality:.2f} is below {rules.min_quality:g}")
     if confidence < rules.min_confidence:
         doubts.append(f"confidence {confidence:.2f} is below {rules.min_confidence:g}")
     amount = proposal.stakes.amount
-    share = confidence / stated if stated else 1.0
+    share = confidence / claim if claim else 1.0
     return Advice(
         proceed=not doubts,
         reason=join_items(doubts) or f"quality {opinion.quality:.2f}, confidence {confidence:.2f}",

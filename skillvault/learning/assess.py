@@ -78,12 +78,12 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """Return the next trial of a skill that was retired for its use; None without a trial."""
-    numbers, retired = rules.policy.effect, skill.retired
+    numbers, retirement_time = rules.policy.effect, skill.retired
     is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
-    if retired is None or not is_out or skill.is_rejected or not rules.tries_again:
+    if retirement_time is None or not is_out or skill.is_rejected or not rules.tries_again:
         return None
     return NextTrial(
-        at=retired + timedelta(days=numbers.trial_days),
+        at=retirement_time + timedelta(days=numbers.trial_days),
         decisions=max(0, numbers.trial_decisions - skill.since),
         not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
@@ -101,12 +101,12 @@ def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
 
 def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
     """Return the commit of a new status, with the move to the folder for this status."""
-    retires = following.status == "retired"
+    is_retirement = following.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
-    target = f"{_ARCHIVE if retires else _SERVED}/{skill.name}"
+    target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
     edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status)]
-    if retires or skill.retired is not None:
-        at = stamp(skill.clock) if retires else ""
+    if is_retirement or skill.retired is not None:
+        at = stamp(skill.clock) if is_retirement else ""
         edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
     return Change(
         step=STEP,

@@ -81,10 +81,10 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
     `paths` are all of its files, and its links as `Change.removes` names them.
     """
     if shelf != "proposed":
-        way = {"skills": "retire", "archive": "restore"}[shelf]
+        command = {"skills": "retire", "archive": "restore"}[shelf]
         raise UsageError(
             f"{skill.name}: is in {shelf}/; only a proposed skill can be rejected "
-            f"(`skillvault skill {way}`, or `skillvault undo` for what made it)"
+            f"(`skillvault skill {command}`, or `skillvault undo` for what made it)"
         )
     if not reason.strip():
         raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
@@ -100,11 +100,11 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
     """Withdraw a rejection: the proposal waits again, with its links."""
-    because = f": {refusal.reason}" if refusal.reason else "."
+    reason_text = f": {refusal.reason}" if refusal.reason else "."
     return Change(
         step=FORGET,
         subject=f"the rejection of {refusal.skill}",
-        reason=f"Was rejected in {refusal.commit[:10]}{because}",
+        reason=f"Was rejected in {refusal.commit[:10]}{reason_text}",
         writes=tuple(links),
         files=tuple(sorted(files.items())),
         targets=(Ref("skill", refusal.skill),),
@@ -155,22 +155,22 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
 
 def retire_beside(name: str, policy: Policy) -> Change:
     """Stop serving a skill of a package or a folder, without moving its file."""
-    hidden = policy.shelf.hidden
-    if name in hidden:
+    hidden_names = policy.shelf.hidden
+    if name in hidden_names:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
     return _shelf_change(
-        "retire", name, {"hidden": (*hidden, name), **_without(name, "pinned", policy)}
+        "retire", name, {"hidden": (*hidden_names, name), **_without(name, "pinned", policy)}
     )
 
 
 def pin_beside(name: str, policy: Policy) -> Change:
     """Keep a skill of a package or a folder whatever its evidence."""
-    pinned = policy.shelf.pinned
+    pinned_names = policy.shelf.pinned
     if name in policy.shelf.hidden:
         raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
-    if name in pinned:
+    if name in pinned_names:
         raise UsageError(f"{name}: is pinned already")
-    return _shelf_change("pin", name, {"pinned": (*pinned, name)})
+    return _shelf_change("pin", name, {"pinned": (*pinned_names, name)})
 
 
 def restore_beside(name: str, policy: Policy) -> Change:

@@ -46,9 +46,9 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     if skill.status == "pinned":
         return None
     created, days = time_of(skill.created), policy.days(skill.kind)
-    if ends := time_of(skill.expires):
-        usual = timedelta(days=days) if days else None
-        return Lifetime(ends, usual or (ends - created if created else timedelta()))
+    if end := time_of(skill.expires):
+        usual_span = timedelta(days=days) if days else None
+        return Lifetime(end, usual_span or (end - created if created else timedelta()))
     if skill.origin in PROGRAM_ORIGINS and created and days:
         return Lifetime(created + timedelta(days=days), timedelta(days=days))
     return None
@@ -61,8 +61,8 @@ def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
     """
     if skill.expires is None or is_untouched(ends, skill.expires):
         return False
-    life, usual = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
-    return life is None or usual is None or life.ends < usual.ends
+    life, usual_life = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
+    return life is None or usual_life is None or life.ends < usual_life.ends
 
 
 def key_edits(
@@ -78,10 +78,10 @@ def key_edits(
     for key in ("subject", "account", "created"):
         if getattr(skill, key) != getattr(new_skill, key):
             yield Edit(path, ("metadata", key), getattr(new_skill, key))
-    life, ends = lifetime(skill, policy), new_skill.expires
-    is_longer = life is not None and ends is not None and stamp(life.ends) < ends
-    if ends and is_longer and not is_cut_short(skill, written.ends, policy):
-        yield Edit(path, EXPIRES, ends)
+    life, new_end = lifetime(skill, policy), new_skill.expires
+    is_longer = life is not None and new_end is not None and stamp(life.ends) < new_end
+    if new_end and is_longer and not is_cut_short(skill, written.ends, policy):
+        yield Edit(path, EXPIRES, new_end)
 
 
 def find_expiry(
@@ -101,12 +101,12 @@ def find_expiry(
     life = lifetime(skill, policy)
     if life is None or clock <= life.ends:
         return None
-    archived_skill, renewed = archived(), None
+    archived_skill, renewal_reason = archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
-        renewed = _RESTORED
+        renewal_reason = _RESTORED
     elif skill.status == "proven" and applied and applied >= life.ends - life.span / 2:
-        renewed = f"It is proven and was applied on {applied:%Y-%m-%d}"
-    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewed)
+        renewal_reason = f"It is proven and was applied on {applied:%Y-%m-%d}"
+    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
 
 
 def expiry_change(expiry: Expiry) -> Change:
@@ -118,13 +118,13 @@ def expiry_change(expiry: Expiry) -> Change:
         return Change(
             step=STEP, subject=expiry.name, reason=reason, moves=(place,), targets=(target,)
         )
-    ends = stamp(expiry.clock + expiry.life.span)
+    new_end = stamp(expiry.clock + expiry.life.span)
     path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
     return Change(
         step=STEP,
         subject=f"renew {expiry.name}",
-        reason=f"{reason} {expiry.renewed}; it lives until {ends[:10]} now.",
-        edits=(Edit(path, EXPIRES, ends),),
+        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
+        edits=(Edit(path, EXPIRES, new_end),),
         targets=(target,),
     )
 

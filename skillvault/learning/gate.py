@@ -26,8 +26,8 @@ def apply_gate(change: Change, policy: Policy) -> Change:
     }
     if not names:
         return change
-    waits = gate == "always"
-    status, shelf = ("proposed", _PROPOSED) if waits else ("testing", _SERVED)
+    must_wait = gate == "always"
+    status, shelf = ("proposed", _PROPOSED) if must_wait else ("testing", _SERVED)
     writes = tuple(
         replace(record, status=status)
         if isinstance(record, Skill) and record.name in names
@@ -36,9 +36,9 @@ def apply_gate(change: Change, policy: Policy) -> Change:
     )
     files = []
     for path, data in change.files:
-        top, _, inner = path.partition("/")
-        is_moved = top in (_SERVED, _PROPOSED) and inner.partition("/")[0] in names
-        files.append((f"{shelf}/{inner}" if is_moved else path, data))
+        folder, _, inner_path = path.partition("/")
+        is_moved = folder in (_SERVED, _PROPOSED) and inner_path.partition("/")[0] in names
+        files.append((f"{shelf}/{inner_path}" if is_moved else path, data))
     return replace(change, writes=writes, files=tuple(files))
 
 

@@ -93,8 +93,8 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     yield from _urls(path, text)
     yield from _secrets(path, text, secrets)
     if is_script:
-        reached = [name for name in _REACHES if _CUE[name].search(text)]
-        message = f"reaches {', '.join(reached)}" if reached else "reaches nothing known"
+        reach_names = [name for name in _REACHES if _CUE[name].search(text)]
+        message = f"reaches {', '.join(reach_names)}" if reach_names else "reaches nothing known"
         yield Finding(path, 0, "script", message)
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")

@@ -96,8 +96,8 @@ def _free_name(full: str, sources: Iterable[str], is_taken: Callable[[str], bool
 
 def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
     """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if taken."""
-    about = f"distilled-{session[:_BEGINNING].strip('-')}"
-    return next(name for name in _names_with_hex(about, [session]) if not is_taken(name))
+    prefix = f"distilled-{session[:_BEGINNING].strip('-')}"
+    return next(name for name in _names_with_hex(prefix, [session]) if not is_taken(name))
 
 
 def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:

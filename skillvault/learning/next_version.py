@@ -92,12 +92,12 @@ class ApprovedSkill(Struct, frozen=True):
         A section that a person removed keeps its digest, so that it is not added again.
         """
         texts = {DESCRIPTION: self.skill.description, **sections_of(self.skill.body)}
-        personal = set(sections.edited_sections(self.written.bodies, self.skill.body))
+        edits = set(sections.edited_sections(self.written.bodies, self.skill.body))
         if not sections.is_untouched(self.written.descriptions, self.skill.description):
-            personal.add(DESCRIPTION)
-        marks = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
+            edits.add(DESCRIPTION)
+        marks = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in edits}
         return format_marks(
-            marks | {heading_mark(key): text_mark("") for key in personal - set(texts)}
+            marks | {heading_mark(key): text_mark("") for key in edits - set(texts)}
         )
 
 
@@ -127,17 +127,17 @@ def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
     `name` is that of the proposal.
     """
     current = approved.skill.name
-    place, moved = f"{_PROPOSED}/{name}", _PathMove(f"{_SERVED}/{current}/", f"{_PROPOSED}/{name}/")
-    copied = as_proposed(approved.files, name, current)
+    place, move = f"{_PROPOSED}/{name}", _PathMove(f"{_SERVED}/{current}/", f"{_PROPOSED}/{name}/")
+    proposal_files = as_proposed(approved.files, name, current)
     if not approved.skill.written:
-        copied[FILE] = front_matter.with_key(copied[FILE], _WRITTEN, approved.marks)
-    files = {f"{place}/{path}": data for path, data in copied.items()}
-    files |= {moved(path): data for path, data in change.files}
+        proposal_files[FILE] = front_matter.with_key(proposal_files[FILE], _WRITTEN, approved.marks)
+    files = {f"{place}/{path}": data for path, data in proposal_files.items()}
+    files |= {move(path): data for path, data in change.files}
     return replace(
         _as_proposal(change, name, current, frozenset()),
         files=tuple(sorted(files.items())),
-        edits=tuple(replace(edit, path=moved(edit.path)) for edit in change.edits),
-        rewrites=tuple(replace(rewrite, path=moved(rewrite.path)) for rewrite in change.rewrites),
+        edits=tuple(replace(edit, path=move(edit.path)) for edit in change.edits),
+        rewrites=tuple(replace(rewrite, path=move(rewrite.path)) for rewrite in change.rewrites),
     )
 
 
@@ -155,14 +155,14 @@ def later_version(
     """
     skill, current = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
-    moved = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
+    move = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
     target = next((rewrite.body for rewrite in change.rewrites), current.body)
     body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
     edited = _apply_edits(with_account_of(skill, current), change.edits)
     new_skill = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
     return replace(
         _as_proposal(change, skill.name, current.name, linked),
-        files=tuple((moved(at), data) for at, data in change.files),
+        files=tuple((move(at), data) for at, data in change.files),
         edits=tuple(key_edits(path, skill, new_skill, waiting.written, policy=policy)),
         rewrites=(Rewrite(path, body, approved.personal),) if body != skill.body else (),
     )
@@ -236,12 +236,12 @@ def restored_as_proposal(change: Change, name: str) -> Change:
     restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
     if restore not in change.moves:
         return change
-    moved = _PathMove(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
+    path_move = _PathMove(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
     status = Edit(f"archive/{name}/{FILE}", ("metadata", "status"), _PROPOSED)
     moves = tuple(move for move in change.moves if move != restore)
     return replace(
         change,
-        files=tuple((moved(path), data) for path, data in change.files),
+        files=tuple((path_move(path), data) for path, data in change.files),
         edits=(*change.edits, status),
         moves=(Move(f"archive/{name}", f"{_PROPOSED}/{name}"), *moves),
     )
@@ -312,15 +312,15 @@ def approve_installed(
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
-    removes = [f"{_SERVED}/{name}/{path}" for path in paths]
-    removes += [str(ref_of(link)) for link in links]
+    removed_paths = [f"{_SERVED}/{name}/{path}" for path in paths]
+    removed_paths += [str(ref_of(link)) for link in links]
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason=f"{skill.name} replaces {name}; counting starts again.",
         writes=tuple(_redirect_link(link, name) for link in links),
         files=((f"{_SERVED}/{name}/{FILE}", content),),
-        removes=tuple(sorted(removes)),
+        removes=tuple(sorted(removed_paths)),
         moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
         targets=(Ref("skill", name), Ref("skill", skill.name)),
     )
@@ -332,10 +332,10 @@ def says_no_more(text: str, rejected: str, approved: str) -> bool:
     All three are texts: the version, the rejected version, the approved skill.
     """
     base = _forms(approved)
-    added, removed = _differences(_forms(text), base)
+    added_forms, removed_forms = _differences(_forms(text), base)
     rejected_added, rejected_removed = _differences(_forms(rejected), base)
-    return all(_is_among(form, rejected_added) for form in added) and all(
-        _is_among(form, rejected_removed) for form in removed
+    return all(_is_among(form, rejected_added) for form in added_forms) and all(
+        _is_among(form, rejected_removed) for form in removed_forms
     )
 
 
@@ -347,8 +347,8 @@ def _differences(
     new_forms: "Sequence[Form]", old_forms: "Sequence[Form]"
 ) -> "tuple[list[Form], list[Form]]":
     """Return the (added, removed) statements."""
-    added = [form for form in new_forms if not _is_among(form, old_forms)]
-    return added, [form for form in old_forms if not _is_among(form, new_forms)]
+    added_forms = [form for form in new_forms if not _is_among(form, old_forms)]
+    return added_forms, [form for form in old_forms if not _is_among(form, new_forms)]
 
 
 def _is_among(form: "Form", forms_list: "Iterable[Form]") -> bool:

@@ -58,10 +58,10 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
     """Raise BadInputError if the producer used this event id before for other content."""
     if outcome.event_id is None:
         return
-    earlier = events.get(event_of(outcome))
-    if earlier is not None and earlier.received != outcome.received:
+    earlier_outcome = events.get(event_of(outcome))
+    if earlier_outcome is not None and earlier_outcome.received != outcome.received:
         raise BadInputError(
-            f"event_id: {outcome.event_id!r} was already used for {earlier.id} with other "
+            f"event_id: {outcome.event_id!r} was already used for {earlier_outcome.id} with other "
             "content; give a new event its own id",
             code="conflicting-duplicate",
             key="event_id",
@@ -88,12 +88,12 @@ def check_claim(
         )
 
 
-def check_session(session: Session, earlier: Session | None) -> None:
+def check_session(session: Session, recorded_session: Session | None) -> None:
     """Raise BadInputError if a session of this id was recorded with other content."""
-    if earlier is not None and earlier.received != session.received:
+    if recorded_session is not None and recorded_session.received != session.received:
         raise BadInputError(
             f"id: session {make_inert(session.name, 80)} is in the vault already, as it was on "
-            f"{earlier.ended_at:%Y-%m-%d}; give what came after an id of its own",
+            f"{recorded_session.ended_at:%Y-%m-%d}; give what came after an id of its own",
             code="conflicting-duplicate",
             key="id",
         )
@@ -122,8 +122,8 @@ def record_change(
         lines.append(f"What was shown before {pluralize(recommendations, 'decision')}.")
     for session in sessions:
         name, day = make_inert(session.name, 60), f"{session.ended_at:%Y-%m-%d}"
-        failed, worked = len(session.failures), len(session.successes)
-        lines.append(f"Session {name} ended {day}: {failed} failed, {worked} worked.")
+        failure_count, success_count = len(session.failures), len(session.successes)
+        lines.append(f"Session {name} ended {day}: {failure_count} failed, {success_count} worked.")
     return Change(
         step="record",
         subject=f"{join_items(nouns)} in {domain}",

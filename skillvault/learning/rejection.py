@@ -38,12 +38,12 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
     @property
     def sentence(self) -> str:
         """The sentence about the rejection, with the reason."""
-        name, because = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
+        name, reason_text = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
         if self.like == name:
-            return f"says what was rejected in {self.commit[:10]}{because}"
+            return f"says what was rejected in {self.commit[:10]}{reason_text}"
         if self.like:
-            return f"says the same as {self.like}, rejected in {self.commit[:10]}{because}"
-        return f"made {name} in {self.commit[:10]}, which was removed since{because}"
+            return f"says the same as {self.like}, rejected in {self.commit[:10]}{reason_text}"
+        return f"made {name} in {self.commit[:10]}, which was removed since{reason_text}"
 
 
 class RejectedSkill(Struct, frozen=True, kw_only=True):

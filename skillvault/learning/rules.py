@@ -21,13 +21,13 @@ class Rules(Struct, frozen=True, kw_only=True):
     rank it; `open_words` describes its evidence.
 
     On facts: `weighs` says if runs count for and against facts, `is_surprise` if a wrong verdict
-    teaches, `insight_standing` returns the state of an evaluation on its way to a fact, and
+    teaches, `insight_state` returns the state of an evaluation on its way to a fact, and
     `pattern_name` names the skill of facts.
 
     On a run: `time` is when a record is made or ages, by its outcomes and the run; `steps` are
-    those of the loop; `account_texts` are the texts that may be rewritten; `standings` returns the
-    states of outcomes on their way to skills, `strategy_standing` the state of a domain's strategy,
-    and `strategy_rules` the rules that the strategy tells.
+    those of the loop; `account_texts` are the texts that may be rewritten; `outcome_states` returns
+    the states of outcomes on their way to skills, `strategy_state` the state of a domain's
+    strategy, and `strategy_rules` the rules that the strategy tells.
     """
 
     policy: Policy
@@ -41,11 +41,11 @@ class Rules(Struct, frozen=True, kw_only=True):
     open_words: Callable[..., str]
     weighs: bool
     is_surprise: Callable[..., bool]
-    insight_standing: Callable[..., Any]
+    insight_state: Callable[..., Any]
     pattern_name: Callable[..., str]
     time: Callable[[Any, datetime], Any]
     steps: Mapping[str, Any]
     account_texts: Callable[..., Iterator[Any]]
-    standings: Callable[..., dict[str, Any]]
-    strategy_standing: Callable[..., Any]
+    outcome_states: Callable[..., dict[str, Any]]
+    strategy_state: Callable[..., Any]
     strategy_rules: Callable[..., Iterator[Separation]]

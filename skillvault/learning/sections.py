@@ -65,8 +65,8 @@ def parse_written(
 def is_former_text(versions: Sequence[Version], current: str) -> bool:
     """Return True if a person restored an earlier text of skillvault."""
     changes = (version for version in versions if version.before != version.after)
-    afters = [version.after.strip() for version in changes]
-    return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
+    texts = [version.after.strip() for version in changes]
+    return bool(texts) and current.strip() != texts[-1] and current.strip() in texts[:-1]
 
 
 def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
@@ -90,9 +90,9 @@ def is_untouched(versions: Bodies, current: str) -> bool:
     """Return True if no person changed a text that skillvault wrote."""
     if isinstance(versions, Mapping):
         return not persons_sections(versions, current)
-    afters = [version.after.strip() for version in versions]
-    befores = [(version.before or "").strip() for version in versions[1:]]
-    return bool(versions) and afters == [*befores, current.strip()]
+    texts = [version.after.strip() for version in versions]
+    previous_texts = [(version.before or "").strip() for version in versions[1:]]
+    return bool(versions) and texts == [*previous_texts, current.strip()]
 
 
 def rewrite_body(current: str, versions: Bodies, target: str) -> str:
@@ -100,17 +100,17 @@ def rewrite_body(current: str, versions: Bodies, target: str) -> str:
 
     Return `current` as it is if a code block without an end would swallow the next section.
     """
-    personal = edited_sections(versions, current)
+    personal_keys = edited_sections(versions, current)
     current_sections, new_sections = sections_of(current), sections_of(target)
     texts: dict[Key, str] = {}
     for key, text in current_sections.items():
-        if key in personal:
+        if key in personal_keys:
             texts[key] = text
         elif key in new_sections:
             texts[key] = new_sections[key]
     # A section that a person removed goes by its mark, or by its key.
-    absent = {*personal, *current_sections}
-    for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & absent):
+    left_out_keys = {*personal_keys, *current_sections}
+    for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & left_out_keys):
         texts = _insert_section(texts, key, new_sections)
     body = _join_sections(texts.values(), current)
     intended = filter(None, map(plain_section, texts.values()))
@@ -146,24 +146,24 @@ def _insert_section(
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
     """Join sections by an empty line; two neighbours in `current` stay as they are."""
-    body = previous = ""
+    body = previous_key = ""
     for text in texts:
-        are_neighbours = (previous + text).rstrip("\r\n") in current
+        are_neighbours = (previous_key + text).rstrip("\r\n") in current
         if body and not (are_neighbours or _EMPTY_LINE.search(body)):
             body = body.rstrip("\r\n") + "\n\n"
         body += text
-        previous = text
+        previous_key = text
     return body.strip("\r\n")
 
 
 def statement_changes(old_body: str, new_body: str) -> list[str]:
     """Return the lines of a message on a rewritten body: counts, and the changed statements."""
     old_lines, new_lines = markdown.statements(old_body), markdown.statements(new_body)
-    added = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
-    removed = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]
-    lines = [*added, *removed]
+    added_lines = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
+    removed_lines = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]
+    lines = [*added_lines, *removed_lines]
     if not lines:
         return ["no statement changed."]
-    more = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
-    counts = f"{pluralize(len(added), 'statement')} added or changed"
-    return [f"{counts}, {len(removed)} removed or replaced.", *lines[:_LISTED], *more]
+    omission = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
+    counts = f"{pluralize(len(added_lines), 'statement')} added or changed"
+    return [f"{counts}, {len(removed_lines)} removed or replaced.", *lines[:_LISTED], *omission]

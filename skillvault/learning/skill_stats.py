@@ -139,8 +139,8 @@ def _trial_time(trial: NextTrial) -> str:
     at, bound = trial.at, trial.not_before
     if bound is not None and (bound >= at or not trial.decisions):
         return f"when its domain reaches {bound:%Y-%m-%d}"
-    more = pluralize(trial.decisions, "more decision")
-    time = f"when its domain reaches {at:%Y-%m-%d}, or after {more}"
+    decision_words = pluralize(trial.decisions, "more decision")
+    time = f"when its domain reaches {at:%Y-%m-%d}, or after {decision_words}"
     return time if bound is None else f"{time}, but not before {bound:%Y-%m-%d}"
 
 

@@ -17,6 +17,7 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.rejection import Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
@@ -33,24 +34,24 @@ class StepAnswer(Struct, frozen=True):
     reason: str
 
 
-class AccountMaterial(Struct, frozen=True, kw_only=True):
+class ActionOutcomes(Struct, frozen=True, kw_only=True):
     """The outcomes of an action with their evaluations.
 
-    `standings` has the state of each outcome: how far it is on its way to a skill.
+    `states` has the state of each outcome on its way to a skill.
     """
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
-    standings: Mapping[str, SkillState]
+    states: Mapping[str, SkillState]
 
 
 def answers(
     outcome: Outcome,
-    material: AccountMaterial,
-    memory: promote.PromotionMaterial,
+    action: ActionOutcomes,
+    rejections: Rejections,
     fact: promote.PromotionState | None,
     *,
-    aside: str | None = None,
+    judge_failure: str | None = None,
     edited: str | None = None,
 ) -> list[StepAnswer]:
     """Return the answer of each step of the loop for an outcome, in order.
@@ -60,14 +61,14 @@ def answers(
     a person edited that file.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
-    evaluation = material.evaluations.get(outcome.id)
+    evaluation = action.evaluations.get(outcome.id)
     if evaluation is None:
-        refused = memory.rejections.of_target(Ref("evaluation", outcome.id))
-        if refused:
-            reason = f"its evaluation was made in {refused.commit[:10]} and removed since"
+        rejection = rejections.of_target(Ref("evaluation", outcome.id))
+        if rejection:
+            reason = f"its evaluation was made in {rejection.commit[:10]} and removed since"
             return [*steps, StepAnswer("evaluate", "rejected", reason)]
-        if aside:
-            reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
+        if judge_failure:
+            reason = f"the judge failed: {judge_failure}; `skillvault run --retry` tries again"
             return [*steps, StepAnswer("evaluate", "aside", reason)]
         reason = "not evaluated yet; `skillvault run`"
         if edited:
@@ -85,14 +86,14 @@ def answers(
     )
     if fact is not None:
         steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
-    skill_state = material.standings[outcome.id]
-    return [*steps, StepAnswer(STEP, skill_state.state, skill_state.reason)]
+    skill = action.states[outcome.id]
+    return [*steps, StepAnswer(STEP, skill.state, skill.reason)]
 
 
 def fact_answers(
     fact: Fact,
-    memory: promote.PromotionMaterial,
-    skills: Collection[str],
+    material: promote.PromotionMaterial,
+    live_skills: Collection[str],
     policy: Policy,
     *,
     general: promote.PromotionState | None = None,
@@ -101,14 +102,14 @@ def fact_answers(
 
     `general` is the fact's state across domains, if there are several domains.
     """
-    support = memory.support([fact.id])
-    sessions = len(memory.sessions([fact]))
+    support = material.support([fact.id])
+    sessions = len(material.sessions([fact]))
     support_text = (
         f"rests on {pluralize(len(support), 'evaluation')} of {pluralize(sessions, 'session')}"
     )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
-    pattern = recurrence.fact_state(fact, memory, skills, policy)
+    pattern = recurrence.fact_state(fact, material, live_skills, policy)
     return [
         StepAnswer("memory", "done", support_text),
         StepAnswer(promote.STEP, pattern.state, pattern.reason),
@@ -124,12 +125,12 @@ def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
     ]
 
 
-def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
+def memory_summary(materials: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
     """Return the reasons why no insight becomes a fact, grouped, with the nearest numbers."""
     groups: dict[str, list[Evaluation]] = {}
-    for part in memory:
-        for evaluation in part.evaluations.values():
-            state = rules.insight_standing(evaluation, part, rules.policy).state
+    for material in materials:
+        for evaluation in material.evaluations.values():
+            state = rules.insight_state(evaluation, material, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
         f"{pluralize(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
@@ -142,11 +143,11 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
         numbers = rules.policy.promote
         bound = numbers.quality
         nearest = max(evaluations, key=lambda e: promote.strength(e, numbers))
-        alone = ", nor do two sessions say the same with less against it" if rules.weighs else ""
+        note = ", nor do two sessions say the same with less against it" if rules.weighs else ""
         bad = f", a bad one {1 - bound:.2f} or less" if numbers.gate == "verdict" else ""
         return (
             f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more{bad}; "
-            f"the nearest has {nearest.quality_score:.2f}{alone}"
+            f"the nearest has {nearest.quality_score:.2f}{note}"
         )
     return {
         "done": "a fact, or support of one, already",
@@ -159,15 +160,15 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
     }[state]
 
 
-def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int = 0) -> list[str]:
+def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0) -> list[str]:
     """Return the reasons why no skill is due, grouped, with counts and the nearest numbers.
 
     `sessions` is the number of finished sessions of the vault.
     """
     groups: dict[str, list[Outcome]] = {}
-    for material in subjects:
-        for outcome_id, state in material.standings.items():
-            groups.setdefault(state.state, []).append(material.outcomes[outcome_id])
+    for action in actions:
+        for outcome_id, state in action.states.items():
+            groups.setdefault(state.state, []).append(action.outcomes[outcome_id])
     if not groups and sessions:
         count = pluralize(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
@@ -176,7 +177,7 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{pluralize(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        f"{pluralize(len(outcomes), 'outcome')}: {_why_no_skill(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
     ]
 
@@ -190,25 +191,25 @@ def outcome_state(
     of that kind; the guide comes first.
     """
     pairs = [
-        (findings, present)
-        for findings, present in accounts
+        (findings, existing)
+        for findings, existing in accounts
         if any(significant.id == outcome.id for significant in findings.significant)
     ]
     if not pairs:
         return _unread_state(outcome, [findings for findings, _ in accounts], policy)
-    states = [skill_state(findings, present, policy) for findings, present in pairs]
+    states = [skill_state(findings, existing, policy) for findings, existing in pairs]
     names = [
-        present.skill.name
-        for (findings, present), state in zip(pairs, states, strict=True)
-        if state.state == "done" and present.skill and outcome.id in mentioned_ids(findings)
+        existing.skill.name
+        for (findings, existing), state in zip(pairs, states, strict=True)
+        if state.state == "done" and existing.skill and outcome.id in mentioned_ids(findings)
     ]
     if names:
         return SkillState("done", f"it is in {join_items(names)}")
     first_state = next((state for state in states if state.state == "due"), states[0])
     if first_state.state != "done":
         return first_state
-    findings, present = pairs[0]
-    name = present.skill.name if present.skill else ""
+    findings, existing = pairs[0]
+    name = existing.skill.name if existing.skill else ""
     if findings.kind == "guide":
         return SkillState("counted", f"listed in references/{TRIED} of {name}, not in its text")
     return SkillState("counted", f"counted in {name}; its own result is not in the text")
@@ -223,7 +224,7 @@ def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy
     return SkillState("unread", "its action is read again after a few more outcomes")
 
 
-def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
+def _why_no_skill(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
         scores = [o.result.score or 0.0 for o in outcomes]
         span = " to ".join(

@@ -90,9 +90,9 @@ class Readings:
         for scope in SCOPES if changed else ():
             for key, outcomes in store.accounts(changed, scope).items():
                 position = store.position(key)
-                earlier = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+                counted = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
-                if not all(outcome.evaluated and outcome.marks is not None for outcome in earlier):
+                if not all(outcome.evaluated and outcome.marks is not None for outcome in counted):
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
@@ -186,8 +186,8 @@ class Accounts:
         due_keys: set[str] = set()
         for account in accounts:
             keys |= account.keys
-            for findings, present in self.find_skills(account):
-                if (task := decide(findings, present)) is not None:
+            for findings, existing in self.find_skills(account):
+                if (task := decide(findings, existing)) is not None:
                     due_keys |= account.keys
                     yield task, account.keys
         self._run.settle(step, keys - due_keys)
@@ -217,12 +217,12 @@ class Accounts:
 
     def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
         """Yield the outcomes of each account that has one of these ids, oldest first."""
-        done: set[str] = set()
+        done_ids: set[str] = set()
         for outcome_id in ids:
-            if outcome_id in done:
+            if outcome_id in done_ids:
                 continue
             history = self._view.subjects.history(outcome_id, scope)
-            done.update(outcome.id for outcome in history)
+            done_ids.update(outcome.id for outcome in history)
             if history:
                 yield history
 
@@ -237,8 +237,8 @@ class Accounts:
         if key not in self._accounts:
             records = self._view.outcomes.get_many(ids)
             outcomes = tuple(records[name] for name in ids if name in records)
-            local = (outcome for outcome in outcomes if outcome.trust == "local")
-            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in local})
+            trusted = (outcome for outcome in outcomes if outcome.trust == "local")
+            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
             tasks = self._view.recommendations.tasks(outcomes)
             rules = tuple(rule for action in actions for rule in self.actions.rules(*action))
             self._accounts[key] = account_of(outcomes, evaluations, tasks, rules)
@@ -280,8 +280,8 @@ class Accounts:
         """Return an outcome of each action that agrees with others, and the shared statements."""
         rows = self._said_rows(domain)
         counts = Counter(key for row in rows for key in row.keys)
-        shared = {key for key, count in counts.items() if count >= ACTIONS}
-        return [row.first for row in rows if not shared.isdisjoint(row.keys)], shared
+        shared_keys = {key for key, count in counts.items() if count >= ACTIONS}
+        return [row.first for row in rows if not shared_keys.isdisjoint(row.keys)], shared_keys
 
     def _said_rows(self, domain: str) -> list[ActionKeys]:
         rows = {row.action: row for row in self._view.subjects.action_keys(domain)}
@@ -289,12 +289,12 @@ class Accounts:
 
     def evolved_account(self, domain: str) -> DueAccount | None:
         """Return the account of the statements that three or more actions share, or None."""
-        firsts, shared = self.find_agreement(domain)
+        first_ids, shared_keys = self.find_agreement(domain)
         history: list[IndexedOutcome] = []
-        for key in self._view.subjects.accounts(firsts, "action"):
+        for key in self._view.subjects.accounts(first_ids, "action"):
             outcomes = self.readings.read_account(key)
             tries = self.build_account(outcomes).tries
-            ids = {t.id for t in tries if not shared.isdisjoint(try_keys(t, either=True))}
+            ids = {t.id for t in tries if not shared_keys.isdisjoint(try_keys(t, either=True))}
             history += (outcome for outcome in outcomes if outcome.id in ids)
         if not history:
             return None
@@ -326,17 +326,17 @@ class Accounts:
         # The subject's own skill replaces those that single outcomes made.
         candidates = [*self._of_subject(findings), *self._of_single_outcomes(findings, sources)]
         skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
-        living = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
-        shelf, skill = next(iter(living or skills), ("", None))
-        ends = with_version(view, skill.name) if skill else []
-        linked = (view.links.sources_among(sources, ref) for ref in ends)
+        living_skills = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
+        shelf, skill = next(iter(living_skills or skills), ("", None))
+        refs = with_version(view, skill.name) if skill else []
+        linked_ids = (view.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
             self._clocks[domain] = clock(view, domain, self._run.now, self._run.rules)
         return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
-            more=tuple(f"{place}/{o.name}" for place, o in living[1:] if self.is_managed(o)),
-            linked=frozenset[str]().union(*linked),
+            more=tuple(f"{place}/{o.name}" for place, o in living_skills[1:] if self.is_managed(o)),
+            linked=frozenset[str]().union(*linked_ids),
             put_away=self._find_archiver(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),
             unreadable=None if skill else self._find_unreadable(findings.kind, sources),

@@ -94,8 +94,8 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
         if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()
-    ask = judge.questions.verdict_question
-    return [o for o in outcomes if ask(blind_case(o)).matter.question == answer.id]
+    question_of = judge.questions.verdict_question
+    return [o for o in outcomes if question_of(blind_case(o)).matter.question == answer.id]
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
@@ -140,21 +140,23 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
 
     They become facts of this evaluation, because it is earlier.
     """
-    judged = evaluated_run(evaluation, outcome)
-    if judged is None:
+    new_run = evaluated_run(evaluation, outcome)
+    if new_run is None:
         return []
     book = run_book(run.view)
     sayings = [
-        words for words, claim in book.find_similar(judged).items() if is_same(claim, judged.claim)
+        words
+        for words, claim in book.find_similar(new_run).items()
+        if is_same(claim, new_run.claim)
     ]
-    makers = book.first_facts(judged.domain, sayings)
+    makers = book.first_facts(new_run.domain, sayings)
     sources = book.load(makers.values())
     return [
         fact
         for fact, name in makers.items()
         if name in sources
-        and sources[name].ending == judged.ending
-        and sources[name].order > judged.order
+        and sources[name].ending == new_run.ending
+        and sources[name].order > new_run.order
     ]
 
 

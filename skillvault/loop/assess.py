@@ -37,5 +37,5 @@ def _keeps_guide(run: Run, name: str) -> bool:
     skill = run.view.skills.find(name)
     if skill is None or skill.kind != "guide":
         return False
-    has_rule = any(heading == RULES for heading, _ in sections_of(skill.body))
-    return has_rule or bool(sections.edited_sections(run.versions(name).bodies, skill.body))
+    has_rules = any(heading == RULES for heading, _ in sections_of(skill.body))
+    return has_rules or bool(sections.edited_sections(run.versions(name).bodies, skill.body))

@@ -130,8 +130,8 @@ def _find_appended(run: Run) -> AppendedText | None:
     """Return the text of the work tree behind the committed rules; None if there is no new text."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed = learned.committed_rules(run.store, run.view)
-    settle = run.policy.record.settle_seconds
-    end = time.monotonic() + (0 if run.options.dry else settle)
+    settle_seconds = run.policy.record.settle_seconds
+    end = time.monotonic() + (0 if run.options.dry else settle_seconds)
     while True:
         file = learnings.read_file(run.store.root)
         if file is None or file.content == committed:
@@ -139,7 +139,7 @@ def _find_appended(run: Run) -> AppendedText | None:
         if not file.content.startswith(committed):
             run.wait(layout.LEARNINGS, "edited and not committed; commit or undo it, and run again")
             return None
-        is_stable = not 0 <= file.age < settle
+        is_stable = not 0 <= file.age < settle_seconds
         is_whole = file.content.rstrip().endswith(b"\n---")  # no rule is half written
         if is_stable or is_whole or time.monotonic() >= end:
             text = file.content[len(committed) :].decode(errors="surrogateescape")
@@ -178,13 +178,13 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     if not bases.readable:
         return tiers
     run.report.broken += broken
-    promotable = _promotable_rules(run, tiers, rules, support)
-    promoted = patterns.promote(tiers, promotable, support, run.now)
-    yield from learned.captured_change(run, promoted, tiers, "promote")
-    asked_versions = patterns.asked_patterns(promoted.tiers.expertise.patterns, bases.versions)
+    promotable_rules = _promotable_rules(run, tiers, rules, support)
+    promotion = patterns.promote(tiers, promotable_rules, support, run.now)
+    yield from learned.captured_change(run, promotion, tiers, "promote")
+    asked_versions = patterns.asked_patterns(promotion.tiers.expertise.patterns, bases.versions)
     search_results = CodeScan(support, asked_versions, run.now)
-    demoted = patterns.demote(promoted.tiers, search_results, run.policy.capture)
-    yield from learned.captured_change(run, demoted, promoted.tiers, "put back")
+    demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
+    yield from learned.captured_change(run, demoted, promotion.tiers, "put back")
     updated = patterns.update_patterns(demoted.tiers, search_results)
     yield from learned.captured_change(run, updated, demoted.tiers, "look at")
     return updated.tiers
@@ -193,11 +193,11 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
 def _promotable_rules(
     run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
-    ready = [rule for rule in rules if rule.key in support]
-    ready = [rule for rule in ready if support[rule.key].evidence.worth.promote]
+    supported_rules = [rule for rule in rules if rule.key in support]
+    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.worth.promote]
     pattern_keys = {pattern.key for pattern in tiers.expertise.patterns}
-    refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in ready}
-    absent = (ref for key, ref in refs.items() if key not in pattern_keys)
-    rejected = learned.rejected_patterns(run, absent)
+    refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in supported_rules}
+    absent_refs = (ref for key, ref in refs.items() if key not in pattern_keys)
+    rejected = learned.rejected_patterns(run, absent_refs)
     run.report.rejected += rejected.values()
-    return [rule for rule in ready if refs[rule.key] not in rejected]
+    return [rule for rule in supported_rules if refs[rule.key] not in rejected]

@@ -12,6 +12,6 @@ def clock(view: Topics, domain: str | None, now: datetime, rules: Rules) -> date
     Without a domain, the whole vault counts. So imported old skills do not expire at once. The
     rules of a profile may return `now` instead.
     """
-    latest = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
-    time: datetime | None = rules.time(max(filter(None, latest), default=None), now)
+    latest_times = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
+    time: datetime | None = rules.time(max(filter(None, latest_times), default=None), now)
     return time

@@ -70,10 +70,10 @@ def find_broken_rules(
 ) -> list[BrokenRule]:
     """Return the rules that code breaks, each with the places in the code."""
     negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
-    broken = [rule for rule in negative if rule.evidence.files]
-    lines = _lines(bases, broken)
+    broken_rules = [rule for rule in negative if rule.evidence.files]
+    lines = _lines(bases, broken_rules)
     rules: list[BrokenRule] = []
-    for rule in broken:
+    for rule in broken_rules:
         by_file = lines[rule.key]
         places = [f"{path}:{line}" for path in sorted(by_file) for line in by_file[path]]
         if len(places) > _PLACES:
@@ -144,14 +144,14 @@ def _unique_names(places: Iterable[Path]) -> dict[Path, str]:
     while True:
         names = {place: "-".join(place.parts[-depth:]) for place, depth in depths.items()}
         counts = Counter(names.values())
-        longer = {
+        new_depths = {
             place: depth + 1
             for place, depth in depths.items()
             if counts[names[place]] > 1 and depth < len(place.parts)
         }
-        if not longer:
+        if not new_depths:
             return names
-        depths |= longer
+        depths |= new_depths
 
 
 def versions(run: Run) -> dict[str, str]:

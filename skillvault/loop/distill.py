@@ -55,35 +55,35 @@ def step(run: Run) -> Iterator[Change]:
     sessions = run.view.sessions.in_order(keys)
     run.settle(STEP, set(keys).difference(session.id for session in sessions))
     for session in sessions:
-        state, present = find_standing(run, session)
+        state, existing = find_state(run, session)
         if state.state == "due":
             brief = distill.excerpt_of([excerpt(session, run.policy.distill)])
             compose = partial(_compose, run, session, brief)
             changes = list(run.write_skill(f"distilled-{session.id}", brief, compose))
         else:
-            changes = list(_link_repeated(run, session, state, present))
+            changes = list(_link_repeated(run, session, state, existing))
         if not changes and not run.report.unavailable:
             run.settle(STEP, [session.id])
         yield from changes
 
 
-def find_standing(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
+def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
     """Return the state of a session on its way to a skill, and the skill that exists for it."""
-    present = _find_present(run, session)
-    return session_state(session, present, run.policy.distill), present
+    existing = _find_present(run, session)
+    return session_state(session, existing, run.policy.distill), existing
 
 
 def _find_present(run: Run, session: Session) -> ExistingSessionSkill:
     source = Ref("session", session.id)
     product = run.products_of(STEP, "skill", [source]).get(session.id)
-    linked = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
-    living = run.view.records.existing(link.target for link in linked)
-    skill = product or next((ref.id for ref in sorted(living)), None)
+    links = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
+    living_refs = run.view.records.existing(link.target for link in links)
+    skill = product or next((ref.id for ref in sorted(living_refs)), None)
     rejection = None if skill else run.rejections.of_source(STEP, source, "skill")
     if skill or rejection:
         ref = Ref("skill", skill or "")
-        merged = run.view.links.merge_targets([ref]).get(ref.id)
-        return ExistingSessionSkill(skill=skill, merged=merged, rejection=rejection)
+        merged_name = run.view.links.merge_targets([ref]).get(ref.id)
+        return ExistingSessionSkill(skill=skill, merged=merged_name, rejection=rejection)
     # A skill whose time to live would be over already is not made.
     days = run.policy.days(distill.excerpt_of([session]).kind)
     start = run.rules.time(session.ended_at, run.now)
@@ -108,16 +108,16 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
 
 
 def _link_repeated(
-    run: Run, session: Session, state: SkillState, present: ExistingSessionSkill
+    run: Run, session: Session, state: SkillState, existing: ExistingSessionSkill
 ) -> Iterator[Change]:
     """Link a session to the skill that says the same, unless a link was made before."""
-    if present.rejection:
-        run.report.rejected.append(present.rejection)
-    if state.state != "repeats" or present.repeats is None:
+    if existing.rejection:
+        run.report.rejected.append(existing.rejection)
+    if state.state != "repeats" or existing.repeats is None:
         return
-    link = link_id("reinforced", Ref("session", session.id), Ref("skill", present.repeats))
+    link = link_id("reinforced", Ref("session", session.id), Ref("skill", existing.repeats))
     if rejection := run.rejections.of_target(Ref("link", link)):
         run.report.rejected.append(rejection)
     elif Ref("link", link) not in run.view.records:
         at = run.rules.time(session.ended_at, run.now)
-        yield distill.repeat_change(session, present.repeats, at)
+        yield distill.repeat_change(session, existing.repeats, at)

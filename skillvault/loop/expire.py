@@ -33,23 +33,23 @@ def waiting(run: Run) -> int:
 def _find_due(run: Run) -> Iterator[expire.Expiry]:
     view, policy = run.view, run.policy
     clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
-    latest = clock_of(None)  # no domain's clock is later
-    if latest is None:
+    latest_time = clock_of(None)  # no domain's clock is later
+    if latest_time is None:
         return
     load_evidence = cache(lambda: run.shelf.uses.evidence(view))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
-    created = stamp(latest - timedelta(days=shortest) + _CLOSE)
+    created = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
-        names = view.skills.expiring(shelf, stamp(latest + _CLOSE), created)
+        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created)
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
-            time, evidence = clock_of(skill.domain), load_evidence().get(name)
-            expiry = time and expire.find_expiry(
+            domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)
+            expiry = domain_time and expire.find_expiry(
                 with_folder_name(name, skill),
                 shelf,
                 archived=partial(_find_archived, run, name),
                 applied=evidence.latest if evidence else None,
-                clock=time,
+                clock=domain_time,
                 policy=policy,
             )
             if expiry:

@@ -50,10 +50,10 @@ class SimilarFacts:
 
         Untrusted and superseded facts are left out.
         """
-        facts, added = dict[str, Fact](), self._load(names)
-        while added:
-            facts |= added
-            forms = {self._forms[name] for name in added}
+        facts, new_facts = dict[str, Fact](), self._load(names)
+        while new_facts:
+            facts |= new_facts
+            forms = {self._forms[name] for name in new_facts}
             keys = {key for form in forms for key in lookup_keys(form)}
             holders = {name for key in keys for name in self._holders.get(key, ())}
             holders |= self._view.fact_keys.under(keys) - self._due
@@ -61,7 +61,7 @@ class SimilarFacts:
             index = Forms()
             for form in forms if candidates else ():
                 index.add_form(form)
-            added = {
+            new_facts = {
                 name: fact
                 for name, fact in candidates.items()
                 if _says_same(self._forms[name], index)
@@ -76,8 +76,8 @@ class SimilarFacts:
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
         facts = self._view.facts.get_many(names)
         facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
-        superseded = self._view.facts.superseded_ids(facts)
-        current = {name: fact for name, fact in facts.items() if name not in superseded}
+        superseded_ids = self._view.facts.superseded_ids(facts)
+        current = {name: fact for name, fact in facts.items() if name not in superseded_ids}
         makers = _makers_of(self._view, [name for name in current if name not in self._forms])
         for name, fact in current.items():
             if name not in self._forms:
@@ -106,7 +106,7 @@ def promotion_material(
     """Return the records that decide if evaluations become facts, and facts skills."""
     view, rules = run.view, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
-    most = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
+    max_sessions = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
     products = run.products_of(STEP, "skill", facts_only)
     # A fact that leads to a next version is told by the approved skill.
@@ -125,7 +125,7 @@ def promotion_material(
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
         support=view.evaluations.supporting,
         outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda names: view.facts.sessions(names, most),
+        sessions_of=lambda names: view.facts.sessions(names, max_sessions),
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now, run.rules),
         rules=run.rules,
@@ -160,21 +160,21 @@ def plan_general(run: Run) -> GeneralPlan:
     keys = run.view.due.keys(GENERAL)
     if not keys:
         return GeneralPlan()
-    similar = SimilarFacts(run.view, keys)
+    similar_facts = SimilarFacts(run.view, keys)
     facts: dict[str, Fact] = {}
     products: dict[str, str] = {}
     if _has_several_domains(run):
-        facts, products = _find_affected(run, similar, {*keys})
+        facts, products = _find_affected(run, similar_facts, {*keys})
     plan = GeneralPlan()
     # Facts of a single domain are left to `promote`.
     if products or len({fact.domain for fact in facts.values()}) > 1:
         plan = _plan_groups(run, products, material_of_facts(run, facts))
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
-    settled = set(keys) - waiting
+    settled_names = set(keys) - waiting
     if not run.options.asks:
-        similar.keep_settled(settled, run.store.staging.fact_keys)
-    run.settle(GENERAL, settled)
+        similar_facts.keep_settled(settled_names, run.store.staging.fact_keys)
+    run.settle(GENERAL, settled_names)
     return plan
 
 
@@ -182,8 +182,8 @@ def general_state(run: Run, fact: Fact) -> PromotionState | None:
     """Return the state of a fact across domains; None if the vault has one domain."""
     if not _has_several_domains(run):
         return None
-    similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
-    material = material_of_facts(run, similar.with_similar([fact.id]))
+    similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
+    material = material_of_facts(run, similar_facts.with_similar([fact.id]))
     groups = general.recurrences(material, _fact_runs(run))
     group = next((group for group in groups if fact in group.facts), None)
     product = _products_of(run, [fact.id]).get(fact.id)
@@ -199,13 +199,13 @@ def _has_several_domains(run: Run) -> bool:
 
 
 def _find_affected(
-    run: Run, similar: SimilarFacts, changed: set[str]
+    run: Run, similar_facts: SimilarFacts, changed: set[str]
 ) -> tuple[dict[str, Fact], dict[str, str]]:
     """Return the facts that a change affects, and fact -> the general skill that it made.
 
     Affected are all facts that say the same as a changed one, or share a skill with such a fact.
     """
-    facts, names = similar.with_similar(changed), changed
+    facts, names = similar_facts.with_similar(changed), changed
     while True:
         names = names.union(facts)
         products = _products_of(run, names)
@@ -214,22 +214,22 @@ def _find_affected(
             existing = run.view.records.existing(Ref("fact", name) for name in products)
             return facts, {f: s for f, s in products.items() if Ref("fact", f) in existing}
         names |= makers
-        facts |= similar.with_similar(makers)
+        facts |= similar_facts.with_similar(makers)
 
 
 def _facts_of(run: Run, skills: Collection[str]) -> set[str]:
     """Return the facts that made these skills, even if the links are gone."""
     links = run.view.links.by_target(Ref("skill", name) for name in skills)
-    linked = {link.source.id for link in links if link.type == "derived"}
+    linked_facts = {link.source.id for link in links if link.type == "derived"}
     history = run.view.history
-    return linked.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
+    return linked_facts.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
 
 
 def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMaterial) -> GeneralPlan:
     skills = derived_skills(run, set(products.values()))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
     patterns: list[tuple[PromotionMaterial, GeneralPattern]] = []
-    supported: set[str] = set()
+    used_names: set[str] = set()
     groups = list(general.recurrences(material, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
     owners = assign_skills([group.facts for group in groups], names)
@@ -237,7 +237,7 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
         if any(fact.id in products and fact.id not in by_fact for fact in group.facts):
             continue  # it expired, or somebody archived it
         if general.is_supported(group, material, run.policy.promote):
-            supported.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
+            used_names.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
         if not is_owner:
             continue  # the skill belongs to another group with some of these facts
         pattern = general.general_pattern(group, material, by_fact, run.policy)
@@ -245,19 +245,19 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
             run.report.rejected.append(pattern)
         elif pattern is not None:
             patterns.append((material, pattern))
-    unsupported = (skill for name, skill in sorted(skills.items()) if name not in supported)
-    return GeneralPlan(tuple(patterns), tuple(s for s in unsupported if may_archive(run, s)))
+    unsupported_skills = (skill for name, skill in sorted(skills.items()) if name not in used_names)
+    return GeneralPlan(tuple(patterns), tuple(s for s in unsupported_skills if may_archive(run, s)))
 
 
 def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
     """Yield the recurring facts of each living general skill, as counted now."""
-    living = [name for name in run.view.skills.names("skills", "") if is_general(name)]
-    if not living:
+    living_names = [name for name in run.view.skills.names("skills", "") if is_general(name)]
+    if not living_names:
         return
-    similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
-    material = material_of_facts(run, similar.with_similar(_facts_of(run, living)))
+    similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
+    material = material_of_facts(run, similar_facts.with_similar(_facts_of(run, living_names)))
     products = _products_of(run, list(material.facts))
-    skills = with_waiting_accounts(run.view, run.view.skills.live(living))
+    skills = with_waiting_accounts(run.view, run.view.skills.live(living_names))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
     for group in general.recurrences(material, _fact_runs(run)):
         pattern = general.current_pattern(group, material, by_fact)

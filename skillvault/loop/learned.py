@@ -168,12 +168,12 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
         and not needs_review(correction.text, redact.secret_kinds)
     ]
     approved = view.facts.approved_corrections()
-    superseded = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
+    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
     entries = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
     entries += [
         (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
         for rule in approved
-        if repository in (None, rule.scope) and rule.id not in superseded
+        if repository in (None, rule.scope) and rule.id not in superseded_ids
     ]
     entries.sort(key=itemgetter(0), reverse=True)
     return [rule for _, rule in entries]
@@ -357,10 +357,10 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
         advice = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
         return why_not.StepAnswer("capture", "not asked", problems or advice)
     (rule_evidence,) = evidence.values()
-    return why_not.StepAnswer("capture", *_find_standing(rule_evidence, policy.files))
+    return why_not.StepAnswer("capture", *_describe_evidence(rule_evidence, policy.files))
 
 
-def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str]:
+def _describe_evidence(rule: "code_bases.RuleEvidence", min_files: int) -> tuple[str, str]:
     evidence, count = rule.evidence, len(rule.evidence.files)
     if rule.terms.polarity == "negative":
         breach = f"; broken in {evidence.file_list}" if count else "; no file breaks it"
@@ -374,4 +374,4 @@ def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, s
     places += f": {evidence.file_list}" if count else ""
     if evidence.worth.promote:
         return "due", f"{places}; `skillvault run capture` makes a pattern of it"
-    return "weak", f"{places}; it takes {needed}"
+    return "weak", f"{places}; it takes {min_files}"

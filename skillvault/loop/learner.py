@@ -27,12 +27,12 @@ def describe_silence(head: Topics, learner: str | None, waiting: int, now: datet
     if learner is None or not waiting:
         return None
     dates = [commit.date for commit in head.history.log() if commit.step in _DERIVING]
-    latest = datetime.fromisoformat(max(dates)) if dates else None
-    if latest is not None and now - latest < _SILENT:
+    latest_time = datetime.fromisoformat(max(dates)) if dates else None
+    if latest_time is not None and now - latest_time < _SILENT:
         return None
-    since = f"since {latest:%Y-%m-%d}" if latest else "at all"
+    start = f"since {latest_time:%Y-%m-%d}" if latest_time else "at all"
     outcomes = f"{waiting} outcome waits" if waiting == 1 else f"{waiting} outcomes wait"
     return (
-        f"{outcomes}, and {learner}, which learns, has made no commit {since}; run "
+        f"{outcomes}, and {learner}, which learns, has made no commit {start}; run "
         "it there, or `skillvault sync --take-over` here"
     )

@@ -90,11 +90,11 @@ def references(run: Run, shelf: str, skill: Skill) -> References:
     shas = [commit.sha for commit in program_commits(git, view, skill.name, commits)]
     places = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
     contents = {place: data for place, (_, data) in skill_files(git, places).items()}
-    unedited: set[str] = set()
+    unedited_names: set[str] = set()
     edited: set[str] = set()
     for path, data in files.items():
         versions = ((contents.get((f"{sha}^", path)), contents.get((sha, path))) for sha in shas)
         # A merge of two clones takes the version of either.
         is_program = any(text == data for previous, text in versions if previous != text)
-        (unedited if is_program else edited).add(path.rpartition("/")[2])
-    return References(unedited, edited)
+        (unedited_names if is_program else edited).add(path.rpartition("/")[2])
+    return References(unedited_names, edited)

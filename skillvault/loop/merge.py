@@ -65,19 +65,19 @@ def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
 def _find_merge(
     run: Run, group: Sequence[Session], skills: dict[str, Skill]
 ) -> SessionMerge | None:
-    into = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
-    target = into.name if into else None
+    evolved_skill = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
+    target = evolved_skill.name if evolved_skill else None
     names = tuple(sorted(n for n in skills if n != target and is_mergeable(run, n)))
-    if into is None and len(names) <= run.policy.distill.min_similar:
+    if evolved_skill is None and len(names) <= run.policy.distill.min_similar:
         return None
-    if into is not None and not names and into.account == sessions_digest(group):
+    if evolved_skill is not None and not names and evolved_skill.account == sessions_digest(group):
         return None
-    merged = run.view.links.source_ids(Ref("skill", target), "merged") if target else []
-    if rejection := find_rejection({*names, *merged}, run.rejections.sets(STEP)):
+    merged_sources = run.view.links.source_ids(Ref("skill", target), "merged") if target else []
+    if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
     at = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerge(sessions=tuple(group), own=names, into=into, at=at)
+    return SessionMerge(sessions=tuple(group), own=names, into=evolved_skill, at=at)
 
 
 def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:

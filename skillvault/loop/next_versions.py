@@ -54,8 +54,8 @@ def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str
     holds for a skill that waits again because a person reverted its approval.
     """
     is_gated = view.policy.generate.gate == "always"
-    served = view.skills.get_many(skills) if is_gated else {}
-    versions = waiting_versions(view, served)
+    served_skills = view.skills.get_many(skills) if is_gated else {}
+    versions = waiting_versions(view, served_skills)
     return {
         name: rules.with_account_of(versions[name], skill) if name in versions else skill
         for name, skill in skills.items()
@@ -112,12 +112,12 @@ def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]
     Such commits are those of writing steps, and approvals of next versions, which name both skills.
     An approval that a person reverted does not count, because the version waits again.
     """
-    reverted = _reverted_approval(git, view, name)
+    reverted_sha = _reverted_approval(git, view, name)
     return [
         commit
         for commit in commits
         if commit.step in WRITERS
-        or (commit.sha != reverted and sum(t.startswith("skill:") for t in commit.targets) > 1)
+        or (commit.sha != reverted_sha and sum(t.startswith("skill:") for t in commit.targets) > 1)
     ]
 
 
@@ -182,16 +182,16 @@ class VersionGate:
     ) -> Change | None:
         """Return the change that rewrites a waiting version; None if the text is the same."""
         links = self._view.links.by_target([Ref("skill", waiting.name)])
-        later = rules.later_version(
+        rewrite = rules.later_version(
             change,
             approved,
             WaitingVersion(waiting, self._run.versions(waiting.name)),
             linked={ref_of(link) for link in links},
             policy=self._run.policy,
         )
-        files = self._changed_files(waiting.name, later.files)
-        is_news = files or later.edits or later.rewrites or later.writes or later.moves
-        return replace(later, files=files) if is_news else None
+        files = self._changed_files(waiting.name, rewrite.files)
+        is_news = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
+        return replace(rewrite, files=files) if is_news else None
 
     def _changed_files(
         self, name: str, files: Sequence[tuple[str, bytes]]
@@ -201,11 +201,11 @@ class VersionGate:
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
         places = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
         contents = self._run.git.objects.read_files(list(places.values()))
-        unedited = {path for path, at in places.items() if contents.get(at) == current[path]}
+        unedited_paths = {path for path, at in places.items() if contents.get(at) == current[path]}
         return tuple(
             (path, data)
             for path, data in files
-            if current.get(path) != data and (path not in current or path in unedited)
+            if current.get(path) != data and (path not in current or path in unedited_paths)
         )
 
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
@@ -229,11 +229,11 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
     Their skills go to archive/, or get the text of the version by this very change. A version that
     would be archived is removed, because it was never in service.
     """
-    removed: set[str] = set()
+    removed_paths: set[str] = set()
     for edit in change.edits if change.step in WRITERS else ():
-        shelf, _, inner = edit.path.partition("/")
+        shelf, _, inner_path = edit.path.partition("/")
         if shelf in ("skills", "proposed") and edit.key[-1] == "account":
-            removed.update(paths_of_version(view, inner.partition("/")[0]))
+            removed_paths.update(paths_of_version(view, inner_path.partition("/")[0]))
     moves = list(change.moves)
     for move in change.moves:
         shelf, _, name = move.source.partition("/")
@@ -241,16 +241,16 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
             continue
         if shelf == "proposed" and approved_name(view, name) != name:
             moves.remove(move)
-            removed.update(_proposal_paths(view, name))
+            removed_paths.update(_proposal_paths(view, name))
         if shelf == "skills":
-            removed.update(paths_of_version(view, name))
-    if not removed:
+            removed_paths.update(paths_of_version(view, name))
+    if not removed_paths:
         return change
     return replace(
         change,
-        edits=tuple(edit for edit in change.edits if edit.path not in removed),
+        edits=tuple(edit for edit in change.edits if edit.path not in removed_paths),
         moves=tuple(moves),
-        removes=(*change.removes, *sorted(removed)),
+        removes=(*change.removes, *sorted(removed_paths)),
     )
 
 
@@ -293,8 +293,8 @@ def approval(store: Store, waiting: Skill) -> Change:
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")
     paths = head.files.below(f"skills/{name}")
-    inner = [path.removeprefix(f"skills/{name}/") for path in paths]
-    return rules.approve_installed(waiting, files, inner, links)
+    inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
+    return rules.approve_installed(waiting, files, inner_paths, links)
 
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
@@ -308,11 +308,11 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     files = folder_files(git, view, f"proposed/{waiting.name}")
     places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     current = view.files.read(list(places.values()))
-    copied = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
+    bases = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
     return {
         path: files[path]
         for path, at in places.items()
-        if current.get(at) == copied.get(f"{base}:{at}")
+        if current.get(at) == bases.get(f"{base}:{at}")
     }
 
 

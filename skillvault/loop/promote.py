@@ -113,8 +113,8 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
 
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
     """Yield the material of many evaluations, a page at a time."""
-    remaining = iter(ids)
-    while page := list(islice(remaining, _PAGE)):
+    remaining_ids = iter(ids)
+    while page := list(islice(remaining_ids, _PAGE)):
         yield material_of_evaluations(run, page)
 
 
@@ -129,8 +129,8 @@ def material_of_evaluations(
     """
     view = run.view
     names = list(ids)
-    overruled = view.outcomes.overruled_ids(names)
-    evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
+    overruled_ids = view.outcomes.overruled_ids(names)
+    evaluations = view.evaluations.get_many(name for name in names if name not in overruled_ids)
     domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
     return promotion_material(
         run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
@@ -148,8 +148,8 @@ def _find_due(
         material = material_of_facts(run, run.view.facts.get_many(names))
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
-        superseded = run.view.facts.superseded_ids(names)
-        current = {name: fact for name, fact in material.facts.items() if name not in superseded}
+        old_ids = run.view.facts.superseded_ids(names)
+        current = {name: fact for name, fact in material.facts.items() if name not in old_ids}
         material = msgspec.structs.replace(material, facts=current)
         plan = recurrence.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
@@ -208,7 +208,7 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
     """Return those of these facts with new runs that change no sentence of a skill."""
     clusters, rules = run.view.clusters, run.policy.promote
     facts, last_link = run.view.facts.get_many(names), clusters.last_link()
-    quiet: set[str] = set()
+    quiet_names: set[str] = set()
     for name, row in sorted(clusters.of_facts(facts).items()):
         if row.counted is None or not run.rules.weighs:
             continue
@@ -230,8 +230,8 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
                 continue
             clusters.keep_unit_tally([unit.fact], new_unit_tally)
         clusters.keep_fact_tally(name, new_tally)
-        quiet.add(name)
-    return quiet
+        quiet_names.add(name)
+    return quiet_names
 
 
 def _is_contested(fact: Fact, tally: FactTally) -> bool:
@@ -286,30 +286,30 @@ def keep_clusters(
     A fact that leads no cluster changes only its own cluster; the same holds for a leader that
     comes last. After any other change the whole pool is clustered anew.
     """
-    clusters, stale = view.clusters, set[tuple[str, str]]()
-    moved = {
+    clusters, pools = view.clusters, set[tuple[str, str]]()
+    moved_rows = {
         name: row
         for name, row in new_rows.items()
         if name not in old_rows or _position(row) != _position(old_rows[name])
     }
     for name, row in old_rows.items():
-        if name not in new_rows or name in moved:
+        if name not in new_rows or name in moved_rows:
             clusters.drop_rows([name])
             if row.pool and row.seed == name:
-                stale.add((row.domain, row.pool))
+                pools.add((row.domain, row.pool))
     for name, row in new_rows.items():
-        if name not in moved and row.skill != old_rows[name].skill:
+        if name not in moved_rows and row.skill != old_rows[name].skill:
             clusters.keep_rows([row._replace(seed=old_rows[name].seed)])
-    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved).items()}
-    for row in sorted(moved.values(), key=lambda row: row.place):
+    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved_rows).items()}
+    for row in sorted(moved_rows.values(), key=lambda row: row.place):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:
             seed = row.fact
             clusters.keep_seed(row, fact_words[row.fact])
             if not clusters.is_last(row):
-                stale.add((row.domain, row.pool))
+                pools.add((row.domain, row.pool))
         clusters.keep_rows([row._replace(seed=seed)])
-    return [row for pool in sorted(stale) for row in _rebuild_clusters(view, *pool, threshold)]
+    return [row for pool in sorted(pools) for row in _rebuild_clusters(view, *pool, threshold)]
 
 
 def _rebuild_clusters(
@@ -321,14 +321,14 @@ def _rebuild_clusters(
     texts = [promote.statement_of(facts[row.fact]) for row in rows]
     for places in promote.clusters(texts, threshold, 1):
         seed = rows[places[0]].fact
-        moved = [rows[place] for place in places if rows[place].seed != seed]
-        clusters.drop_rows([row.fact for row in moved])
-        new_rows = [row._replace(seed=seed) for row in moved]
+        moved_rows = [rows[place] for place in places if rows[place].seed != seed]
+        clusters.drop_rows([row.fact for row in moved_rows])
+        new_rows = [row._replace(seed=seed) for row in moved_rows]
         clusters.keep_rows(new_rows)
         for row in new_rows:
             if row.fact == seed:
                 clusters.keep_seed(row, _fact_words(facts[seed]))
-        yield from (*moved, *new_rows)
+        yield from (*moved_rows, *new_rows)
 
 
 def _position(row: Membership) -> tuple[str, str | None, str, str]:
@@ -372,8 +372,8 @@ def _fact_changes(run: Run) -> Iterator[Change]:
         refs = (Ref("fact", retelling.fact.id) for retelling in plan.retellings)
         all_links = [*plan.links, *run.view.links.by_target(refs)]
         sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
-        promoted = {fact.evaluation.id for fact in plan.facts}
-        run.settle(promote.STEP, sources.union(promoted, keys))
+        promoted_ids = {fact.evaluation.id for fact in plan.facts}
+        run.settle(promote.STEP, sources.union(promoted_ids, keys))
 
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:

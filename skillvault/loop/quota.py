@@ -23,24 +23,24 @@ def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datet
     if not arrivals:
         return []
     quota = view.policy.record.untrusted_per_day
-    recorded = _untrusted_today(view, _RECORD, now)
-    paths = filter(None, map(view.records.path_of, recorded))
-    files = quota.files - len(recorded)
+    recorded_ids = _untrusted_today(view, _RECORD, now)
+    paths = filter(None, map(view.records.path_of, recorded_ids))
+    files = quota.files - len(recorded_ids)
     size = max(0, quota.bytes - sum(map(len, view.files.read(paths).values())))
-    over_quota: list[str] = []
+    excess_names: list[str] = []
     for arrival in arrivals:
         if files > 0 and arrival.size <= size:
             files -= 1
             size -= arrival.size
         else:
-            over_quota.append(arrival.name)
-    return over_quota
+            excess_names.append(arrival.name)
+    return excess_names
 
 
 def left_to_judge(view: Topics, now: datetime) -> int:
     """Return the number of untrusted outcomes that may still be judged today."""
-    judged = _untrusted_today(view, _EVALUATE, now)
-    return max(0, view.policy.evaluate.untrusted_per_day - len(judged))
+    judged_ids = _untrusted_today(view, _EVALUATE, now)
+    return max(0, view.policy.evaluate.untrusted_per_day - len(judged_ids))
 
 
 def _tomorrow(now: datetime) -> str:
@@ -68,5 +68,5 @@ def why_outcomes(view: Topics, count: int, now: datetime) -> str:
 
 def _untrusted_today(view: Topics, step: str, now: datetime) -> list[Ref]:
     refs = view.history.targets_of_day(step, now.astimezone(UTC).date())
-    untrusted = view.outcomes.untrusted_ids(ref.id for ref in refs)
-    return sorted(ref for ref in refs if ref.id in untrusted)
+    untrusted_ids = view.outcomes.untrusted_ids(ref.id for ref in refs)
+    return sorted(ref for ref in refs if ref.id in untrusted_ids)

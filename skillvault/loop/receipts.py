@@ -30,13 +30,13 @@ def with_names(
 
     `receipts` returns an outcome's own receipts, `read_text` a skill's text of a version.
     """
-    applied = outcome.applied
-    if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
+    applied_names = outcome.applied
+    if outcome.decision.id is None or not applied_names or all(map(is_slug, applied_names)):
         return outcome
     names = aliases.aliases_of(
         receipts(outcome), lambda name, blob: aliases.title_of(read_text(name, blob))
     )
-    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
+    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied_names, names))
 
 
 class Receipts:
@@ -89,19 +89,19 @@ class Receipts:
 
     def _by_decision(self, decision: str) -> list[Recommendation]:
         if decision not in self._shown:
-            recorded = self._view.recommendations.by_decision(decision)
-            self._shown[decision] = [*recorded, *self._waiting.get(decision, ())]
+            recorded_receipts = self._view.recommendations.by_decision(decision)
+            self._shown[decision] = [*recorded_receipts, *self._waiting.get(decision, ())]
         return self._shown[decision]
 
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:
         """Decision -> its receipts that are not recorded yet."""
         names = [name for name in self._inbox.names() if name.startswith(_OURS)]
-        unread = (
+        unread_names = (
             _read_receipt(self._inbox, name, self._now) for name in names if name not in self._read
         )
         by_decision: dict[str, list[Recommendation]] = {}
-        for receipt in (*self._arrived, *filter(None, unread)):
+        for receipt in (*self._arrived, *filter(None, unread_names)):
             by_decision.setdefault(receipt.decision, []).append(receipt)
         return by_decision
 
@@ -110,7 +110,7 @@ def _read_receipt(inbox: Inbox, name: str, now: datetime) -> Recommendation | No
     """Return a receipt from the inbox; None for a bad file, which `record` will refuse."""
     try:
         file = inbox.read_file(name)
-        raw = codec.parse_incoming(name, file.data) if file else {}
-        return intake.parse_recommendation(raw, trust="local", now=now) if raw else None
+        values = codec.parse_incoming(name, file.data) if file else {}
+        return intake.parse_recommendation(values, trust="local", now=now) if values else None
     except BadInputError:
         return None

@@ -49,13 +49,13 @@ def intake_of(
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
     names = inbox.names()
-    over_quota = find_over_quota(head, inbox, names, now)
-    allowed = sorted(set(names).difference(over_quota))
+    excess_names = find_over_quota(head, inbox, names, now)
+    allowed = sorted(set(names).difference(excess_names))
     settle_seconds = head.policy.record.settle_seconds
-    stable, young = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
-    obstacles = {WRITING: young, **inbox.obstacles()}
-    reason = why_files(head, over_quota, now) if over_quota else ""
-    return Intake(stable, arrived, obstacles, reason)
+    stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
+    obstacles = {WRITING: young_names, **inbox.obstacles()}
+    reason = why_files(head, excess_names, now) if excess_names else ""
+    return Intake(stable_names, arrived, obstacles, reason)
 
 
 class _InboxFile(NamedTuple):
@@ -82,13 +82,13 @@ def step(run: Run) -> Iterator[Change]:
             records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)
     paths = run.find_writable(records.values())
-    ready = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
-    for domain in sorted({record.domain for record in ready.values()}):
-        refs = sorted(ref for ref, record in ready.items() if record.domain == domain)
+    writable = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
+    for domain in sorted({record.domain for record in writable.values()}):
+        refs = sorted(ref for ref, record in writable.items() if record.domain == domain)
         for start in range(0, len(refs), BATCH):
             batch = refs[start : start + BATCH]
             file_names = [name for ref in batch for name in names[ref]]
-            yield rules.record_change(domain, [ready[ref] for ref in batch], file_names)
+            yield rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 
 
 def waiting(run: Run) -> int:
@@ -174,12 +174,12 @@ def _admit_outcomes(
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcomes that claim no foreign event or decision; refuse the others."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
-    events = {rules.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(event_ids)}
-    recorded = run.view.records.existing(ref_of(outcome) for _, outcome in files)
+    events = {rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)}
+    recorded_refs = run.view.records.existing(ref_of(outcome) for _, outcome in files)
     for name, outcome in files:
         try:
             rules.check_event(outcome, events)
-            if ref_of(outcome) not in recorded:
+            if ref_of(outcome) not in recorded_refs:
                 receipts.check_claim(outcome)
         except BadInputError as error:
             run.refuse(name, error)

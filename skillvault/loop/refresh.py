@@ -34,8 +34,8 @@ def skip_step(run: Run) -> Iterator[Change]:
 def _archive_baseless(run: Run) -> Iterator[Change]:
     """Archive skills without outcomes, and strategies of domains without rules."""
     skills = run.view.skills
-    of_domains = (place for kind in OF_DOMAIN for place in skills.living(kind))
-    for place in sorted({*skills.without_outcomes(), *of_domains}):
+    domain_places = (place for kind in OF_DOMAIN for place in skills.living(kind))
+    for place in sorted({*skills.without_outcomes(), *domain_places}):
         skill = skills.find(place.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
@@ -57,12 +57,12 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
     return skill.subject in keys
 
 
-def _plan_refresh(run: Run, findings: Findings, present: ExistingSkill) -> SkillRefresh | None:
-    name = present.skill.name if present.skill else ""
-    older = (place for place in present.more if not is_edited(run, place.partition("/")[2]))
+def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> SkillRefresh | None:
+    name = existing.skill.name if existing.skill else ""
+    places = (place for place in existing.more if not is_edited(run, place.partition("/")[2]))
     sources = find_sources(run, findings.account.outcomes, name)
     return refreshing.find_refresh(
-        findings, replace(present, more=tuple(older)), sources, run.policy
+        findings, replace(existing, more=tuple(places)), sources, run.policy
     )
 
 

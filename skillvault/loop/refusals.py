@@ -26,19 +26,19 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
 
     Only the latest rejection of a name counts, except for next versions, whose texts differ.
     """
-    forgets = _skills_of(view, FORGET)
+    forget_pairs = _skills_of(view, FORGET)
     pairs = [
         (sha, name)
         for sha, name in _skills_of(view, REJECT, UNDO)
-        if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forgets)
+        if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
     existing = view.records.existing(Ref("skill", name) for _, name in pairs)
-    missing = {name for _, name in pairs if Ref("skill", name) not in existing}
-    find_rejected = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
-    if not find_rejected:
+    gone = {name for _, name in pairs if Ref("skill", name) not in existing}
+    rejections = [(sha, name) for sha, name in pairs if name in gone or may_be_next(name)]
+    if not rejections:
         return []
-    reasons = git.history.trailer_values([sha for sha, _ in find_rejected], WHY)
-    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in find_rejected}
+    reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY)
+    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejections}
     contents = skill_files(git, places)
     by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():
@@ -53,7 +53,7 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
                 reason=reasons.get(sha, ""),
                 replaces=skill.replaces,
             )
-            if skill.replaces or name in missing:
+            if skill.replaces or name in gone:
                 by_text.setdefault((name, sha if skill.replaces else ""), refusal)
     return list(by_text.values())
 
@@ -94,14 +94,14 @@ def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, 
     parent = f"{refusal.commit}^"
     changed = store.git.history.diff_trees(parent, refusal.commit)
     lists = [path for path in changed if layout.links_owner(path)]
-    removed = [path for path, entry in changed.items() if entry is None and path not in lists]
+    deleted = [path for path, entry in changed.items() if entry is None and path not in lists]
     places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
-    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in removed), *places])
+    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in deleted), *places])
     links: list[Link] = []
     for path in lists:
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, refusal.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
-    return refusal, {path: contents[f"{parent}:{path}"] for path in removed}, links
+    return refusal, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 
 def _removed_links(head: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

@@ -142,13 +142,13 @@ class Report(Struct):
     @property
     def is_fruitless(self) -> bool:
         """True if this clone learns and the run made neither a skill nor a fact."""
-        kinds = {ref.kind for done in self.done for ref in done.change.targets}
+        kinds = {ref.kind for result in self.done for ref in result.change.targets}
         return not (self.learner or kinds & {"skill", "fact"})
 
     def include(self, part: "Report") -> None:
         """Add the results of another report, without the records that its changes wrote."""
         self.done += [
-            ChangeResult(replace(done.change, writes=()), done.commit) for done in part.done
+            ChangeResult(replace(result.change, writes=()), result.commit) for result in part.done
         ]
         for key in ("waiting", "rejected", "quarantined", "known"):
             getattr(self, key).extend(getattr(part, key))
@@ -274,15 +274,15 @@ class Run:
         """The records that persons removed before this run."""
         history = self.view.history
         steps = (ANSWER, *RECOMPUTING)
-        withdrawn = {str(ref) for step in steps for ref in history.withdrawals(step)}
-        withdrawn |= self.options.withdrawn
+        withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
+        withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
         changes += [staged.change for staged in self._pending]
-        withdrawn |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
+        withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
             history.commits_of_removed(),
             self.view.records,
-            withdrawn,
+            withdrawn_refs,
             refusals(self.store.git, self.view),
             versions=partial(names_of_versions, self.view),
         )
@@ -307,10 +307,10 @@ class Run:
         """Return the texts of a skill that skillvault itself wrote."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
         shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
-        stored = skill_texts(
+        contents = skill_texts(
             self.store.git, [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
         )
-        pairs = [(stored.get((f"{sha}^", name)), stored.get((sha, name))) for sha in shas]
+        pairs = [(contents.get((f"{sha}^", name)), contents.get((sha, name))) for sha in shas]
         texts = [(base[1:] if base else None, text[1:]) for base, text in pairs if text]
         for old_skill, new_skill in self._written.get(name, []):
             old_parts = _personal_parts(old_skill) if old_skill else None
@@ -504,14 +504,14 @@ def perform_due(
     Tasks without a change say the same as a rejected skill. They are settled, so that their text is
     not written again at each run.
     """
-    changed: set[str] = set()
-    quiet: set[str] = set()
+    changed_keys: set[str] = set()
+    quiet_keys: set[str] = set()
     for task, keys in list(run.accounts.find_due(step, decide)):
         changes = list(compose(task))
-        (changed if changes else quiet).update(keys)
+        (changed_keys if changes else quiet_keys).update(keys)
         yield from changes
     if not run.report.unavailable:
-        run.settle(step, quiet - changed)
+        run.settle(step, quiet_keys - changed_keys)
 
 
 def flush_for_judge(run: Run) -> None:
@@ -525,9 +525,9 @@ def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
     for name in names:
         if name not in STEPS:
             raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
-    paused = run.store.pause_reason(run.policy)
-    if paused and not run.options.dry:
-        raise PausedError(f"paused: {paused}")
+    pause_reason = run.store.pause_reason(run.policy)
+    if pause_reason and not run.options.dry:
+        raise PausedError(f"paused: {pause_reason}")
     run.report.learner = learner_elsewhere(run.store.git, run.policy)
     chosen = [
         step
@@ -537,8 +537,8 @@ def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
     for step in chosen:
         has_changed = _run_step(run, step)
         for name in step.wakes if has_changed else ():
-            if (woken := run.rules.steps[name]) in chosen:
-                _run_step(run, woken)
+            if (woken_step := run.rules.steps[name]) in chosen:
+                _run_step(run, woken_step)
     run.flush()
     run.report.rejected = sorted(set(run.report.rejected))
     return run.report
@@ -554,7 +554,7 @@ def _run_step(run: Run, step: Step) -> bool:
 
 def count_results(report: Report) -> dict[str, int]:
     """Return the numbers of records that a run wrote, by kind of work."""
-    writes = [record for done in report.done for record in done.change.writes]
+    writes = [record for result in report.done for record in result.change.writes]
     links = [record for record in writes if isinstance(record, Link)]
     uses = report.uses()
     types = [link.type for link in links]

@@ -132,7 +132,7 @@ class FactMemory:
             redact.redact_value(text),
             domain,
             importance=importance,
-            supersedes=old_fact,
+            old_fact=old_fact,
             review_by=review_by,
             now=now,
         )

@@ -20,9 +20,9 @@ _HEAD = "# Which outcomes stand for and against each statement. `skillvault chec
 def to_text(findings: Findings) -> str:
     """Render the evidence file, one list a line so that a diff shows what changed."""
     read_ids = [outcome.id for outcome in findings.account.outcomes]
-    about = [outcome.id for outcome in findings.significant]
+    significant_ids = [outcome.id for outcome in findings.significant]
     lines = [_HEAD, f"kind: {findings.kind}", f"read: {json.dumps(read_ids)}"]
-    lines += [f"about: {json.dumps(about)}"] if about != read_ids else []
+    lines += [f"about: {json.dumps(significant_ids)}"] if significant_ids != read_ids else []
     lines.append("statements:" if findings.statements else "statements: []")
     for statement in findings.statements:
         lines.append(f"- statement: {json.dumps(statement.text, ensure_ascii=False)}")
@@ -72,9 +72,9 @@ def _count_sides(
     """Return the outcomes for and against a rule, counted anew; None for other statements."""
     if entry.rule is None:
         return None
-    blank = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
-    rule = msgspec.convert({**blank, "holds_for": [], **entry.rule}, Separation)
+    no_counts = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
+    rule = msgspec.convert({**no_counts, "holds_for": [], **entry.rule}, Separation)
     outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
-    compared = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
-    met, unmet = sides_of(rule, compared, policy)
-    return *met, *unmet
+    read_outcomes = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
+    meeting_ids, opposing_ids = sides_of(rule, read_outcomes, policy)
+    return *meeting_ids, *opposing_ids

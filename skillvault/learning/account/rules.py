@@ -67,14 +67,14 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
 def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
     """Return the ids of the outcomes with each result; equal groups only once."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
-    heavy, great = _bound_words(policy)
+    loss, gain = _bound_words(policy)
     ids = {
         result: frozenset(o.id for o in outcomes if has_result(o, result, policy))
-        for result in (losses, wins, heavy, great)
+        for result in (losses, wins, loss, gain)
     }
     is_binary = len(ids[losses]) + len(ids[wins]) == len(outcomes)
     duplicates = {wins} if is_binary else set()
-    duplicates |= {result for result in (heavy, great) if ids[result] in (ids[losses], ids[wins])}
+    duplicates |= {result for result in (loss, gain) if ids[result] in (ids[losses], ids[wins])}
     return {result: names for result, names in ids.items() if result not in duplicates}
 
 

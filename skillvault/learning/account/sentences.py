@@ -95,30 +95,30 @@ def deed_sentence(
     `tries` have this result and `other_tries` the opposite one. `labels` has the subject of each
     run, by id.
     """
-    latest = tries[-1]
+    latest_try = tries[-1]
     distinct_labels = {labels.get(attempt.id) for attempt in tries}
-    label = _label(latest, labels) if len(distinct_labels) == 1 else ""
+    label = _label(latest_try, labels) if len(distinct_labels) == 1 else ""
     runs = [*tries, *other_tries]
-    verb = "failed" if latest.status == "failure" else "worked"
+    verb = "failed" if latest_try.status == "failure" else "worked"
     counts = f"{count_of(len(tries), len(runs))} runs {verb}"
     notes = [", ".join([counts, *_average(runs)])] if len(runs) > 1 else []
     results = {attempt.error: attempt.result for attempt in tries if attempt.error}
-    results.pop(latest.error, None)
+    results.pop(latest_try.error, None)
     notes += [
         f"also: {make_inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]
     ]
     if remedy is not None:
         notes.append(f"later worked: {make_inert(remedy.deed, _DEED).rstrip('.')}")
     note = f" ({'; '.join(notes)})" if notes else ""
-    return _end_sentence(f"{label}{_deed_and_result(latest)}{note}")
+    return _end_sentence(f"{label}{_deed_and_result(latest_try)}{note}")
 
 
 def kinds_sentence(texts: Sequence[str], kind: str) -> str:
     """Join deeds that differ only in figures in one line, the latest first."""
-    more = f"; {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    omission = f"; {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
     listing = "; ".join(text.rstrip(".") for text in texts[:_LISTED])
     quantity = "both" if len(texts) == 2 else "all"
-    return f"{listing}{more} ({quantity} {kind})."
+    return f"{listing}{omission} ({quantity} {kind})."
 
 
 _ENDED: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutral": "open"}
@@ -203,11 +203,11 @@ def _average(tries: Sequence[Try]) -> list[str]:
     return [f"{format_percent(sum(scores) / len(scores))} on average"] if is_complete else []
 
 
-def tools_sentence(tools: Sequence[str], worked: tuple[int, int], failed: tuple[int, int]) -> str:
+def tools_sentence(tools: Sequence[str], wins: tuple[int, int], losses: tuple[int, int]) -> str:
     """Render tools with the numbers of their users among successful and failed runs."""
     names = join_items(f"`{inline(name, 40)}`" for name in tools)
     return make_sentence(
-        f"use {names}: {count_of(*worked)} that succeeded did, {count_of(*failed)} that failed"
+        f"use {names}: {count_of(*wins)} that succeeded did, {count_of(*losses)} that failed"
     )
 
 
@@ -286,13 +286,13 @@ def _render_value(value: Scalar) -> str:
 def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
     """Render the greatest of `count` losses or gains: amount, date, duration and cause."""
     score = outcome.result.score or 0.0
-    verb, most = ("lost", "worst") if score < 0 else ("gained", "best")
+    verb, superlative = ("lost", "worst") if score < 0 else ("gained", "best")
     span, money = describe_duration(outcome), amount_of(outcome)
     parts = [f"{verb} {format_percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money)]
     parts += [f" on {outcome.occurred_at:%Y-%m-%d}", f" after {span}" if span else ""]
     reason = attempt.result.removeprefix(format_percent(score)).lstrip(":, ")
     cause = _deed_and_result(replace(attempt, result=reason))
-    rank = f", the {most} of {count} such" if count > 1 else ""
+    rank = f", the {superlative} of {count} such" if count > 1 else ""
     return make_sentence("".join([*parts, rank, f": {cause}" if cause else ""]))
 
 

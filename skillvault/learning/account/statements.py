@@ -201,26 +201,26 @@ def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
     """Return the statement of a rule or a lead, counted over all these outcomes."""
-    met, unmet = sides_of(rule, outcomes, policy)
+    meeting_ids, opposing_ids = sides_of(rule, outcomes, policy)
     episodes = episodes_of(outcomes, policy.evaluate.episode_minutes)
     numbers = dict(zip((outcome.id for outcome in outcomes), episodes, strict=True))
     result_episodes, met_episodes = (
-        {numbers[name] for name in ids} for ids in (met[0], met[0] + met[1])
+        {numbers[name] for name in ids} for ids in (meeting_ids[0], meeting_ids[0] + meeting_ids[1])
     )
     counted_rule = replace(
         rule,
         read=len(outcomes),
         until=outcomes[-1].occurred_at,
-        met=(len(met[0]), len(met[0]) + len(met[1])),
-        other=(len(unmet[0]), len(unmet[0]) + len(unmet[1])),
+        met=(len(meeting_ids[0]), len(meeting_ids[0]) + len(meeting_ids[1])),
+        other=(len(opposing_ids[0]), len(opposing_ids[0]) + len(opposing_ids[1])),
         episodes=(len(result_episodes), len(met_episodes)),
     )
     return Statement(
         kind="rule",
         text=sentences.rule_sentence(counted_rule),
-        supporting=met[0],
-        against=met[1],
-        others=unmet,
+        supporting=meeting_ids[0],
+        against=meeting_ids[1],
+        others=opposing_ids,
         rule=counted_rule,
     )
 
@@ -239,8 +239,10 @@ def sides_of(
         checks = [is_met(condition, outcome) for condition in rule.conditions]
         if None not in checks:
             sides[all(checks), has_result(outcome, rule.result, policy)].append(outcome.id)
-    met, unmet = ((tuple(sides[on, True]), tuple(sides[on, False])) for on in (True, False))
-    return met, unmet
+    with_rule, without_rule = (
+        (tuple(sides[side, True]), tuple(sides[side, False])) for side in (True, False)
+    )
+    return with_rule, without_rule
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
@@ -349,8 +351,8 @@ def is_one_sided(wins: int, losses: int) -> bool:
     """Return True if all results agree, or chance does not explain the more frequent result."""
     if not (wins and losses):
         return bool(wins or losses)
-    count, most = wins + losses, max(wins, losses)
-    tail = sum(comb(count, k) for k in range(most, count + 1)) / 2**count
+    count, majority = wins + losses, max(wins, losses)
+    tail = sum(comb(count, k) for k in range(majority, count + 1)) / 2**count
     return bool(2 * tail <= _CHANCE)
 
 

@@ -81,8 +81,8 @@ def _distinctive_words(prose: str) -> list[str]:
     """Return words that tell a rule from others: identifiers first, then the longest."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
-    spaced = (word for word in words if not _UNSPACED.search(word))
-    return sorted(spaced, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MOST]
+    spaced_words = (word for word in words if not _UNSPACED.search(word))
+    return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MOST]
 
 
 _MANY = 20  # searched files from which on a term may be too common
@@ -123,35 +123,35 @@ def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
 
 
 def rule_evidence(
-    terms: Terms, occurrences: Occurrences, searched: int, policy: CapturePolicy = DEFAULTS
+    terms: Terms, occurrences: Occurrences, file_count: int, policy: CapturePolicy = DEFAULTS
 ) -> CodeEvidence:
-    """Return the evidence for a rule in `searched` files, or the breaches of a negative rule."""
-    telling = {t: occurrences.get(t, frozenset()) for t in terms.all}
-    if searched >= _MANY:
-        telling = {t: files for t, files in telling.items() if len(files) <= _COMMON * searched}
+    """Return the evidence for a rule in `file_count` files, or the breaches of a negative rule."""
+    places = {t: occurrences.get(t, frozenset()) for t in terms.all}
+    if file_count >= _MANY:
+        places = {t: files for t, files in places.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
-        return _word_evidence(telling, 1 if terms.exact else _MIN_WORDS, policy)
+        return _word_evidence(places, 1 if terms.exact else _MIN_WORDS, policy)
     exact = terms.exact
-    if not telling:
+    if not places:
         return CodeEvidence((), (), confidence(0, policy))
-    has_all = len(telling) == len(exact)
-    common = frozenset.intersection(*telling.values()) if has_all else frozenset()
-    if (worth := confidence(len(common), policy)).promote:
-        return CodeEvidence(tuple(sorted(common)), tuple(telling), worth)
-    best = max(telling, key=lambda term: (len(telling[term]), -exact.index(term)))
-    files = telling[best]
+    has_all = len(places) == len(exact)
+    common_files = frozenset.intersection(*places.values()) if has_all else frozenset()
+    if (weight := confidence(len(common_files), policy)).promote:
+        return CodeEvidence(tuple(sorted(common_files)), tuple(places), weight)
+    best = max(places, key=lambda term: (len(places[term]), -exact.index(term)))
+    files = places[best]
     return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
 
 
 def _word_evidence(
-    telling: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
+    places: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
     """Return the files that have at least `min_words` of the words."""
     counts: dict[str, int] = {}
-    for files in telling.values():
+    for files in places.values():
         for file in files:
             counts[file] = counts.get(file, 0) + 1
     files = frozenset(file for file, count in counts.items() if count >= min_words)
-    worth = confidence(len(files), policy)
-    capped = Confidence("medium", promote=True) if worth.promote and min_words > 1 else worth
-    return CodeEvidence(tuple(sorted(files)), tuple(telling), capped)
+    weight = confidence(len(files), policy)
+    capped = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
+    return CodeEvidence(tuple(sorted(files)), tuple(places), capped)

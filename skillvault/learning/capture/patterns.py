@@ -48,13 +48,13 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     """Return the text of this skill: the best patterns, and where to find all of them."""
-    ranked = prompt.rank_patterns(patterns)
-    if not ranked:
+    best = prompt.rank_patterns(patterns)
+    if not best:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    more = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
-    intro = f"Agents noted these rules, and code supports them{more} (all: `{_ALL}`)."
+    omission = f"; the best {prompt.BEST} of {len(best)}" if len(best) > prompt.BEST else ""
+    intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
-    for pattern in ranked[: prompt.BEST]:
+    for pattern in best[: prompt.BEST]:
         count = f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)
         lines.append(f"{prompt.pattern_line(pattern)} ({count})")
     return "\n".join(lines)
@@ -105,11 +105,11 @@ def promote(
     new_rules = [rule for rule in ready if rule.key in new_keys]
     at = _zoneless(now)
     patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
-    supported = tuple(
+    promoted_patterns = tuple(
         replace(_with_support(p, support[p.key]), scope=rules[p.key].scope) if p.key in rules else p
         for p in patterns
     )
-    expertise = replace(tiers.expertise, patterns=supported)
+    expertise = replace(tiers.expertise, patterns=promoted_patterns)
     if new_rules:
         log = f"Promoted {len(new_rules)} patterns from Tier 1"
         expertise = _with_log(expertise, now, log, len(new_rules))
@@ -132,8 +132,8 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
         return pattern
     support = scan.support[pattern.key]
     if not support.evidence.worth.promote:
-        missed = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
-        return pattern if pattern.missed else replace(pattern, missed=missed)
+        miss = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
+        return pattern if pattern.missed else replace(pattern, missed=miss)
     if pattern.missed or pattern.confidence != support.evidence.worth.confidence:
         return _with_support(pattern, support)
     return pattern
@@ -159,12 +159,12 @@ def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
 
 
 def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
-    missed, versions = pattern.missed, scan.asked.get(pattern.key)
-    if missed is None or versions is None or pattern.key not in scan.support:
+    miss, versions = pattern.missed, scan.asked.get(pattern.key)
+    if miss is None or versions is None or pattern.key not in scan.support:
         return False
-    if scan.support[pattern.key].evidence.worth.promote or versions == missed.code:
+    if scan.support[pattern.key].evidence.worth.promote or versions == miss.code:
         return False
-    return scan.now - _time(missed.at) >= span
+    return scan.now - _time(miss.at) >= span
 
 
 def asked_patterns(
@@ -195,9 +195,9 @@ def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPatte
     )
 
 
-def _with_log(expertise: Expertise, now: datetime, change: str, added: int) -> Expertise:
+def _with_log(expertise: Expertise, now: datetime, change: str, pattern_count: int) -> Expertise:
     entry = EvolutionEntry(
-        date=f"{now.astimezone(UTC):%Y-%m-%d}", change=change, patterns_added=added
+        date=f"{now.astimezone(UTC):%Y-%m-%d}", change=change, patterns_added=pattern_count
     )
     return replace(expertise, evolution_log=(*expertise.evolution_log, entry))
 

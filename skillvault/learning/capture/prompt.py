@@ -92,8 +92,8 @@ class LearnedText(Struct, frozen=True):
 
         def choose(entries: Iterable[_Entry], words_of: Callable[[_Entry], str]) -> list[_Entry]:
             strengths = [(strength(words_of(entry)), entry) for entry in entries]
-            related = [pair for pair in strengths if pair[0] >= RELATED]
-            return [entry for _, entry in sorted(related, key=lambda pair: -pair[0])]
+            related_pairs = [pair for pair in strengths if pair[0] >= RELATED]
+            return [entry for _, entry in sorted(related_pairs, key=lambda pair: -pair[0])]
 
         return replace(
             self,
@@ -131,24 +131,24 @@ class LearnedText(Struct, frozen=True):
 
 def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
     """Return the patterns of high or medium confidence, the best first."""
-    ranked = sorted(
+    sorted_patterns = sorted(
         (p for p in patterns if p.confidence in _RANKS), key=lambda p: (p.pattern, p.id)
     )
-    ranked.sort(key=lambda p: p.promoted_at, reverse=True)
-    return sorted(ranked, key=lambda p: (_RANKS[p.confidence], -p.occurrences))
+    sorted_patterns.sort(key=lambda p: p.promoted_at, reverse=True)
+    return sorted(sorted_patterns, key=lambda p: (_RANKS[p.confidence], -p.occurrences))
 
 
 def select_learned(
     patterns: Collection[LearnedPattern],
     rules: Sequence[str],
     budget: int | None = None,
-    stated: Sequence[StatedRule] = (),
+    stated_rules: Sequence[StatedRule] = (),
 ) -> LearnedText:
-    """Select the best patterns, the latest rules, and rules that the user `stated`."""
+    """Select the best patterns, the latest rules, and rules that the user `stated_rules`."""
     keys = {pattern.key for pattern in patterns}
     best = rank_patterns(patterns)[:BEST]
-    latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
-    text = LearnedText(tuple(stated), tuple(best), tuple(latest))
+    latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
+    text = LearnedText(tuple(stated_rules), tuple(best), tuple(latest_rules))
     return text if budget is None else text.fit(budget)
 
 

@@ -190,10 +190,10 @@ def _fenced_lines(lines: Sequence[str]) -> set[int]:
 
 def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
     """Return the line that closes a fence; the opening line if no line does."""
-    mark, size, number = fences[start]["mark"], 0, start
+    fence_sign, size, number = fences[start]["mark"], 0, start
     while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_RULE:
         fence = fences.get(number)
-        if fence and fence["mark"].startswith(mark) and not fence["info"].strip():
+        if fence and fence["mark"].startswith(fence_sign) and not fence["info"].strip():
             return number
     return start
 
@@ -269,35 +269,33 @@ def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
     blocks = blocks_of(appended.text)
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
-    ready = blocks if appended.still else blocks[:-1]
-    fitting, full = _select_fitting([b for b in ready if not flaw_of(b)], appended, clean)
+    whole = blocks if appended.still else blocks[:-1]
+    texts, full = _select_fitting([b for b in whole if not flaw_of(b)], appended, clean)
     problems = [_FULL] if full else []
-    content = "".join(fitting.values())
-    unfinished = "" if appended.still else blocks[-1].text
-    waits = bool(unfinished.strip())
+    content = "".join(texts.values())
+    unfinished_text = "" if appended.still else blocks[-1].text
+    waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.whole for b in ready if b.line not in fitting)
+    leftover = "".join(b.whole for b in whole if b.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.whole for b in ready)),
+        _encode("".join(b.whole for b in whole)),
         _encode(content),
         _encode(leftover),
     )
-    adopted = [
-        replace(b, text=fitting[b.line].removesuffix(b.end)) for b in ready if b.line in fitting
-    ]
+    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in whole if b.line in texts]
     change = _adoption_change(adoption, adopted)
-    return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished), waits)
+    return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 
 
 def _select_fitting(
     blocks: list[Block], appended: AppendedText, clean: Callable[[str], str]
 ) -> tuple[dict[int, str], bool]:
     """Return (line -> the text of a block to commit, True if others had no room)."""
-    room = MAX_LEARNINGS - len(appended.committed)
-    fitting: dict[int, str] = {}
+    free_bytes = MAX_LEARNINGS - len(appended.committed)
+    text_by_line: dict[int, str] = {}
     for block in blocks:
         text = block.text
         if text.count("\r\n") < text.count("\n"):
@@ -305,11 +303,11 @@ def _select_fitting(
         else:
             text = clean(text.replace("\r\n", "\n")).replace("\n", "\r\n")
         text += block.end
-        room -= len(_encode(text))
-        if room < 0:
-            return fitting, True
-        fitting[block.line] = text
-    return fitting, False
+        free_bytes -= len(_encode(text))
+        if free_bytes < 0:
+            return text_by_line, True
+        text_by_line[block.line] = text
+    return text_by_line, False
 
 
 def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:

@@ -96,14 +96,14 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 
     Conditions that hold for the same outcomes, or for the complement, share one column.
     """
-    singles = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
+    single_conditions = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
     pairs = _drop_rare(_pairs(outcomes), _LEAST_OF_PAIR)
     return _merge_equal(
         ConditionTable(
-            singles.rules + pairs.rules,
-            singles.opposites + pairs.opposites,
-            np.concatenate([singles.holds, pairs.holds]),
-            np.concatenate([singles.recorded, pairs.recorded]),
+            single_conditions.rules + pairs.rules,
+            single_conditions.opposites + pairs.opposites,
+            np.concatenate([single_conditions.holds, pairs.holds]),
+            np.concatenate([single_conditions.recorded, pairs.recorded]),
         )
     )
 
@@ -118,12 +118,12 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
         names = [normalize_value(value) for value in values]
-        recorded = np.array([name is not None for name in names])
+        is_recorded = np.array([name is not None for name in names])
         for name, count in Counter(names).items():
             if name is not None and LEAST <= count <= len(names) - LEAST:
-                rule, opposite = (Condition(kind, key, op, name) for op in ("is", "is not"))
+                rule, opposite = (Condition(kind, key, verb, name) for verb in ("is", "is not"))
                 holds = np.array([value == name for value in names])
-                groups[kind, key].append(Column((rule,), (opposite,), holds, recorded))
+                groups[kind, key].append(Column((rule,), (opposite,), holds, is_recorded))
     for number in _numbers(outcomes):
         if number.kind == "context":
             groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
@@ -199,11 +199,11 @@ def _is_result(value: Scalar) -> bool:
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
     """Yield a condition for each value; outcomes without a value do not meet it."""
     names = [normalize_value(value) for value in values]
-    everyone = np.ones(len(values), dtype=bool)
-    for value in sorted({v for v in names if v is not None}, key=repr):
+    all_recorded = np.ones(len(values), dtype=bool)
+    for value in sorted({name for name in names if name is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
-        holds = np.array([v == value for v in names])
-        yield Column((Condition(kind, key, "is", value),), opposite, holds, everyone)
+        holds = np.array([name == value for name in names])
+        yield Column((Condition(kind, key, "is", value),), opposite, holds, all_recorded)
 
 
 class _Number(NamedTuple):
@@ -237,15 +237,15 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
     for kind, key, values in columns:
-        figures = [float(v) if is_number(v) else math.nan for v in values]  # type: ignore[arg-type]  # narrowed
+        figures = [float(value) if is_number(value) else math.nan for value in values]  # type: ignore[arg-type]  # narrowed
         numbers = np.array(figures)
-        recorded = np.isfinite(numbers)
-        if recorded.any():
-            yield _Number(kind, key, np.where(recorded, numbers, 0.0), recorded)
+        is_recorded = np.isfinite(numbers)
+        if is_recorded.any():
+            yield _Number(kind, key, np.where(is_recorded, numbers, 0.0), is_recorded)
 
 
-def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Column]:
-    for bound in number.bounds(parts, few).values():
+def _cuts(number: _Number, parts: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
+    for bound in number.bounds(parts, max_values).values():
         upper = (Condition(number.kind, number.key, "at least", bound),)
         lower = (Condition(number.kind, number.key, "below", bound),)
         holds = (number.values >= bound) & number.recorded
@@ -254,13 +254,13 @@ def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Colum
 
 def _bands(number: _Number) -> Iterator[Column]:
     bounds = number.bounds(_TENTHS)
-    few = len(bounds) < _FEW_VALUES - 1
+    has_few_bounds = len(bounds) < _FEW_VALUES - 1
     for (place, low), (next_place, high) in combinations(bounds.items(), 2):
-        if few or next_place - place >= _NARROWEST:
-            within = (Condition(number.kind, number.key, "between", (low, high)),)
-            outside = (Condition(number.kind, number.key, "outside", (low, high)),)
+        if has_few_bounds or next_place - place >= _NARROWEST:
+            inside_rule = (Condition(number.kind, number.key, "between", (low, high)),)
+            outside_rule = (Condition(number.kind, number.key, "outside", (low, high)),)
             holds = (number.values >= low) & (number.values < high) & number.recorded
-            yield Column(within, outside, holds, number.recorded)
+            yield Column(inside_rule, outside_rule, holds, number.recorded)
 
 
 def _round_between(low: float, high: float) -> float:
@@ -278,9 +278,9 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     hours = np.array([time.hour if time else -1 for time in times])
     for start in range(0, 24, 6):
         span = (float(start), start + 6.0)
-        within = (Condition("window", "made_at", "between", span),)
-        outside = (Condition("window", "made_at", "outside", span),)
-        yield Column(within, outside, hours // 6 * 6 == start, has_time)
+        inside_rule = (Condition("window", "made_at", "between", span),)
+        outside_rule = (Condition("window", "made_at", "outside", span),)
+        yield Column(inside_rule, outside_rule, hours // 6 * 6 == start, has_time)
     days = np.array([time.weekday() if time else -1 for time in times])
     for number, day in enumerate(DAYS):
         opposite = (Condition("day", "made_at", "is not", day),)
@@ -326,9 +326,9 @@ def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
         for column in _cuts(number, _QUARTERS):
             complement = column.recorded & ~column.holds
             columns += [column, column._replace(rule=column.opposite or (), holds=complement)]
-    half = len(outcomes) / 2
+    half_count = len(outcomes) / 2
     columns = [c for c in columns if _LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
-    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half), generality(c.rule)))
+    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half_count), generality(c.rule)))
     return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
 
 
@@ -355,37 +355,37 @@ def _select(table: ConditionTable, places: Sequence[int]) -> ConditionTable:
 
 
 def _drop_rare(table: ConditionTable, least: int) -> ConditionTable:
-    met, of = table.holds.sum(axis=1), table.recorded.sum(axis=1)
-    return _select(table, ((met >= least) & (met <= of - LEAST)).nonzero()[0].tolist())
+    hits, counts = table.holds.sum(axis=1), table.recorded.sum(axis=1)
+    return _select(table, ((hits >= least) & (hits <= counts - LEAST)).nonzero()[0].tolist())
 
 
 def _merge_equal(table: ConditionTable) -> ConditionTable:
     """Merge columns that hold for the same outcomes or for complements."""
     first = table.recorded.argmax(axis=1)
     # A column and its complement are compared as the one that the first outcome does not meet.
-    turned = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
-    holds = np.where(turned[:, None], table.recorded & ~table.holds, table.holds)
-    packed = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
+    flips = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
+    holds = np.where(flips[:, None], table.recorded & ~table.holds, table.holds)
+    packed_bits = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
-    for i, row in enumerate(packed):
+    for i, row in enumerate(packed_bits):
         groups[row.tobytes()].append(i)
-    names = [_names_of(table, members, turned) for members in groups.values()]
+    names = [_names_of(table, members, flips) for members in groups.values()]
     unique = _select(table._replace(holds=holds), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
-    sides = [(b, a) if turn else (a, b) for (a, b), turn in zip(names, upside, strict=True)]
+    sides = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
     return ConditionTable(
         [a or () for a, _ in sides], [b for _, b in sides], holds, unique.recorded
     )
 
 
 def _names_of(
-    table: ConditionTable, members: Sequence[int], turned: Truth
+    table: ConditionTable, members: Sequence[int], flips: Truth
 ) -> tuple[Rule | None, Rule | None]:
     """Return the most general names of a column and of its opposite."""
     sides = [
-        (table.opposites[i], table.rules[i]) if turned[i] else (table.rules[i], table.opposites[i])
+        (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members
     ]
-    within, outside = zip(*sides, strict=True)
-    return min(within, key=generality), min(outside, key=generality)
+    rules, opposites = zip(*sides, strict=True)
+    return min(rules, key=generality), min(opposites, key=generality)

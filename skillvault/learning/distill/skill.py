@@ -79,10 +79,10 @@ def session_state(
 
 def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
     """Drop failures with the lemma and the first 80 characters of an earlier reason."""
-    unique: dict[tuple[str, str], SessionFailure] = {}
+    failure_by_key: dict[tuple[str, str], SessionFailure] = {}
     for failure in failures:
-        unique.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
-    return list(unique.values())
+        failure_by_key.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
+    return list(failure_by_key.values())
 
 
 def shorten_success(text: str) -> str:
@@ -120,12 +120,12 @@ def compose_text(
     references: References | None = None,
 ) -> ComposedText:
     """Compose a text within a length; the overflow goes to a new file beside the existing ones."""
-    most, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
+    max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     header = [
-        f"*{trim_to_tokens(_source_words(brief.sessions), most)}*",
+        f"*{trim_to_tokens(_source_words(brief.sessions), max_line_tokens)}*",
         f"*Domain: {brief.domain}*",
     ]
-    head = [f"# {title}: {trim_to_tokens(draft.title, most)}", "\n".join(header)]
+    head = [f"# {title}: {trim_to_tokens(draft.title, max_line_tokens)}", "\n".join(header)]
     body, overflow = fit_body(head, draft.sections, limit, file)
     return ComposedText(body, {file: overflow} if overflow else {})
 

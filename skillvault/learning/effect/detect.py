@@ -76,16 +76,17 @@ def detect_all(
     shown; `handles` are their short names in the recommendation, S1, S2, … by default.
     """
     if applied is not None:
-        return {
-            name: _detection("tool") for name in sorted(_find_listed(applied, names, shown_texts))
-        }
+        listed_names = {name.replace("_", "-") for name in applied}  # `_` in a foreign name is `-`
+        candidates = (name for word in by_first_word(listed_names) for name in names.get(word, ()))
+        skills = listed_names & {*shown_texts, *candidates}
+        return {name: _detection("tool") for name in sorted(skills)}
     handle_names = handles_of(shown_texts) if handles is None else handles
     detections = _find_explicit(reasoning, names, shown_texts, handle_names)
-    unquoted = "\n".join(
+    own_text = "\n".join(
         line for line in reasoning.split("\n") if not line.lstrip().startswith(">")
     )
     for name in shown_texts.keys() - detections.keys():
-        if (implicit := find_implicit_use(shown_texts[name], unquoted)).applied:
+        if (implicit := find_implicit_use(shown_texts[name], own_text)).applied:
             detections[name] = implicit
     return dict(sorted(detections.items()))
 
@@ -93,15 +94,6 @@ def detect_all(
 def handles_of(names: Iterable[str]) -> dict[str, str]:
     """Map the handles S1, S2, … to the skills of one receipt, in the order shown."""
     return {f"S{n}": name for n, name in enumerate(names, 1)}
-
-
-def _find_listed(
-    applied: Iterable[str], names: Mapping[str, Iterable[str]], shown_names: Iterable[str]
-) -> set[str]:
-    """Return the skills of the outcome's own list; `_` in a foreign name stands for `-`."""
-    listed_names = {name.replace("_", "-") for name in applied}
-    candidates = (name for word in by_first_word(listed_names) for name in names.get(word, ()))
-    return listed_names & {*shown_names, *candidates}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
@@ -149,10 +141,10 @@ def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
 def find_implicit_use(body: str, reasoning: str) -> Detection:
     """Detect an unnamed use: the text repeats enough key phrases of the skill."""
     words = reasoning.lower()
-    hits = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
-    if len(hits) < PHRASES:
+    spans = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
+    if len(spans) < PHRASES:
         return NONE
-    return _detection("implicit", _around(reasoning, *min(hits)))
+    return _detection("implicit", _around(reasoning, *min(spans)))
 
 
 @lru_cache(maxsize=1024)
@@ -240,7 +232,7 @@ def detected_uses(
     """
     answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
-    held_out = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
+    held_out_names = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
     titles = aliases.aliases_of(answers, lambda name, _: aliases.title_of(texts[name]))
     applied = outcome.applied and aliases.resolve_names(outcome.applied, titles)
     handles = {
@@ -253,12 +245,12 @@ def detected_uses(
     fallback = outcome.decision.made_at or outcome.occurred_at
     decision_time = min((r.at for r in answers), default=fallback)
     # A list says all that was applied; reasoning may leave it out.
-    unnamed = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
+    non_use = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []
-    for name in sorted({*detections, *texts, *held_out}):
-        detection = detections.get(name, unnamed if name in texts else NONE)
-        was_shown = name in texts or (name in held_out and name in detections)
-        offer: Offer = "shown" if was_shown else "held" if name in held_out else ""
+    for name in sorted({*detections, *texts, *held_out_names}):
+        detection = detections.get(name, non_use if name in texts else NONE)
+        was_shown = name in texts or (name in held_out_names and name in detections)
+        offer: Offer = "shown" if was_shown else "held" if name in held_out_names else ""
         if offer or detection != NONE:
             reading = (detection.match, detection.confidence, detection.quote, offer)
             uses.append(DetectedUse(name, outcome.id, decision_time, *reading))

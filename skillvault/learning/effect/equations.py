@@ -36,14 +36,14 @@ _NOTHING = 1e-9  # the precision of a domain without information on an unknown
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
     """Update the solutions by the base rates of all domains (empirical Bayes)."""
-    middle, spread = sum(rates) / len(rates), _BASE_SPREAD**2
+    mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_ROUNDS):
-        expected = Belief(middle, _ROOM * spread)
+        expected = Belief(mean_rate, _ROOM * spread)
         bases = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
-        middle = sum(float(base.mean[0]) for base in bases) / len(bases)
-        squares = (float((b.mean[0] - middle) ** 2 + b.covariance[0, 0]) for b in bases)
+        mean_rate = sum(float(base.mean[0]) for base in bases) / len(bases)
+        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in bases)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(bases) + 1)
-    expected = Belief(middle, _ROOM * spread)
+    expected = Belief(mean_rate, _ROOM * spread)
     return [_update_belief(solved, 0, WIDE, expected) for solved in solutions]
 
 
@@ -60,14 +60,14 @@ def pool_choosing(
     estimates = [_domain_estimate(*domain, prior) for domain in domains]
     spread = max(_CHOOSING_APART**2, _domain_spread(estimates))
     weights = [1 / (estimate.variance + spread) for estimate in estimates]
-    pulls = [w * estimate.middle for w, estimate in zip(weights, estimates, strict=True)]
-    total, pull = sum(weights) + 1 / prior.variance, sum(pulls)
+    terms = [weight * estimate.middle for weight, estimate in zip(weights, estimates, strict=True)]
+    total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
     updated: list[Posterior] = []
     for i, (solved, place, unit) in enumerate(domains):
         precision = total - weights[i]
-        belief = Belief((pull - pulls[i]) / precision, spread + 1 / precision)
-        old, new = _scale_belief(unit, prior), _scale_belief(unit, belief)
-        updated.append(_update_belief(solved, place, old, new))
+        belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
+        old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
+        updated.append(_update_belief(solved, place, old_belief, new_belief))
     return updated
 
 
@@ -79,18 +79,18 @@ def _domain_estimate(solved: Posterior, place: int, unit: float, prior: Belief) 
     """Return a domain's own estimate of an unknown, in units, without the prior."""
     mean, variance = solved.mean[place] / unit, solved.covariance[place, place] / unit**2
     precision = max(_NOTHING, float(1 / variance - 1 / prior.variance))
-    pull = float(mean / variance - prior.middle / prior.variance)
-    return Belief(pull / precision, 1 / precision)
+    weighted_mean = float(mean / variance - prior.middle / prior.variance)
+    return Belief(weighted_mean / precision, 1 / precision)
 
 
 def _domain_spread(estimates: Sequence[Belief]) -> float:
     """Return the variance between domains, by moments; below 0 if chance explains it."""
     weights = [1 / estimate.variance for estimate in estimates]
     pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
-    middle = sum(weight * estimate.middle for weight, estimate in pairs) / total
-    squares = sum(weight * (estimate.middle - middle) ** 2 for weight, estimate in pairs)
-    room = total - sum(w * w for w in weights) / total
-    return (squares - (len(estimates) - 1)) / room if room > 0 else 0.0
+    mean = sum(weight * estimate.middle for weight, estimate in pairs) / total
+    squares = sum(weight * (estimate.middle - mean) ** 2 for weight, estimate in pairs)
+    degrees = total - sum(w * w for w in weights) / total
+    return (squares - (len(estimates) - 1)) / degrees if degrees > 0 else 0.0
 
 
 def _update_belief(
@@ -101,10 +101,10 @@ def _update_belief(
     Source: Sherman and Morrison, 1950.
     """
     precision = 1 / belief.variance - 1 / prior.variance
-    pull = belief.middle / belief.variance - prior.middle / prior.variance
+    mean_change = belief.middle / belief.variance - prior.middle / prior.variance
     row = solved.covariance[place, :size]
     share = row / (1 + precision * solved.covariance[place, place])
-    mean = solved.mean[:size] + share * (pull - precision * solved.mean[place])
+    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[place])
     return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
@@ -213,13 +213,13 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
     first, second = (np.frombuffer(places, np.int32) + 1 for places in (sums.firsts, sums.seconds))
     # Each pair is stored once, and belongs on both sides of the diagonal.
     weights = np.frombuffer(sums.weights) * np.where(first == second, 0.5, 1.0)
-    half = np.zeros(size * size)
+    upper_half = np.zeros(size * size)
     for a in roles:
         for b in roles:
             codes = a.unknown[first] * size + b.unknown[second]
             products = weights * a.factor[first] * b.factor[second]
-            half += np.bincount(codes, products, minlength=size * size)
-    matrix = half.reshape(size, size)
+            upper_half += np.bincount(codes, products, minlength=size * size)
+    matrix = upper_half.reshape(size, size)
     return matrix + matrix.T
 
 
@@ -242,18 +242,18 @@ def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
 def shares(sums: Sums) -> Array:
     """Return the share of the decisions that applied a column, of those that could have."""
     first, second = (np.frombuffer(places, np.int32) for places in (sums.firsts, sums.seconds))
-    applied, offered, count = (
+    uses, offers, count = (
         np.zeros(len(sums.columns)),
         np.zeros(len(sums.columns)),
         len(sums.columns),
     )
     weights = np.frombuffer(sums.weights)
     mask = second == first + count
-    applied[first[mask]] = weights[mask]
+    uses[first[mask]] = weights[mask]
     mask = (second == first) & (first >= count)
-    offered[first[mask] - count] = weights[mask]
+    offers[first[mask] - count] = weights[mask]
     # One that was overruled weighs less than nothing, and was not applied.
-    return np.maximum(0.0, np.divide(applied, offered, out=np.ones(count), where=offered > 0))
+    return np.maximum(0.0, np.divide(uses, offers, out=np.ones(count), where=offers > 0))
 
 
 def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
@@ -265,8 +265,8 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     total = sum(counts)
     rate = sum(group.successes for group in groups) / total
     squares = sum(g.count * (g.successes / g.count - rate) ** 2 for g in groups if g.count)
-    room = total - sum(count * count for count in counts) / total
-    return max(0.0, (squares - noise * (len(groups) - 1)) / room) if room > 0 else 0.0
+    degrees = total - sum(count * count for count in counts) / total
+    return max(0.0, (squares - noise * (len(groups) - 1)) / degrees) if degrees > 0 else 0.0
 
 
 def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array:
@@ -321,10 +321,10 @@ def inverse(matrix: Array) -> Array:
     if half < _SMALL:
         return np.linalg.inv(matrix).astype(np.float64)
     first = inverse(matrix[:half, :half])
-    across = first @ matrix[:half, half:]
-    last = inverse(matrix[half:, half:] - matrix[half:, :half] @ across)
-    corner = across @ last
-    return np.block([[first + corner @ across.T, -corner], [-corner.T, last]])
+    cross = first @ matrix[:half, half:]
+    last = inverse(matrix[half:, half:] - matrix[half:, :half] @ cross)
+    corner = cross @ last
+    return np.block([[first + corner @ cross.T, -corner], [-corner.T, last]])
 
 
 def _effects(
@@ -348,12 +348,12 @@ def _effects(
         )
 
 
-def _shrink(solved: Posterior, place: int, shared: float, prior: Prior) -> tuple[float, float]:
+def _shrink(solved: Posterior, place: int, growth: float, prior: Prior) -> tuple[float, float]:
     """Return the mean and variance of an effect whose decisions share their luck."""
     mean, variance = float(solved.mean[place]), float(solved.covariance[place, place])
     believed = 1 / prior.scale**2
-    precision = believed + max(0.0, 1 / variance - believed) / shared
-    return mean / variance / shared / precision, 1 / precision
+    precision = believed + max(0.0, 1 / variance - believed) / growth
+    return mean / variance / growth / precision, 1 / precision
 
 
 def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
@@ -361,10 +361,10 @@ def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, 
     group_bases: list[tuple[DecisionGroup, float]] = []
     effects, choosing = split_effects(mean, len(sums.columns))
     effect = np.concatenate([effects + choosing, -shares(sums) * choosing]).tolist()
-    middle = float(mean[0])
+    mean_rate = float(mean[0])
     for group in sums.groups:
-        explained = sum(w * effect[i] for i, w in group.weights.items())
+        explained = sum(weight * effect[i] for i, weight in group.weights.items())
         share = domain.spread / (domain.noise + group.count * domain.spread)
-        more = share * (group.successes - group.count * middle - explained)
-        group_bases.append((group, min(1.0, max(0.0, middle + more))))
+        surplus = share * (group.successes - group.count * mean_rate - explained)
+        group_bases.append((group, min(1.0, max(0.0, mean_rate + surplus))))
     return group_bases

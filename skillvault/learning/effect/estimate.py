@@ -77,7 +77,10 @@ def add_up(
     """
     by_entry = _by_entry(observations, begun)
     counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
-    columns = _columns({c for _, c in by_entry}, begun, counts)
+    last = {skill: len(begun.get(skill, ())) for _, (skill, _) in by_entry}
+    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
+    # Every version of a skill up to its last, so that old versions inform the last.
+    columns = tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
     names = sorted(totals)
     entries = _entries(by_entry, columns, names)
     sums = _sum_entries(entries, columns, [totals[name] for name in names])
@@ -103,15 +106,6 @@ def _information(observation: Observation) -> tuple[float, float]:
     return abs(observation.weight), observation.weight
 
 
-def _columns(
-    used: Iterable[Column], begun: Mapping[str, Sequence[int]], counts: Mapping[Column, int]
-) -> tuple[Column, ...]:
-    """Return every version of each skill up to its last, so that old versions inform the last."""
-    last = {skill: len(begun.get(skill, ())) for skill, _ in used}
-    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
-    return tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
-
-
 def _entries(
     by_entry: Mapping[tuple[str, Column], Observation],
     columns: Sequence[Column],
@@ -130,9 +124,9 @@ def _entries(
     ]
     decisions = np.array([decision for decision, _, _ in numbered], np.intp)
     places = np.array([column for _, column, _ in numbered], np.intp)
-    applied = np.array([part.weight for _, _, part in numbered], float)
+    uses = np.array([part.weight for _, _, part in numbered], float)
     # What was applied could have been, whatever a receipt says.
-    offered = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
+    offers = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
     order = np.lexsort((places, decisions))
     return _Entries(
         group=np.array([group_place[samples[d].group] for d in names], np.intp),
@@ -143,8 +137,8 @@ def _entries(
         ),
         decision=decisions[order],
         column=places[order],
-        applied=applied[order],
-        offered=offered[order],
+        applied=uses[order],
+        offered=offers[order],
     )
 
 
@@ -153,17 +147,17 @@ def _sum_entries(
 ) -> Sums:
     """Sum the entries; weights are whole quarters, so that sums are exact in any order."""
     size = 2 * len(columns)
-    firsts, seconds, products = map(
+    first_places, seconds, products = map(
         np.concatenate, zip(*_products(entries, len(columns)), strict=True)
     )
-    pair_codes = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
+    pair_codes = np.minimum(first_places, seconds) * size + np.maximum(first_places, seconds)
     codes, weights = _sum_by_code(pair_codes, products)
     places, values, decisions = (
         np.concatenate([entries.column, entries.column + len(columns)]),
         np.concatenate([entries.applied, entries.offered]),
         np.concatenate([entries.decision, entries.decision]),
     )
-    hits = np.bincount(places, values * entries.success[decisions], minlength=size)
+    success_weights = np.bincount(places, values * entries.success[decisions], minlength=size)
     group_codes, group_weights = _sum_by_code(entries.group[decisions] * size + places, values)
     by_group: list[dict[int, float]] = [{} for _ in totals]
     for code, weight in zip(group_codes.tolist(), group_weights.tolist(), strict=True):
@@ -173,7 +167,7 @@ def _sum_entries(
         firsts=(codes // max(1, size)).astype(np.int32).tobytes(),
         seconds=(codes % max(1, size)).astype(np.int32).tobytes(),
         weights=weights.tobytes(),
-        hits=tuple(hits.tolist()),
+        hits=tuple(success_weights.tolist()),
         groups=tuple(
             DecisionGroup(*total, weights) for total, weights in zip(totals, by_group, strict=True)
         ),
@@ -200,9 +194,9 @@ def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, A
 
 def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
     """Sum the weights of each code, and leave out codes without weight."""
-    distinct, places = np.unique(codes, return_inverse=True)
-    sums = np.bincount(places, weights, minlength=len(distinct))
-    return distinct[sums != 0], sums[sums != 0]
+    unique_codes, places = np.unique(codes, return_inverse=True)
+    sums = np.bincount(places, weights, minlength=len(unique_codes))
+    return unique_codes[sums != 0], sums[sums != 0]
 
 
 def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
@@ -217,19 +211,19 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     bases = np.array([base for _, base in equations.bases(sums, system, mean)])
     errors = entries.success - bases[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
-    shared, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
+    growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
     if correlation:  # only then it is asked how each effect grows with each decision
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
-        shared = _shared_luck(entries, chosen, correlation, gains)
+        growth = _shared_luck(entries, chosen, correlation, gains)
     information = np.diag(system.matrix)[1:] / system.noise
     parameters = 1 + float((information / (information + np.diag(precision))).sum())  # at most
-    free = max(1.0, len(errors) - parameters)
+    degrees = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
-    noise = max(equations.LEAST_NOISE, squares / (free + _GUESS))
-    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
-    latest, changed = zip(*over_time, strict=True) if count else ((), ())
-    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
+    noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
+    effects_over_time = _over_time(entries, errors, effects, noise * growth, times=prior.latest)
+    recent, changed = zip(*effects_over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changed, noise=noise)
 
 
 def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:
@@ -245,14 +239,14 @@ def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Ar
     influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
         influence += z * gains[count + 2 + column]
-    decisions, firsts = np.unique(entries.decision[window], return_index=True)
-    influence = np.add.reduceat(influence, firsts) + gains[0]
+    decisions, first_places = np.unique(entries.decision[window], return_index=True)
+    influence = np.add.reduceat(influence, first_places) + gains[0]
     episodes = entries.episode[decisions]
     episode_order = np.argsort(episodes, kind="stable")
-    _, firsts = np.unique(episodes[episode_order], return_index=True)
-    joint: Array = (np.add.reduceat(influence[episode_order], firsts) ** 2).sum(axis=0)
+    _, first_places = np.unique(episodes[episode_order], return_index=True)
+    product: Array = (np.add.reduceat(influence[episode_order], first_places) ** 2).sum(axis=0)
     squares = (influence**2).sum(axis=0)
-    return np.maximum(1.0, 1 + correlation * (joint / np.where(squares > 0, squares, np.inf) - 1))
+    return np.maximum(1.0, 1 + correlation * (product / np.where(squares > 0, squares, np.inf) - 1))
 
 
 def _episode_correlation(errors: Array, episodes: Places) -> float:
@@ -282,16 +276,16 @@ def _over_time(
         column = _Trace(
             entries.decision[rows], entries.applied[rows], errors, later_errors, float(variance)
         )
-        latest, change = (0.0, 0.0), 0.0
+        latest_effect, change = (0.0, 0.0), 0.0
         if len(uses) > times:
             precision, difference = _span_effect(column, uses[-times], len(errors))
-            latest = precision, difference + float(effect)
+            latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _FEWEST:
-            half = uses[len(uses) // 2]
+            middle = uses[len(uses) // 2]
             change = _change(
-                _span_effect(column, uses[0], half), _span_effect(column, half, len(errors))
+                _span_effect(column, uses[0], middle), _span_effect(column, middle, len(errors))
             )
-        yield latest, change
+        yield latest_effect, change
 
 
 class _Trace(NamedTuple):
@@ -307,12 +301,12 @@ class _Trace(NamedTuple):
 def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
     """Return (precision, effect beyond that of all time) of a span with its own base."""
     start, end = np.searchsorted(column.decision, [first, last])
-    applied, decision = column.applied[start:end], column.decision[start:end]
+    applied_weights, decision = column.applied[start:end], column.decision[start:end]
     count = last - first + column.variance / _DRIFT**2
-    middle = applied.sum() / count
-    squares = (applied * applied).sum() - middle * applied.sum()
+    mean_application = applied_weights.sum() / count
+    squares = (applied_weights * applied_weights).sum() - mean_application * applied_weights.sum()
     error_sum = column.after[first] - column.after[last]
-    products = (applied * column.errors[decision]).sum() - middle * error_sum
+    products = (applied_weights * column.errors[decision]).sum() - mean_application * error_sum
     return float(squares / column.variance), float(products / squares) if squares else 0.0
 
 
@@ -354,11 +348,11 @@ def _pool_effects(parts: Sequence[DomainEffect], prior: Prior) -> Lift:
     base = sum(w * part.base for w, part in zip(weights, parts, strict=True))
     changed = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
     lift = Lift(mean, math.sqrt(1 / precision + changed), base)
-    latest = [part.latest for part in parts if part.latest[0]]
-    if not latest:
+    latest_effects = [part.latest for part in parts if part.latest[0]]
+    if not latest_effects:
         return lift
-    latest_precision = sum(weight for weight, _ in latest)
-    effect = sum(weight * effect for weight, effect in latest) / latest_precision
+    latest_precision = sum(weight for weight, _ in latest_effects)
+    effect = sum(weight * effect for weight, effect in latest_effects) / latest_precision
     # The latest applications are never surer than all of them.
     latest_precision = min(latest_precision, precision - prior_precision)
     pooled = prior_precision + latest_precision

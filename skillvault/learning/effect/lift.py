@@ -116,9 +116,9 @@ class Lift(Struct, frozen=True):
         spread by `scale`; the ratio is that of Savage and Dickey.
         """
         score = abs(self.lift) / self.error
-        beyond = Effect(score, 1.0).helps
-        odds = math.log(2 * beyond * self.error / scale) + score * score / 2
-        return min(1.0, looks * (looks + 1) * (1 - beyond), math.exp(-odds))
+        tail_chance = Effect(score, 1.0).helps
+        odds = math.log(2 * tail_chance * self.error / scale) + score * score / 2
+        return min(1.0, looks * (looks + 1) * (1 - tail_chance), math.exp(-odds))
 
 
 class Prior(Struct, frozen=True):

@@ -129,18 +129,18 @@ def find_mentions(
     several skills means the one that was shown; if none was shown, it means none of them.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
-    possible = {name for name, n in counts.items() if n >= len(_needed_words(name))}
+    likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
     places = [
-        *(place for name in possible | shown_texts.keys() for place in _find_name(name, text)),
+        *(place for name in likely | shown_texts.keys() for place in _find_name(name, text)),
         *(place for name, body in shown_texts.items() for place in _find_title(name, body, text)),
         *(place for handle, name in handles.items() for place in _find_handle(handle, name, text)),
         *_find_descriptions(text, names, shown_texts),
     ]
-    accepted: list[_Place] = []
+    accepted_places: list[_Place] = []
     for place in sorted(places):
-        if not place.weak or _has_cue(place, text) or _is_listed(place, accepted[-3:], text):
-            accepted.append(place)
-    return _resolve_overlaps(accepted, shown_texts)
+        if not place.weak or _has_cue(place, text) or _is_listed(place, accepted_places[-3:], text):
+            accepted_places.append(place)
+    return _resolve_overlaps(accepted_places, shown_texts)
 
 
 def _find_name(name: str, text: str) -> Iterator[_Place]:
@@ -199,10 +199,10 @@ def _described_skill(
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
         candidates = {name for name in holding if content >= _needed_words(name)}
     kinds = {kind, *words} & KINDS
-    fitting = {name for name in candidates if _PART.findall(name)[0] in kinds}
-    if not fitting and len(content) > 1 and not kinds - {"guide"}:
-        fitting = candidates
-    return next(iter(fitting)) if len(fitting) == 1 else None
+    matching_names = {name for name in candidates if _PART.findall(name)[0] in kinds}
+    if not matching_names and len(content) > 1 and not kinds - {"guide"}:
+        matching_names = candidates
+    return next(iter(matching_names)) if len(matching_names) == 1 else None
 
 
 def _has_cue(place: _Place, text: str) -> bool:
@@ -247,8 +247,8 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
     The kind in front with its next word, and the hex at the end, may be left out.
     """
-    start, needed, tail = ([re.escape(part) for part in parts] for parts in _split(name))
-    pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(needed)
+    start, required_words, tail = ([re.escape(part) for part in parts] for parts in _split(name))
+    pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required_words)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
     return regex(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
 
@@ -311,8 +311,8 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
     place, heading, words = 0, "", ""
     group: Sequence[Mention] = ()
     reading: Reading = "open"
-    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)] if mentions else []
-    for start, end in pairwise(ends):
+    bounds = [0, *(match.end() for match in _END.finditer(text)), len(text)] if mentions else []
+    for start, end in pairwise(bounds):
         first = place
         while place < len(mentions) and mentions[place].start < end:
             place += 1
@@ -320,8 +320,8 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
             if text[start:end].strip():
                 is_item = _BULLET.match(text, start)
                 heading = heading if is_item else _heading_of(text[start:end])
-                if group and not heading and (turn := _find_turn(reading, words, text[start:end])):
-                    yield from ((mention, turn) for mention in group)
+                if group and not heading and (cue := _find_turn(reading, words, text[start:end])):
+                    yield from ((mention, cue) for mention in group)
                 group = ()
             continue
         groups = _join(text, mentions[first:place])
@@ -342,8 +342,8 @@ def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
     sentence = _IT.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
-    turn = _look_up(f"{words} {sentence}")
-    return turn if turn in ("overruled", "declined") else None
+    turn_reading = _look_up(f"{words} {sentence}")
+    return turn_reading if turn_reading in ("overruled", "declined") else None
 
 
 def _heading_of(sentence: str) -> str:
@@ -355,11 +355,11 @@ def _join(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     """Combine the mentions of a sentence that are listed together."""
     groups = [[mentions[0]]]
     for previous, mention in pairwise(mentions):
-        between = text[previous.end : mention.start]
+        text_between = text[previous.end : mention.start]
         is_alone = (
-            between.strip() == "," and len(groups[-1]) == 1 and _ALONE.match(text, mention.end)
+            text_between.strip() == "," and len(groups[-1]) == 1 and _ALONE.match(text, mention.end)
         )
-        if JOINED.fullmatch(between) and not is_alone and not _APART.search(between):
+        if JOINED.fullmatch(text_between) and not is_alone and not _APART.search(text_between):
             groups[-1].append(mention)
         else:
             groups.append([mention])
@@ -392,9 +392,9 @@ def _look_up(sentence: str) -> Reading:
     """Return the reading of the first cue in a plain sentence, and if it returns to a mention."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)
-    turn = _TURN_BACK.search(tail := _IT.sub(X, tail))
-    if turn and Y not in tail[: turn.start()] and not (reading == "declined" and Y in head):
-        return _first_cue(turn[0])
+    cue = _TURN_BACK.search(tail := _IT.sub(X, tail))
+    if cue and Y not in tail[: cue.start()] and not (reading == "declined" and Y in head):
+        return _first_cue(cue[0])
     return reading
 
 

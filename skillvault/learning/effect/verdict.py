@@ -204,9 +204,7 @@ def evidence_with_later(
     if len(bases) != len(versions):
         return None
     pairs = zip(bases, versions, strict=True)
-    if any(
-        0 < decision.look < evidence.last_look for evidence, later in pairs for decision in later
-    ):
+    if any(0 < decision.look < evidence.last_look for evidence, part in pairs for decision in part):
         return None
     return _add_later(bases, versions, trial=trial)
 
@@ -221,10 +219,10 @@ def _split_by_version(
 
 
 def _add_later(
-    bases: Sequence[Evidence], later: Iterable[Sequence[ClosedDecision]], *, trial: bool
+    bases: Sequence[Evidence], later_decisions: Iterable[Sequence[ClosedDecision]], *, trial: bool
 ) -> Evidence:
-    *earlier, last = map(_version_evidence, bases, later)
-    return replace(last, earlier=tuple(earlier), trial=trial)
+    *earlier_versions, last = map(_version_evidence, bases, later_decisions)
+    return replace(last, earlier=tuple(earlier_versions), trial=trial)
 
 
 def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
@@ -234,12 +232,12 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
     shown_count, held_out_count = (
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
-    overruled = len({decision.outcome for decision in decisions if decision.overruled})
+    overruled_count = len({decision.outcome for decision in decisions if decision.overruled})
     looks = {decision.look for decision in decisions} - {0, base.last_look}
     earlier_looks = base.looks if base.last_look else 0
     return replace(
         evidence,
-        overruled=base.overruled + overruled,
+        overruled=base.overruled + overruled_count,
         shown=base.shown + shown_count,
         held_out=base.held_out + held_out_count,
         looks=max(1, earlier_looks + len(looks)),
@@ -250,10 +248,10 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
     """Add the lift of each version to the evidence, oldest first; None stands for no lift."""
     by_place = dict(enumerate(lifts))
-    earlier = tuple(
+    earlier_versions = tuple(
         replace(version, lift=by_place.get(i)) for i, version in enumerate(evidence.earlier)
     )
-    return replace(evidence, lift=by_place.get(len(earlier)), earlier=earlier)
+    return replace(evidence, lift=by_place.get(len(earlier_versions)), earlier=earlier_versions)
 
 
 def ema(previous: float | None, success: bool) -> float:
@@ -326,10 +324,10 @@ def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
     rules = policy.effect
     if evidence.lift is None or evidence.times_applied < rules.min_applied:
         return "open"
-    helps = evidence.lift.recent.helps
-    if helps > rules.helps_above:
+    help_chance = evidence.lift.recent.helps
+    if help_chance > rules.helps_above:
         return "helps"
-    return "hurts" if helps < rules.hurts_below else "open"
+    return "hurts" if help_chance < rules.hurts_below else "open"
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
@@ -348,9 +346,9 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
 def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
     """Return the next status of a skill that is testing, proven or retired."""
     numbers = evidence_line(evidence)
-    against = rules.retires(evidence, rules.policy, already=status == "retired")
-    if against:
-        return NextStatus("retired", f"{against}: {numbers}.")
+    retire_reason = rules.retires(evidence, rules.policy, already=status == "retired")
+    if retire_reason:
+        return NextStatus("retired", f"{retire_reason}: {numbers}.")
     if status == "retired":
         return NextStatus("testing", f"The evidence turned: {numbers}.")
     if rules.proves(evidence, rules.policy, already=status == "proven"):

@@ -191,8 +191,8 @@ def addition_change(
 
 def is_expired(findings: Findings, existing: ExistingSkill, policy: Policy) -> bool:
     """Return True if a skill's time to live has ended by the clock of its domain."""
-    ends = expiry_of(findings, policy)
-    return bool(existing.clock and ends and ends < stamp(existing.clock))
+    end = expiry_of(findings, policy)
+    return bool(existing.clock and end and end < stamp(existing.clock))
 
 
 def skill_shelf(outcome: Outcome) -> str:
@@ -233,12 +233,13 @@ def skill_text(
     """
     account, files = findings.account, references or References()
     last, count = account.outcomes[-1], len(account.outcomes)
-    of = pluralize(count, "outcome")
-    of += episode_words(account.outcomes, policy.evaluate.episode_minutes)
+    total = pluralize(count, "outcome")
+    total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
     most, file = head_line_limit(limit), files.free(STATEMENTS)
+    date = f"{last.occurred_at:%Y-%m-%d}"
     header = [
-        f"*{trim_to_tokens(about_words(findings), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
+        f"*{trim_to_tokens(about_words(findings), most)}, as of {total}, {date}*",
         f"*Domain: {last.domain}*",
     ]
     title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, most)}"

@@ -87,7 +87,10 @@ def merge_change(
 ) -> Change:
     """Make one skill of several, which go to archive/."""
     brief = excerpt_of(merge.sessions)
-    subject = f"{slug(merge.domain, limit=24)}-{_main_subject(merge.sessions)}".rstrip("-")
+    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in merge.sessions)
+    counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
+    main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
+    subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
     name = free_name("evolved", subject, (session.id for session in merge.sessions), taken)
     text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
@@ -158,10 +161,3 @@ def growth_change(
         sources=merge.sources,
         targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
     )
-
-
-def _main_subject(sessions: Sequence[Session]) -> str:
-    """Return the slug of the lemma that most sessions have; ties go to the first by name."""
-    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in sessions)
-    counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
-    return min(counts, key=lambda lemma: (-counts[lemma], lemma))

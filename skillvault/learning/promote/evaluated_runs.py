@@ -155,21 +155,19 @@ def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
     if quoted.kind == "lesson":
         return target
     target_words = _words_with_target(quoted.quote, outcome)
-    return (*target, *_observed_figures(outcome), *_measured_figures(quoted), *target_words)
+    # Figures that the statement does not call measured belong to the deed.
+    measured = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
+    return (*target, *_observed_figures(outcome), *measured, *target_words)
 
 
 def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
     """Return a name for a fact: the judge's, else from the quotation, the action or the domain."""
     if evaluation.slug or quoted is None:
-        return evaluation.slug or _subject(evaluation, outcome)
+        action = outcome.decision.action
+        subject = action if action in (evaluation.key_insight or "") else evaluation.domain
+        return evaluation.slug or subject
     words = {word for value in _quotation_values(quoted, outcome) for word in _WORD.findall(value)}
     return " ".join(word for word in _WORD.findall(quoted.quote) if word not in words)
-
-
-def _subject(evaluation: Evaluation, outcome: Outcome) -> str:
-    """Return the action, if an insight names it, else the domain."""
-    action = outcome.decision.action
-    return action if action in (evaluation.key_insight or "") else evaluation.domain
 
 
 def _observed_figures(outcome: Outcome) -> list[str]:
@@ -187,8 +185,8 @@ def _strip_ending(insight: str, outcome: Outcome) -> str:
 def _has_content(insight: str, outcome: Outcome) -> bool:
     """Return True if an insight adds to the decision and its result."""
     decision, result = outcome.decision, outcome.result
-    recorded = (*outcome.context, decision.action, result.summary, result.evidence)
-    values = (*specific_values(outcome), *recorded, "ended at")
+    recorded_texts = (*outcome.context, decision.action, result.summary, result.evidence)
+    values = (*specific_values(outcome), *recorded_texts, "ended at")
     form = normal_form(_strip_ending(insight, outcome), values)
     return bool(form.stems or form.numbers or form.names)
 
@@ -206,17 +204,11 @@ def _squash(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _measured_figures(insight: Insight) -> Iterator[str]:
-    """Yield the figures that a statement calls measured; others belong to the deed."""
-    for match in _MEASURED.finditer(insight.quote):
-        yield from _FIGURE.findall(match[0])
-
-
 def _reported_figures(outcome: Outcome) -> Iterator[str]:
     """Yield the figures that only the result has."""
-    reasoned = set(_FIGURE.findall(outcome.decision.reasoning))
+    figures = set(_FIGURE.findall(outcome.decision.reasoning))
     for text in (outcome.result.summary, outcome.result.evidence):
-        yield from (figure for figure in _FIGURE.findall(text or "") if figure not in reasoned)
+        yield from (figure for figure in _FIGURE.findall(text or "") if figure not in figures)
 
 
 def _digests(text: str, outcome: Outcome) -> frozenset[str]:
@@ -313,10 +305,10 @@ class RunBook:
         """Return how many runs with this status claim these words, and some of their sessions."""
         tallies = [tally for tally in self.history.tallies(domain, words) if tally[0] == status]
         sayings = [s for digest in words for s in self._sayings.get((domain, digest), {}).values()]
-        matching = [saying for saying in sayings if saying.status == status]
+        matching_sayings = [saying for saying in sayings if saying.status == status]
         sessions = {session for tally in tallies for session in tally[2:]}
-        sessions.update(saying.session for saying in matching)
-        return sum(runs for _, runs, *_ in tallies) + len(matching), sessions
+        sessions.update(saying.session for saying in matching_sayings)
+        return sum(runs for _, runs, *_ in tallies) + len(matching_sayings), sessions
 
     def first_facts(self, domain: str, words: Collection[str]) -> dict[str, str]:
         """Return fact -> the run that made it, the first few on each of these words."""

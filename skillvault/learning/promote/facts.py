@@ -74,17 +74,17 @@ class Neighbours:
         planes = self._count_shared(text)
         neighbours = 0
         for size, holders in self._sizes.items():
-            if needed := self._shared_needed(len(text), size):
-                neighbours |= holders & _select_texts(needed, planes)
+            if count := self._shared_needed(len(text), size):
+                neighbours |= holders & _select_texts(count, planes)
         return neighbours
 
     def _shared_needed(self, a: int, b: int) -> int | None:
         """Return the least number of shared words that makes two such sets neighbours."""
-        needed = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
-        while needed <= min(a, b):
-            if needed / (a + b - needed) > self.threshold:
-                return needed
-            needed += 1
+        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
+        while count <= min(a, b):
+            if count / (a + b - count) > self.threshold:
+                return count
+            count += 1
         return None
 
     def _count_shared(self, text: frozenset[str]) -> list[_Bits]:
@@ -105,14 +105,14 @@ def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
     """Return the texts whose count is at least `number`, as a bit mask; `number` is above 0."""
     if number >> len(planes):
         return 0
-    more, equal = 0, -1
+    larger_counts, equal_counts = 0, -1
     for i in reversed(range(len(planes))):
         if number >> i & 1:
-            equal &= planes[i]
+            equal_counts &= planes[i]
         else:
-            more |= equal & planes[i]
-            equal &= ~planes[i]
-    return more | equal
+            larger_counts |= equal_counts & planes[i]
+            equal_counts &= ~planes[i]
+    return larger_counts | equal_counts
 
 
 STEP = "promote"
@@ -254,14 +254,15 @@ def insight_state(
         return PromotionState(
             "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
         )
-    if refused := rejection_of(evaluation, material):
-        fact = refused.target.partition(":")[2]
-        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, removed since")
+    if rejection := rejection_of(evaluation, material):
+        fact = rejection.target.partition(":")[2]
+        return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
     if gap := find_unmet(evaluation, material, policy):
         return gap
-    refused, _ = material.domain_texts(evaluation.domain, policy.promote).find_repeated(evaluation)
-    if refused:
-        origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
+    texts = material.domain_texts(evaluation.domain, policy.promote)
+    rejection, _ = texts.find_repeated(evaluation)
+    if rejection:
+        origin = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
         return PromotionState("rejected", f"it repeats {origin} and removed since")
     return PromotionState("due", "`skillvault run`")
 
@@ -283,22 +284,22 @@ def find_unmet(
         status = outcome.result.status
         mismatch = "confirms no verdict" if status == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({status}) {mismatch}")
-    was_good, rules = evaluation.was_good_decision, policy.promote
+    is_good, rules = evaluation.was_good_decision, policy.promote
     if strength(evaluation, rules) >= rules.quality:
         return None
-    if was_good or rules.gate == "quality":
+    if is_good or rules.gate == "quality":
         bound = f"{rules.quality:.2f} or more"
     else:
         bound = f"{1 - rules.quality:.2f} or less"
-    verdict = "good" if was_good else "bad"
+    verdict = "good" if is_good else "bad"
     reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {bound}"
     return PromotionState("weak", reason)
 
 
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
     """Return True if a strong verdict was wrong: a judge's error teaches most."""
-    sure = strength(evaluation, policy.promote) >= policy.promote.quality
-    return evaluation.judge_was_right is False and sure
+    is_sure = strength(evaluation, policy.promote) >= policy.promote.quality
+    return evaluation.judge_was_right is False and is_sure
 
 
 def statement_of(fact: Fact) -> str:
@@ -347,33 +348,33 @@ class DomainTexts:
 # ── evidence for facts and against them ──────────────────────────────────────────────
 
 
-def is_contested(fact: Fact, runs: int, against: int) -> bool:
+def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
     """Return True if runs against a fact silence it; a person's word counts as a run for it.
 
     That is if the two sides are equal, or if the fact states a ground that success and failure
     share as by chance.
     """
-    if against >= runs + (fact.kind == "human"):
-        return against > 0
+    if opponents >= runs + (fact.kind == "human"):
+        return opponents > 0
     statement = statement_of(fact)
     states_ground = fact.kind == "judge" and "“" in statement and _LESSON not in statement
-    return against > 0 and states_ground and not _is_biased(runs, against)
+    return opponents > 0 and states_ground and not _is_biased(runs, opponents)
 
 
-def text_with_rate(fact: Fact, runs: int, against: int, *, is_counted: bool = False) -> str:
+def text_with_rate(fact: Fact, runs: int, opponents: int, *, is_counted: bool = False) -> str:
     """Return the text of a fact, with the rate of its runs if some ended otherwise.
 
     `is_counted`: also with the number of its runs, if several all ended the same.
     """
-    if fact.kind == "human" or not (against or (is_counted and runs > 1)):
+    if fact.kind == "human" or not (opponents or (is_counted and runs > 1)):
         return fact.text
-    rate = f"{runs} of {runs + against}" if against else f"{runs}"
+    rate = f"{runs} of {runs + opponents}" if opponents else f"{runs}"
     return f"In {rate} runs: {fact.text}"
 
 
-def _is_biased(runs: int, against: int) -> bool:
+def _is_biased(runs: int, opponents: int) -> bool:
     """Return True if a fair coin shows one side so often in fewer than one of 20 tries."""
-    tries = runs + against
+    tries = runs + opponents
     base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
     chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
     return sum(chances) < _CHANCE
@@ -392,7 +393,7 @@ def human_fact(
     domain: str,
     *,
     importance: Importance,
-    supersedes: Fact | None,
+    old_fact: Fact | None,
     review_by: str | None,
     now: datetime,
 ) -> Fact:
@@ -400,9 +401,9 @@ def human_fact(
     statement = text.strip()
     if not words(statement) and len(statement) < MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
-    if supersedes is not None and supersedes.domain != domain:
+    if old_fact is not None and old_fact.domain != domain:
         raise UsageError(
-            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot replace it"
+            f"{old_fact.id}: is a fact of {old_fact.domain}; one of {domain} cannot replace it"
         )
     tail = sha256(f"{domain}\n{statement}".encode()).hexdigest()[:6]
     return Fact(
@@ -411,7 +412,7 @@ def human_fact(
         text=statement,
         importance=importance,
         created_at=now,
-        supersedes=supersedes.id if supersedes else None,
+        supersedes=old_fact.id if old_fact else None,
         review_by=review_by,
     )
 

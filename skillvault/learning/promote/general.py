@@ -129,19 +129,21 @@ def general_pattern(
     """
     candidates = [skills[fact.id] for fact in recurring.facts if fact.id in skills]
     skill = max(sorted(candidates, key=lambda s: s.name), key=candidates.count, default=None)
-    if skill is None and (rejection := _find_rejection(recurring, material)):
+    refs = (Ref("fact", fact.id) for fact in recurring.facts if skill is None)
+    rejections = (material.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
+    if rejection := next(filter(None, rejections), None):
         return rejection
     if not is_supported(recurring, material, policy.promote):
         return None
     if skill and (skill.status in FINAL or skill.account == recurring.digest):
         return None
-    linkable = (
+    linkable_facts = (
         fact
         for fact in recurring.facts
         if fact.id not in skills and not (skill and link_rejection(fact, skill.name, material))
     )
     end = material.outcomes[recurring.read[-1]].occurred_at
-    return GeneralPattern(recurring, tuple(linkable), skill, end)
+    return GeneralPattern(recurring, tuple(linkable_facts), skill, end)
 
 
 def current_pattern(
@@ -165,13 +167,6 @@ def is_supported(
     return sessions >= rules.min_sessions and recurring.is_enough(rules)
 
 
-def _find_rejection(recurring: RecurringFacts, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of a general skill that any of these facts made."""
-    refs = (Ref("fact", fact.id) for fact in recurring.facts)
-    rejections = (material.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
-    return next(filter(None, rejections), None)
-
-
 def state_across_domains(
     fact: Fact, recurring: RecurringFacts | None, skill: str | None, policy: Policy
 ) -> PromotionState:
@@ -183,12 +178,12 @@ def state_across_domains(
         return PromotionState("alone", f"in every domain: no fact but {fact.domain}'s says it")
     if recurring.is_enough(rules):
         return PromotionState("due", "in every domain: recurs; `skillvault run`")
-    good = count_of(recurring.succeeded, recurring.decided)
+    rate = count_of(recurring.succeeded, recurring.decided)
     domains = join_items(recurring.domain_names)
     return PromotionState(
         "alone",
         f"in every domain: said in {domains} by {len(recurring.read)} runs, "
-        f"{good} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
+        f"{rate} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
         f"and a rate of {rules.general_rate:g}",
     )
 
@@ -215,9 +210,9 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
 def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) -> Skill:
     recurring = pattern.recurring
     days = timedelta(days=policy.days("pattern") or 0)
-    count, good = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
+    count, rate = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
     domains = join_items(recurring.domain_names)
-    header = f"*From {count} memory facts in {domains}; {good} runs behind them ended well*"
+    header = f"*From {count} memory facts in {domains}; {rate} runs behind them ended well*"
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -276,8 +271,8 @@ def rewrite_change(
 
 def _reason(pattern: GeneralPattern) -> str:
     recurring = pattern.recurring
-    good = count_of(recurring.succeeded, recurring.decided)
-    counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {good} ended well"
+    rate = count_of(recurring.succeeded, recurring.decided)
+    counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {rate} ended well"
     lines = [f"The same holds in {join_items(recurring.domain_names)}: {counts}."]
     lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
     return "\n".join(lines)

@@ -107,13 +107,13 @@ def plan_patterns(
                 continue
             refusals = {f: r for f in pattern.fresh if (r := link_rejection(f, skill, material))}
             rejected.update((r, fact.id) for r in refusals.values() for fact in facts)
-            linkable = tuple(fact for fact in pattern.fresh if fact not in refusals)
-            present = skills[skill]
-            waits = (present.status, present.trust, present.origin) == _WAITING
+            new_facts = tuple(fact for fact in pattern.fresh if fact not in refusals)
+            old_skill = skills[skill]
+            waits = (old_skill.status, old_skill.trust, old_skill.origin) == _WAITING
             is_admitted = pattern.independent and waits and policy.generate.gate != "always"
-            is_outdated = pattern.digest not in (None, present.account)
-            if linkable or is_admitted or (is_outdated and present.status not in FINAL):
-                pending.append(replace(pattern, fresh=linkable, is_admitted=is_admitted))
+            is_outdated = pattern.digest not in (None, old_skill.account)
+            if new_facts or is_admitted or (is_outdated and old_skill.status not in FINAL):
+                pending.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
     return Patterns(
         due=tuple(pending),
         rejected=tuple(sorted({rejections for rejections, _ in rejected})),
@@ -205,7 +205,7 @@ def _runs_at_reading(
 
 
 def _ungrounded_skills(
-    material: PromotionMaterial, skills: Mapping[str, Skill], standing: Collection[str]
+    material: PromotionMaterial, skills: Mapping[str, Skill], grounded_names: Collection[str]
 ) -> tuple[Skill, ...]:
     """Return the skills whose facts no longer recur: contested, or told in other words."""
     if not material.rules.weighs:
@@ -213,7 +213,7 @@ def _ungrounded_skills(
     return tuple(
         skill
         for name, skill in sorted(skills.items())
-        if name not in standing and skill.origin == "generated" and skill.status not in FINAL
+        if name not in grounded_names and skill.origin == "generated" and skill.status not in FINAL
     )
 
 
@@ -240,14 +240,14 @@ def _find_recurring(
         if fact.id in by_fact:
             groups[by_fact[fact.id]].append(fact)
     for (_, _, kind), facts in sorted(groups.items()):
-        used: set[str] = set()
+        used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
         for places in clusters(texts, rules.cluster_above, rules.cluster_size):
             cluster = tuple(facts[i] for i in places)
-            used.update(fact.id for fact in cluster)
+            used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
-            if fact.id not in used and len(material.sessions([fact])) >= rules.cluster_size:
+            if fact.id not in used_facts and len(material.sessions([fact])) >= rules.cluster_size:
                 yield kind, (fact,)
 
 
@@ -259,16 +259,16 @@ def fact_state(
         return PromotionState("superseded", f"by {material.superseded[fact.id]}")
     skill = material.skills_of.get(fact.id)
     if skill and (skill in skills or fact.id not in material.contested):
-        absence = "" if skill in skills else ", which is no longer live"
-        return PromotionState("done", f"derived {skill}{absence}")
+        absence_note = "" if skill in skills else ", which is no longer live"
+        return PromotionState("done", f"derived {skill}{absence_note}")
     if refused := _skill_rejection(fact, material):
         return PromotionState("rejected", refused.sentence)
     if fact.id in material.contested:
-        runs, against = (
+        runs, opponents = (
             material.counts.supporter_counts([fact.id]),
             material.counts.opponent_counts([fact.id]),
         )
-        sides = f"{runs.get(fact.id, 0)} for it, {against[fact.id]} against it"
+        sides = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
         removal = f"; {skill} no longer live" if skill else ""
         return PromotionState(
             "contested", f"as many runs are against it as for it: {sides}{removal}"
@@ -286,13 +286,13 @@ def _explain_alone(fact: Fact, material: PromotionMaterial, rules: PromotePolicy
         if (peer.domain, peer.trust) == (fact.domain, fact.trust) and peer.id != fact.id
     ]
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
-    like = sum(value > rules.cluster_above for value, _ in neighbours)
+    count = sum(value > rules.cluster_above for value, _ in neighbours)
     nearest = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
     sessions = len(material.sessions([fact]))
-    by_itself = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
+    alone_note = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
     return (
-        f"other facts more than {rules.cluster_above:.2f} similar: {like}, a pattern needs "
-        f"{rules.cluster_size - 1}{nearest}{by_itself if material.rules.weighs else ''}"
+        f"other facts more than {rules.cluster_above:.2f} similar: {count}, a pattern needs "
+        f"{rules.cluster_size - 1}{nearest}{alone_note if material.rules.weighs else ''}"
     )
 
 

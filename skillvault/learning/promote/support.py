@@ -169,13 +169,13 @@ class Support:
 
     def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
         """Return fact -> the stance of a run, by words, by grounds, and by its judge."""
-        on_ground = self._book.first_facts(run.domain, run.states)
-        makers = {**self._book.first_facts(run.domain, claims), **on_ground}
+        ground_makers = self._book.first_facts(run.domain, run.states)
+        makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
         for fact, source in self._load_sources(makers).items():
             if source.id == run.id or not self._is_unchanged(fact, source):
                 continue
-            if stance := stance_of(run, source, on_ground=fact in on_ground):
+            if stance := stance_of(run, source, on_ground=fact in ground_makers):
                 stances[fact] = stance
         stances |= self._human_stances(run)
         return stances | self._named_stances(run)
@@ -253,15 +253,15 @@ class Support:
         """Give a fact the text of its earliest run and the importance of its surest run."""
         retelling = self._retellings.get(fact.id)
         importance = retelling.importance if retelling else fact.importance
-        surest = "high" if "high" in (importance, self._importance(run)) else importance
+        new_importance = "high" if "high" in (importance, self._importance(run)) else importance
         is_earlier = self._is_earlier(run, fact, retelling)
-        if is_earlier or surest != importance:
+        if is_earlier or new_importance != importance:
             teller = run if is_earlier or retelling is None else retelling
             self._retellings[fact.id] = Retelling(
                 fact=fact,
                 evaluation=teller.evaluation,
                 outcome=teller.outcome,
-                importance=surest,
+                importance=new_importance,
                 is_earlier=is_earlier or (retelling is not None and retelling.is_earlier),
             )
 
@@ -304,15 +304,15 @@ class Support:
 
         None if another run with the same result made a fact already.
         """
-        agreeing = {words for words, claim in claims.items() if is_same(claim, run.claim)}
-        makers = self._book.first_facts(run.domain, agreeing)
+        agreeing_words = {words for words, claim in claims.items() if is_same(claim, run.claim)}
+        makers = self._book.first_facts(run.domain, agreeing_words)
         for fact, source in self._load_sources(makers).items():
             if source.ending != run.ending or not self._is_current(fact):
                 continue
             if fact not in run.evaluation.unlike:
                 return None
-            agreeing -= {source.words} - {run.words}
-        return agreeing
+            agreeing_words -= {source.words} - {run.words}
+        return agreeing_words
 
     def _is_supported(
         self, run: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
@@ -362,9 +362,9 @@ class Support:
 
     def _importance(self, run: EvaluatedRun) -> Importance:
         is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
-        meets_gate = find_unmet(run.evaluation, self._material, self._policy) is None
+        passes_gate = find_unmet(run.evaluation, self._material, self._policy) is None
         is_telling = is_sure or is_surprise(run.evaluation, self._policy)
-        return "high" if meets_gate and is_telling else "medium"
+        return "high" if passes_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
         """Return the rejection of an earlier fact that made the same claim."""
@@ -378,17 +378,17 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        confirmed = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
-        evaluation = next(confirmed, None)
+        strong = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(strong, None)
         if evaluation is None:
             return f"Said by {_sessions_of(supporters)}; {_count(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
         decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
         is_first = evaluation is supporters[0].evaluation
-        earlier = "" if is_first else " Worded as in an earlier run."
+        wording_note = "" if is_first else " Worded as in an earlier run."
         if evaluation.judge_was_right:
-            return f"{decision}, confirmed by the result.{earlier}"
-        return f"{decision} by the verdict, but not by the result: a surprise.{earlier}"
+            return f"{decision}, confirmed by the result.{wording_note}"
+        return f"{decision} by the verdict, but not by the result: a surprise.{wording_note}"
 
 
 _OTHER_ENDING: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
@@ -471,8 +471,8 @@ def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
 
 
 def _limit_lines(lines: Sequence[str]) -> list[str]:
-    more = [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-    return [*lines[:_LISTED], *more]
+    omission = [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+    return [*lines[:_LISTED], *omission]
 
 
 def _records(new_fact: NewFact) -> tuple[Fact, Link]:

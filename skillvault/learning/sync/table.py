@@ -57,10 +57,6 @@ def read_undecided(text: str) -> dict[str, list[str]]:
     }
 
 
-def _undecided_line(key: str, values: Iterable[str]) -> str:
-    return f"# undecided: {key} is {_OR.join(sorted(values))}{_HOW}\n"
-
-
 _KEY = re.compile(r"(?P<key>[^\s#:][^:]*):(?:\s|$)")
 
 Place = tuple[str, ...]
@@ -83,7 +79,7 @@ def merge_settings(versions: Versions) -> bytes:
     values = _nest({place: setting.value for place, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        _undecided_line(".".join(place), s.undecided)
+        f"# undecided: {'.'.join(place)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
         for place, s in sorted(settings.items())
         if s.undecided
     ]
@@ -211,12 +207,12 @@ _OFFLINE = "offline"
 def merge_record(versions: Versions) -> bytes:
     """Merge trust, times and unknown keys; BadInputError for other differences."""
     first, second = (_load_record(content) for content in versions.sides)
-    merged = _merge_record_values(first, second, "")
-    if merged in (first, second):
-        return versions.sides[0 if merged == first else 1]
+    result = _merge_record_values(first, second, "")
+    if result in (first, second):
+        return versions.sides[0 if result == first else 1]
     if versions.first.lstrip().startswith(b"{"):
-        return (json.dumps(merged, ensure_ascii=False, indent=2) + "\n").encode()
-    return strict_yaml.dump(merged).encode()
+        return (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode()
+    return strict_yaml.dump(result).encode()
 
 
 def _load_record(content: bytes) -> dict[str, Any]:
@@ -241,19 +237,19 @@ def _merge_mappings(
     first: Mapping[str, Any], second: Mapping[str, Any], place: str
 ) -> dict[str, Any]:
     """Merge two mappings: first the keys of the format in its order, then the others, sorted."""
-    shared = {
+    shared_values = {
         name: _merge_record_values(first[name], second[name], f"{place}.{name}" if place else name)
         for name in first
         if name in second
     }
-    single = {**first, **second}
-    for name in sorted(single.keys() - shared.keys()):
+    all_values = {**first, **second}
+    for name in sorted(all_values.keys() - shared_values.keys()):
         if name in _KNOWN and name != _TRUST:
             raise contradiction(f"{place}.{name}".strip("."), first.get(name), second.get(name))
-        shared[name] = single[name]
-    format_keys = {name: value for name, value in shared.items() if name in _KNOWN}
-    other_names = sorted(shared.keys() - format_keys.keys())
-    return {**format_keys, **{name: shared[name] for name in other_names}}
+        shared_values[name] = all_values[name]
+    format_keys = {name: value for name, value in shared_values.items() if name in _KNOWN}
+    other_names = sorted(shared_values.keys() - format_keys.keys())
+    return {**format_keys, **{name: shared_values[name] for name in other_names}}
 
 
 def merge_judgement(versions: Versions) -> bytes:

@@ -128,9 +128,9 @@ def _note_deed(parts: Sequence[str]) -> str:
     # A sentence that refers back takes the previous one rather than the next.
     windows = [(place - 1, place)] if place and refers_back(first) else []
     for start, end in [*windows, (place, place + 1)]:
-        both = _join_sentences(parts[start : end + 1])
-        if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(both) <= _LIMIT:
-            return both
+        text = _join_sentences(parts[start : end + 1])
+        if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(text) <= _LIMIT:
+            return text
     return first
 
 

@@ -40,8 +40,8 @@ def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
     """Return the insights of an outcome; a neutral outcome has none."""
     if outcome.result.status == "neutral":
         return ()
-    find = _fault_insights if outcome.result.status == "failure" else _merit_insights
-    return (*_lesson_insights(outcome), *find(outcome))
+    find_insights = _fault_insights if outcome.result.status == "failure" else _merit_insights
+    return (*_lesson_insights(outcome), *find_insights(outcome))
 
 
 def _lesson_insights(outcome: Outcome) -> Iterator[Insight]:
@@ -136,9 +136,9 @@ def is_new(statement: str, outcome: Outcome) -> bool:
 def signature(message: str) -> str:
     """Return an error's type and message without paths, numbers, ids and quoted names."""
     line = message[:_LINE]
-    unquoted = _QUOTED.sub(" ", line)
+    plain_line = _QUOTED.sub(" ", line)
     # The quoted name is all that `KeyError: 'amount'` has.
-    plain = _PATH.sub(" ", unquoted if len(unquoted.split()) > _UNQUOTED else line)
+    plain = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
     plain = _ID.sub(" ", plain)
     return " ".join(_NUMBER.sub(" ", plain).casefold().split())
 

@@ -178,13 +178,13 @@ def _error_of(outcome: Outcome) -> str:
 
 def _result_words(outcome: Outcome) -> str:
     """Return the summary, followed by the most telling line of evidence."""
-    failed = outcome.result.status == "failure"
-    fault, summary = fault_of(outcome) if failed else None, _summary(outcome)
+    is_failure = outcome.result.status == "failure"
+    fault, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if fault is None:
         return _line(summary or next(_telling_lines(outcome), ""))
-    both = f"{summary.rstrip('.')}: {_line(fault)}"
+    summary_with_fault = f"{summary.rstrip('.')}: {_line(fault)}"
     is_different = summary and fault not in summary and summary not in fault
-    return both if is_different and len(both) <= _BOTH else _line(fault)
+    return summary_with_fault if is_different and len(summary_with_fault) <= _BOTH else _line(fault)
 
 
 def _summary(outcome: Outcome) -> str:
@@ -233,10 +233,10 @@ def _comparable_deed(attempt: Try) -> str:
     """Return the deed without the recorded figures of its claims."""
     text = attempt.deed
     for claim in attempt.grounds if attempt.observed else ():
-        unrecorded = FIGURE.sub(
+        plain_claim = FIGURE.sub(
             lambda match: " " if plain_figure(match[0]) in attempt.observed else match[0], claim
         )
-        text = text.replace(claim, unrecorded)
+        text = text.replace(claim, plain_claim)
     return text
 
 

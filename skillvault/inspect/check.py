@@ -1,4 +1,7 @@
-"""Check a vault: problems that a person has to fix, and notes."""
+"""`skillvault check`: the problems that a person has to fix, and notes.
+
+A new check of files belongs here; a check of the installation belongs in `doctor.py`.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -35,7 +38,7 @@ class CheckReport(Struct, frozen=True):
 def check_vault(
     store: Store, shelf: "Shelf", index: str | None = None, *, staged: bool
 ) -> CheckReport:
-    """Check the work tree or (`staged`) the index; see `Vault.check`."""
+    """Check the work tree, or with `staged` the index of git; see `Vault.check`."""
     if not staged:
         store.follow()
         store.index.verify()
@@ -69,11 +72,11 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _recount(head: Snapshot) -> Iterator[Problem]:
-    """Yield the statements of evidence whose counts the records do not give.
+    """Yield the statements of skills whose counts differ from the recorded outcomes.
 
-    Pinned skills and those kept without evidence are left out.
+    Pinned skills and skills that are kept without evidence are left out.
     """
-    unsupported = {place.name for place in head.skills.without_outcomes()}
+    unsupported_names = {place.name for place in head.skills.without_outcomes()}
     paths = [
         path
         for shelf in ("skills", "proposed")
@@ -83,7 +86,7 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
     for path, content in sorted(head.files.read(paths).items()):
         name = path.split("/")[1]
         skill = head.skills.find(name)
-        if name not in unsupported and not (skill and skill.status == "pinned"):
+        if name not in unsupported_names and not (skill and skill.status == "pinned"):
             yield from _miscounts(head, path, content)
 
 
@@ -97,9 +100,9 @@ def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
     outcomes = tuple(records[name] for name in evidence.read if name in records)
     evaluations = head.evaluations.get_many(evidence.read)
     account = account_of(outcomes, evaluations, head.recommendations.tasks(outcomes))
-    if missing := len(evidence.read) - len(outcomes):
+    if missing_count := len(evidence.read) - len(outcomes):
         if not outcomes or calls_for_skill(findings_of(account, evidence.kind, head.policy)):
-            message = f"{missing} of its outcomes are gone; run skillvault"
+            message = f"{missing_count} of its outcomes are gone; run skillvault"
             yield Problem(path, "read", "gone", message)
         return
     for statement in find_miscounts(evidence, account, head.policy):

@@ -1,6 +1,7 @@
-"""Find what keeps a vault from working; each check stands alone and takes nothing for granted.
+"""`skillvault doctor`: find what keeps a vault from working.
 
-Only what a killed skillvault left half-made is changed: a row names a command, the person decides.
+Each check assumes nothing about the others. The only thing that doctor changes is work that a
+killed skillvault left half done; for all else a row names the command that a person may run.
 """
 
 import errno
@@ -60,7 +61,7 @@ _SHOWN = 100  # characters of a setting's value
 
 
 class Row(Struct, frozen=True):
-    """The result of one check, and the command or the step that fixes it."""
+    """The result of a check, and the command or the step that repairs the fault."""
 
     check: str
     state: State
@@ -80,7 +81,7 @@ class Examination:
 
     @property
     def dirs(self) -> tuple[Path, Path]:
-        """The git dir and the common git dir, or their usual places if git refuses to name them."""
+        """The git folder and the common git folder; their usual places if git names none."""
         try:
             return self.git.ask_dirs()
         except NotAVaultError:
@@ -90,9 +91,9 @@ class Examination:
             return folder, folder
 
     def head(self) -> Snapshot:
-        """Return the committed vault; NotAVaultError if HEAD names an unreadable commit.
+        """The committed vault; NotAVaultError if HEAD names an unreadable commit.
 
-        A bare repository has none, and gets no index.
+        A bare repository has no committed vault and gets no index.
         """
         self.git.ask_dirs()
         if advice := layout.bare_advice(self.root):
@@ -107,7 +108,7 @@ class Examination:
         return head
 
     def head_id(self) -> str:
-        """Return the id that HEAD leads to, even if its commit is missing; "" for none."""
+        """The id of the commit that HEAD names, even if that commit is missing; "" for none."""
         return self.git.text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
 
 
@@ -115,7 +116,7 @@ Check = Callable[[Examination], Iterator[Row]]
 
 
 def examine(place: Path | None, now: datetime) -> list[Row]:
-    """Run every check on the vault in `place`, else on the nearest one."""
+    """Run every check on the vault in `place`; without a place, on the nearest vault."""
     exam = Examination(_root_of(place), now)
     for name, function in CHECKS.items():
         exam.rows += [
@@ -133,7 +134,7 @@ def examine(place: Path | None, now: datetime) -> list[Row]:
 def _root_of(place: Path | None) -> Path:
     """Return the folder to examine; NotAVaultError if it is gone or a part of a vault.
 
-    Without a place it is the nearest vault, else the nearest repository, else the current folder.
+    Without a place this is the nearest vault, else the nearest repository, else the current folder.
     """
     if place is None:
         current = Path.cwd()
@@ -145,7 +146,7 @@ def _root_of(place: Path | None) -> Path:
 
 
 def _run_check(name: str, check: Check, exam: Examination) -> list[Row]:
-    """Return the rows of a check; an error becomes a row too."""
+    """Return the rows of a check; an error becomes a row as well."""
     rows: list[Row] = []
     try:
         for row in check(exam):
@@ -190,8 +191,8 @@ def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
     parts = tuple(int(part) for part in numbers if part.isdigit())
     if parts[: len(least)] >= least:
         return Row(name, "ok", version)
-    needed = ".".join(map(str, least))
-    return Row(name, "problem", f"{version} is too old", f"install {name} {needed} or newer")
+    minimum = ".".join(map(str, least))
+    return Row(name, "problem", f"{version} is too old", f"install {name} {minimum} or newer")
 
 
 # ── the vault and its repository ─────────────────────────────────────────────────────
@@ -292,12 +293,12 @@ def _head(exam: Examination) -> Iterator[Row]:
 
 def _index(exam: Examination) -> Iterator[Row]:
     exam.git.ask_dirs()
-    out = exam.git.run("ls-files", "--unmerged", "-z").split(b"\0")
-    paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
+    lines = exam.git.run("ls-files", "--unmerged", "-z").split(b"\0")
+    paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in lines if line})
     if paths:
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        count_note = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         fix = "resolve them, then git add and git commit"
-        yield Row("index", "note", f"unmerged: {paths[0]}{more}", fix)
+        yield Row("index", "note", f"unmerged: {paths[0]}{count_note}", fix)
     else:
         yield Row("index", "ok", "nothing is unmerged")
 
@@ -364,14 +365,14 @@ def _pause(exam: Examination) -> Iterator[Row]:
 def _killed_writer(exam: Examination) -> Iterator[Row]:
     exam.head()
     try:
-        recovered = exam.store.recover(wait=False)
+        has_recovered = exam.store.recover(wait=False)
     except VaultBusyError:
         yield Row("killed writer", "ok", "not checked: another skillvault is writing")
         return
     except PausedError as error:
         yield Row("killed writer", "problem", str(error).removeprefix("paused: "))
         return
-    if recovered:
+    if has_recovered:
         yield Row("killed writer", "note", "what it left half-made is finished or undone")
     else:
         yield Row("killed writer", "ok", "no unfinished work")
@@ -404,23 +405,23 @@ def _signing(exam: Examination) -> Iterator[Row]:
     form = exam.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
     program, has_own_program = _signer(exam, form)
     path = shutil.which(Path(program).expanduser()) if program else None
-    aside = "; the program that the vault's own config names is not used" if has_own_program else ""
+    note = "; the program that the vault's own config names is not used" if has_own_program else ""
     if path is None:
         program_name = program or "the program that signs"
         fix = f"install {program_name}, or git config --local commit.gpgSign false"
-        yield Row("signing", "problem", f"on, and {program or form} is not found{aside}", fix)
+        yield Row("signing", "problem", f"on, and {program or form} is not found{note}", fix)
         return
     try:
         exam.git.committer.try_signing(exam.now, settings)
     except PausedError as error:
         detail, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
-        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {detail}{aside}", fix)
+        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {detail}{note}", fix)
     else:
-        yield Row("signing", "ok", f"on, by {path} ({form}), which has just signed{aside}")
+        yield Row("signing", "ok", f"on, by {path} ({form}), which has just signed{note}")
 
 
 def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
-    """Return the program that signs, and True if the vault's own config names another one."""
+    """Return the program that signs commits, and True if the vault's own config names another."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
     programs = [line.value for line in lines if not line.is_local and line.value]
@@ -464,27 +465,27 @@ def _own_hooks(exam: Examination) -> Iterator[Row]:
         detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
         yield Row("hooks", "note", detail, "skillvault init")
     for path, python in setup.find_hooks(exam.git).items():
-        idle = f"{path.name} does nothing"
+        idle_note = f"{path.name} does nothing"
         if not os.access(path, os.X_OK):
             fix = f"chmod +x {shlex.quote(str(path))}"
-            yield Row("hooks", "problem", f"{idle}: it is not executable", fix)
+            yield Row("hooks", "problem", f"{idle_note}: it is not executable", fix)
         elif shutil.which(python) is None:
-            detail = f"{idle}: the Python that it names is gone"
+            detail = f"{idle_note}: the Python that it names is gone"
             yield Row("hooks", "problem", detail, "skillvault init")
         elif python != sys.executable:  # anybody may have written it there
             detail = f"{path.name} names another Python, {python}, which is not tried"
             yield Row("hooks", "note", detail, "skillvault init")
         elif trouble := _python_trouble(exam.root):
-            yield Row("hooks", "problem", f"{idle}: {trouble}", "skillvault init")
+            yield Row("hooks", "problem", f"{idle_note}: {trouble}", "skillvault init")
 
 
 @cache
 def _python_trouble(root: Path) -> str | None:
-    """Say why this Python cannot run the program in a folder as git would; None if it can."""
+    """Say why git could not run skillvault with this Python in a folder; None if it can."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-    if done.returncode == 0:
+    completed = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
+    if completed.returncode == 0:
         return None
     return f"{sys.executable} does not find skillvault without PYTHONPATH; install it there"
 
@@ -534,20 +535,20 @@ def _last_commit(exam: Examination) -> Iterator[Row]:
 def _waiting(exam: Examination) -> Iterator[Row]:
     inbox = Inbox(exam.root)
     counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.file_names())}
-    nexts = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
+    next_commands = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
     if any(row.state == "problem" for row in exam.rows):
-        nexts["inbox"] = "mend what is a problem above, then skillvault run"
+        next_commands["inbox"] = "mend what is a problem above, then skillvault run"
     for name, count in counts.items():
         if not (exam.root / name).is_dir():
             yield Row(name, "note", "there is no such folder", "skillvault init")
         elif count:
-            yield Row(name, "note", f"{count} file(s) wait", nexts[name])
+            yield Row(name, "note", f"{count} file(s) wait", next_commands[name])
         else:
             yield Row(name, "ok", "empty")
 
 
 def _clients(exam: Examination) -> Iterator[Row]:
-    states = [client_setup.state_of(one) for one in client_setup.ClientSetup().records(exam.root)]
+    states = list(map(client_setup.state_of, client_setup.ClientSetup().records(exam.root)))
     for state in states:
         place = f"{state.record.client} in {state.record.project or 'all projects'}"
         if state.troubles:
@@ -573,9 +574,10 @@ def _age(seconds: float) -> str:
 
 
 class Space(Struct, frozen=True):
-    """The free space of a file system; `inodes` is None if it does not count them.
+    """The free space of a file system.
 
-    `error` is why no file could be written there.
+    `inodes` is None if the file system does not count inodes. `error` says why no file could be
+    written there.
     """
 
     free: int
@@ -617,7 +619,7 @@ def _writing_fix(folder: Path, error: OSError) -> str:
 
 
 def disk_row(name: str, folder: Path, space: Space) -> Row:
-    """Report the free space of a folder's file system, and whether it is enough."""
+    """Report if a folder's file system has enough free space."""
     inode_count = f", {space.inodes} inodes" if space.inodes is not None else ""
     detail = f"{folder}: {space.free // _MIB} MiB free{inode_count}"
     if space.error:

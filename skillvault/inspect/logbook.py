@@ -1,6 +1,6 @@
-"""The log of the loop: choose commits, and show each in the order in which a person reads it.
+"""`skillvault log`: choose commits of the loop, and render each for a person.
 
-First the skill, then its basis, then the links in one line.
+A commit shows the skill first, then the outcomes behind the skill, then a line about its links.
 """
 
 import re
@@ -25,7 +25,7 @@ _ENDED: dict[Status, str] = {"failure": "failed", "success": "succeeded", "neutr
 
 
 class BasisRow(Struct, frozen=True):
-    """One outcome: its status, its session and the number of its episode, its decision."""
+    """One outcome: status, session, number of its episode, and decision."""
 
     outcome: str
     status: Status
@@ -35,13 +35,13 @@ class BasisRow(Struct, frozen=True):
 
 
 class Basis(Struct, frozen=True):
-    """The outcomes that something rests on, oldest first."""
+    """The outcomes that a record rests on, oldest first."""
 
     rows: tuple[BasisRow, ...] = ()
 
     @property
     def sessions(self) -> int:
-        """The number of sessions; an outcome without one counts as its own."""
+        """The number of sessions; an outcome without a session counts as one."""
         return len({row.session or row.outcome for row in self.rows})
 
     @property
@@ -51,7 +51,7 @@ class Basis(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The numbers of outcomes by their status, of sessions and of episodes."""
+        """The numbers of outcomes by status, of sessions and of episodes, in words."""
         statuses = Counter(row.status for row in self.rows)
         words = ((statuses[status], word) for status, word in _ENDED.items())
         counts = join_items([f"{count} {word}" for count, word in words if count])
@@ -62,26 +62,31 @@ class Basis(Struct, frozen=True):
 
 
 def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
-    """Return the basis of these outcomes; decisions within so many minutes are one episode."""
+    """Return the basis made of these outcomes.
+
+    Decisions at most `minutes` apart are one episode.
+    """
     outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     numbers = dict[int, int]()
-    episodes = [
-        numbers.setdefault(episode, len(numbers) + 1) for episode in episodes_of(outcomes, minutes)
+    rows = [
+        BasisRow(
+            outcome=outcome.id,
+            status=outcome.result.status,
+            session=outcome.source.session,
+            episode=numbers.setdefault(episode, len(numbers) + 1),
+            decision=describe_subject(outcome),
+        )
+        for outcome, episode in zip(outcomes, episodes_of(outcomes, minutes), strict=True)
     ]
-    return Basis(tuple(map(_basis_row, outcomes, episodes)))
-
-
-def _basis_row(outcome: Outcome, episode: int) -> BasisRow:
-    session, about = outcome.source.session, describe_subject(outcome)
-    return BasisRow(outcome.id, outcome.result.status, session, episode, about)
+    return Basis(tuple(rows))
 
 
 def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
-    """Return the outcomes that these records are, or rest on through any links."""
+    """Return the outcomes among these records, and those that the records rest on through links."""
     ids: set[str] = set()
-    level, visited = set(refs), set[Ref]()
-    while level := level - visited:
-        visited |= level
+    level, visited_refs = set(refs), set[Ref]()
+    while level := level - visited_refs:
+        visited_refs |= level
         ids.update(ref.id for ref in level if ref.kind in ("outcome", "evaluation"))
         ends = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
         # What speaks against a thing is not what it rests on.
@@ -95,7 +100,7 @@ _READ = (*layout.SHELVES, "memory", layout.MARK, layout.LEARNINGS)
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):
-    """A choice of commits; None matches all."""
+    """The conditions on commits; a condition that is None holds for all commits."""
 
     since: datetime | None = None
     domain: str | None = None
@@ -104,7 +109,7 @@ class LogFilter(Struct, frozen=True, kw_only=True):
 
 
 class CommitReport(Struct, frozen=True):
-    """A commit to read: its message, its texts as a diff, and their basis."""
+    """A commit for a reader: its message, the diff of its texts, and the outcomes behind them."""
 
     sha: str
     date: str
@@ -116,20 +121,20 @@ class CommitReport(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def find_commits(head: Topics, asks: LogFilter, limit: int | None) -> list[Commit]:
-    """Return the chosen commits, newest first, once for each step."""
+def find_commits(head: Topics, wanted: LogFilter, limit: int | None) -> list[Commit]:
+    """Return the matching commits, newest first, each once a step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
 
     def is_wanted(commit: Commit) -> bool:
         ends = (*commit.targets, *commit.sources)
         return (
-            (asks.since is None or datetime.fromisoformat(commit.date) >= asks.since)
-            and (asks.step is None or commit.step == asks.step)
-            and (asks.skill is None or f"skill:{asks.skill}" in ends)
-            and (asks.domain is None or asks.domain in map(domain_of, ends))
+            (wanted.since is None or datetime.fromisoformat(commit.date) >= wanted.since)
+            and (wanted.step is None or commit.step == wanted.step)
+            and (wanted.skill is None or f"skill:{wanted.skill}" in ends)
+            and (wanted.domain is None or wanted.domain in map(domain_of, ends))
         )
 
-    if asks == LogFilter():
+    if wanted == LogFilter():
         return head.history.log(limit)
     matches = [commit for commit in head.history.log() if is_wanted(commit)]
     shas = set(islice(dict.fromkeys(commit.sha for commit in matches), limit))
@@ -147,17 +152,15 @@ def _domain_of_end(head: Topics, ref: Ref) -> str | None:
 def describe_commits(
     store: Store, head: Topics, commits: Sequence[Commit], skill: str | None = None
 ) -> Iterator[CommitReport]:
-    """Yield these commits to read, each once; the texts of a skill come first."""
+    """Yield a report on each of these commits; the texts of `skill` come first."""
+    if not commits:
+        return
     parts: dict[str, list[Commit]] = {}
     for commit in commits:
         parts.setdefault(commit.sha, []).append(commit)
     history = store.git.history
     messages = history.author_and_text(list(parts))
-    files = (
-        {commit.sha: commit.files for commit in history.commits("--no-walk", *parts)}
-        if parts
-        else {}
-    )
+    files = {commit.sha: commit.files for commit in history.commits("--no-walk", *parts)}
     for sha, steps in parts.items():
         author, text = messages[sha]
         changed_paths = list(files[sha])
@@ -168,6 +171,8 @@ def describe_commits(
         targets = {parse_ref(ref) for step in steps for ref in step.targets}
         # What the commit says that it is made of; else what its targets rest on.
         outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
+        folders = (layout.shelf_of(path) for path in changed_paths if not layout.links_owner(path))
+        others = Counter(folder for folder in folders if folder not in _READ)
         yield CommitReport(
             sha=sha,
             date=steps[0].date,
@@ -178,12 +183,12 @@ def describe_commits(
             links=join_items(
                 [f"{count} {link_type}" for link_type, count in sorted(types.items())]
             ),
-            others=tuple(_record_counts(changed_paths)),
+            others=tuple(f"{count} in {folder}" for folder, count in sorted(others.items())),
         )
 
 
 def sort_patch(patch: str, skill: str | None = None) -> str:
-    """Sort a diff: `skill` first, then other skills, archived ones last, then all else."""
+    """Sort a diff: `skill` first, then other skills, archived skills, all other files."""
     files = _FILE.split(patch)
     return "".join(sorted(filter(None, files), key=partial(_precedence, skill=skill)))
 
@@ -192,10 +197,3 @@ def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
     path = patch.partition("\n")[0].rpartition(" b/")[2]
     is_asked_for = layout.ref_of(path) == Ref("skill", skill or "")
     return (not is_asked_for, not layout.is_skill(path), layout.shelf_of(path) == "archive")
-
-
-def _record_counts(paths: Iterable[str]) -> Iterator[str]:
-    """Count the files of each folder that the diff and the links leave out."""
-    folders = (layout.shelf_of(path) for path in paths if not layout.links_owner(path))
-    counts = Counter(folder for folder in folders if folder not in _READ)
-    yield from (f"{count} in {folder}" for folder, count in sorted(counts.items()))

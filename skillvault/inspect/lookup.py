@@ -1,6 +1,6 @@
 """Find the record that a person means by a name, a path or the beginning of an id.
 
-Also its history: where it came from, what came of it, who removed it.
+Also answer `why` and `impact`: where a record came from, and what came of it.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 class Sides(Struct, frozen=True):
-    """The evaluations of the runs for and against something, by id; sorted."""
+    """The ids of the evaluations of the runs for and against a fact or a skill, sorted."""
 
     supporting: tuple[str, ...]
     against: tuple[str, ...]
@@ -47,7 +47,7 @@ class ListedSkill(Struct, frozen=True):
 
 
 def both_sides(view: Topics, ref: Ref) -> Sides:
-    """Return the runs for and against a fact or a skill, and those of a skill's facts.
+    """Return the runs for and against a fact, or a skill and its facts.
 
     The evidence file of a skill counts more than its links.
     """
@@ -83,7 +83,10 @@ def _evidence_sides(view: Topics, ref: Ref) -> Sides | None:
 
 
 def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
-    """Return the record that `text` means; the error names the commit that removed it."""
+    """Return the record that `text` names; the error names the commit that removed it.
+
+    With `forward`, the question is what came of the record.
+    """
     try:
         return provenance.resolve(head, store.root, text, forward=forward)
     except UsageError:
@@ -100,7 +103,7 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
 
 
 def read_record(store: Store, name: str) -> tuple[Record, str]:
-    """Return (record, path) for a name; SkillvaultError if it cannot be read."""
+    """Return (record, path) of a name; SkillvaultError if the record cannot be read."""
     head = store.head()
     path = head.records.path_of(resolve(store, head, name)) or ""
     record = head.records.by_path([path])[path]
@@ -112,7 +115,7 @@ def read_record(store: Store, name: str) -> tuple[Record, str]:
 
 
 def read_skill(store: Store, name: str) -> tuple[Skill, str]:
-    """Return (skill, path) in any folder; UsageError if there is none."""
+    """Return (skill, path) of a name, from any folder; UsageError if there is no such skill."""
     record, path = read_record(store, name)
     if not isinstance(record, Skill):
         kind = kind_of(record)
@@ -121,7 +124,7 @@ def read_skill(store: Store, name: str) -> tuple[Skill, str]:
 
 
 def why(run: Run, text: str) -> dict[str, Any]:
-    """Return `{ref, commits, sources, against, rules}`: where a record came from."""
+    """Return `{ref, commits, sources, against, rules}`: the origin of a record."""
     head, store = run.view, run.store
     if (entry := run.shelf.layer_skill(text)) is not None:
         return {**_layer_skill(head, entry), "sources": [], "against": [], "rules": []}
@@ -137,7 +140,7 @@ def why(run: Run, text: str) -> dict[str, Any]:
 
 
 def impact(run: Run, text: str) -> dict[str, Any]:
-    """Return `{ref, commits, targets}`: what came of a record."""
+    """Return `{ref, commits, targets}`: what the loop made of a record."""
     head = run.view
     if (entry := run.shelf.layer_skill(text)) is not None:
         return {**_layer_skill(head, entry), "targets": []}
@@ -146,7 +149,7 @@ def impact(run: Run, text: str) -> dict[str, Any]:
 
 
 def list_skills(head: Topics, shelf: str) -> list[ListedSkill]:
-    """Return the skills of a shelf by name."""
+    """Return the skills of a folder by name: `skills`, `proposed` or `archive`."""
     shelves = {
         "skills": head.skills,
         "proposed": head.skills.proposed,
@@ -164,13 +167,13 @@ def list_skills(head: Topics, shelf: str) -> list[ListedSkill]:
 
 
 def _with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
-    """Return `{ref, commits}`: a record, and every commit that touched it."""
+    """Return `{ref, commits}`: a record and all commits that changed it."""
     commits = head.history.commits_touching([ref])
     return {"ref": provenance.node(head, ref), "commits": list(map(_commit_shape, commits))}
 
 
 def _layer_skill(head: Topics, entry: ShelfSkill) -> dict[str, Any]:
-    """Return `{ref, commits}`: a skill of another layer, and the decisions about it here."""
+    """Return `{ref, commits}`: a skill from outside the vault, and the decisions about it here."""
     ref = Ref("skill", entry.skill.name)
     commits = head.history.commits_changing(ref)
     node = {"kind": ref.kind, "id": ref.id, "path": entry.path, "layer": entry.layer}
@@ -182,7 +185,7 @@ def _commit_shape(commit: Commit) -> dict[str, Any]:
 
 
 def remover(store: Store, head: Topics, view: WorkTreeView) -> Callable[[Ref], str | None]:
-    """Return a function that says who removed a record that is not in `view`."""
+    """Return a function that names the commit and person that removed a record."""
 
     @cache
     def deletions() -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""The page of a vault as one value: the week, the effect of skills, the domains, each skill.
+"""The data of `skillvault report` as one value: the week, the domains, the effect of skills.
 
-The package `page` renders it. Figures are those of `stats` and `status`. Nothing is written.
+The package `page` renders this value. The figures are those of `stats` and `status`; nothing is
+written.
 """
 
 from bisect import bisect_right
@@ -31,19 +32,19 @@ _DAYS = (1, 7, 28, 91, 364)
 
 
 class Rate(Struct, frozen=True):
-    """The number that succeeded, of those that succeeded or failed."""
+    """A number of outcomes that succeeded, and of all that succeeded or failed."""
 
     successes: int = 0
     count: int = 0
 
     @property
     def share(self) -> float | None:
-        """The fraction that succeeded; None for nothing."""
+        """The share that succeeded; None without outcomes."""
         return self.successes / self.count if self.count else None
 
 
 class Span(Struct, frozen=True):
-    """Some days, and the decisions that ended in them, with a skill and without."""
+    """A few days, and the decisions that ended in them: those with a skill and those without."""
 
     start: datetime
     days: int
@@ -52,11 +53,12 @@ class Span(Struct, frozen=True):
 
 
 class Benefit(Struct, frozen=True, kw_only=True):
-    """The effect of use. `skills` have the best lift first; `verdicts` counts them.
+    """The effect of all uses of skills.
 
-    `applied` and `bare` are closed decisions with a skill and without, `spans` the same over time,
-    `neutral` counts the others. `held_out` and `overruled` count decisions, `trials` are skills
-    that are tried again. `used` maps each outcome to the skills that its decision applied.
+    `skills` have the best lift first; `verdicts` counts them by verdict. `applied` and `bare` are
+    closed decisions with and without a skill, `spans` the same over time, and `neutral` counts the
+    neutral ones. `held_out` and `overruled` count decisions, `trials` the skills that are tried
+    again. `used` maps each outcome to the skills that its decision applied.
     """
 
     skills: Sequence[SkillStats]
@@ -72,7 +74,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
 
     @property
     def measured(self) -> list[SkillStats]:
-        """The skills with a known lift, best first."""
+        """The skills with a measured lift, the best first."""
         return [skill for skill in self.skills if skill.lift is not None]
 
 
@@ -106,7 +108,7 @@ def _rate_among(statuses: Sequence[Status]) -> Rate:
 
 
 def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
-    """Split into days, weeks or longer, as many as fit a line; empty ones are left out."""
+    """Split decisions into days, weeks or longer spans, as many as fit a line."""
     if not closed:
         return []
     first = closed[0][0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -141,12 +143,12 @@ class Touch(Struct, frozen=True):
 
 
 class SkillPage(Struct, frozen=True, kw_only=True):
-    """A skill in any folder, and what is known of it.
+    """A skill in any folder, with its runs and its use.
 
-    `sides` are the runs for and against it, `ended` counts the supporting outcomes by status,
-    `failed` are those that failed. `otherwise` are outcomes of the subject of a warning that
-    succeeded, of a pattern that failed. `origins` are the sources of its links, as (type, kind,
-    id).
+    `sides` are the runs for and against the skill, `ended` counts the supporting outcomes by
+    status, and `failed` are the failures among them. `otherwise` are the outcomes with the opposite
+    result: successes on the subject of a warning, failures on that of a pattern. `origins` are the
+    sources of its links, as (type, kind, id).
     """
 
     name: str
@@ -162,7 +164,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
     @property
     def warns(self) -> bool:
-        """True if it says what to stop: most of its outcomes failed."""
+        """True for a skill that tells what to stop: most of its outcomes failed."""
         if self.skill.kind == "guide":
             return bool(_to_avoid(self.skill))
         return self.skill.kind == "warning" or (
@@ -171,9 +173,9 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """Something to stop doing: in words, its reason, and the skill that says so.
+    """Something to stop doing: its words, its reason, and the skill that says so.
 
-    `failures` of `count` outcomes behind it failed; `skill` is None for a rule.
+    `failures` of `count` outcomes failed; `skill` is None for a tested rule.
     """
 
     what: str
@@ -185,7 +187,7 @@ class Stop(Struct, frozen=True, kw_only=True):
 
 
 def skill_pages(vault: Contents) -> list[SkillPage]:
-    """Return the skills of a vault, those that are served first, then by name."""
+    """Return the skills of a vault: first those that agents get, each group by name."""
     history: dict[str, list[Touch]] = defaultdict(list)
     for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
         touches = history[name]
@@ -223,7 +225,7 @@ def _page(
 
 
 def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
-    """Return the sources of a record's links as (type, kind, id)."""
+    """Return the sources of the links to a record, as (type, kind, id)."""
     links = vault.links.get(ref, ())
     return [(link.type, link.source.kind, link.source.id) for link in links]
 
@@ -233,9 +235,9 @@ def _outcomes(vault: Contents, sides: Sides) -> Iterator[Outcome]:
 
 
 def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
-    """Return the warnings of served skills, most failures first.
+    """Return the warnings of the skills that agents get, the one with most failures first.
 
-    A guide counts if it has failures that no warning covers.
+    A guide is included if it has failures that no warning covers.
     """
     warned_runs = {
         name
@@ -268,7 +270,7 @@ def _to_avoid(skill: Skill) -> list[str]:
 
 
 def _warning_words(skill: Skill) -> str:
-    """Return a warning's first words without its condition, or what a guide says to avoid."""
+    """Return the first words of a warning without its condition, or what a guide says to avoid."""
     if skill.kind == "guide":
         return first_sentences(flatten(_to_avoid(skill)[0]), _WORDS)
     opening, _, text = flatten(skill.description).partition(". ")
@@ -281,7 +283,7 @@ MOST = 40  # targets of an action that have a line
 
 
 class Amounts(Struct, frozen=True):
-    """Money of one unit: the sum, and the deepest fall of the running sum (>= 0)."""
+    """Amounts of one currency: their sum, and the deepest fall of their running sum (>= 0)."""
 
     unit: str
     total: float
@@ -289,7 +291,7 @@ class Amounts(Struct, frozen=True):
 
 
 class Scores(Struct, frozen=True):
-    """The count, mean and minimum of scores; `drawdown` of their running sum."""
+    """The count, mean and minimum of scores, and the `drawdown` of their running sum."""
 
     count: int
     mean: float
@@ -299,9 +301,9 @@ class Scores(Struct, frozen=True):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """The figures of some outcomes of one action; `target` is None for all of its targets.
+    """The figures of an action's outcomes on one target; `target` is None for all targets.
 
-    `episodes` counts occasions. `scores` is None if none is graded.
+    `scores` is None if no outcome has a score.
     """
 
     action: str
@@ -314,9 +316,9 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class ActionFigures(Struct, frozen=True, kw_only=True):
-    """The figures of an action and of its targets, most outcomes first; `more` are left out.
+    """The figures of an action and of its most frequent targets; `more` are left out.
 
-    `causes` are the rules that its outcomes support, the ones to avoid first.
+    `causes` are the rules that its outcomes support; rules about losses come first.
     """
 
     whole: Figures
@@ -326,7 +328,7 @@ class ActionFigures(Struct, frozen=True, kw_only=True):
 
 
 class TestedCause(Struct, frozen=True):
-    """A tested rule of an action, in words; True if it predicts a loss; the p of its test."""
+    """A tested rule of an action: its words, if it predicts a loss, and the p of its test."""
 
     action: str
     clause: str
@@ -336,7 +338,7 @@ class TestedCause(Struct, frozen=True):
 
 
 class DomainFigures(Struct, frozen=True, kw_only=True):
-    """The figures of a domain. `strategy` is the name of its strategy, if one is served."""
+    """The figures of a domain, and the name of its strategy if agents get one."""
 
     name: str
     count: int
@@ -346,7 +348,7 @@ class DomainFigures(Struct, frozen=True, kw_only=True):
 
 
 def domains_of(vault: Contents) -> list[DomainFigures]:
-    """Return the domains of a vault by name, with those that have no outcome."""
+    """Return the domains of a vault by name; domains without outcomes are included."""
     by_domain: dict[str, list[Outcome]] = {
         name: [] for name in vault.view.domains if vault.covers(name)
     }
@@ -443,7 +445,7 @@ def _scores_of(outcomes: Sequence[Outcome]) -> Scores | None:
 
 
 def drawdown(values: Iterable[float]) -> float:
-    """Return the deepest fall of a running sum below its peak so far, from 0 on; >= 0."""
+    """Return the deepest fall of a running sum below its highest value so far (>= 0), from 0 on."""
     highest = deepest = 0.0
     for total in accumulate(values):
         highest = max(highest, total)
@@ -455,18 +457,18 @@ _STOPS = 5  # things to stop doing that are told first
 
 
 class JudgeCost(Struct, frozen=True):
-    """The cost of judging the week's outcomes, as their evaluations say."""
+    """The cost of judging the week's outcomes, as recorded in their evaluations."""
 
     tokens: int
     usd: float
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """All that a page of a vault shows, as of one commit; `domain` is None for all.
+    """All that the page of a vault shows, as of one commit; `domain` is None for all domains.
 
-    `stops` are things to stop doing, the worst first. `cost` is None if nothing of the week was
-    paid for. `origins` are the sources of each fact, as (type, kind, id). `questions` counts those
-    open for an agent, None if the judge is no agent.
+    `stops` are things to stop doing, the worst first. `cost` is None if no evaluation of the week
+    was paid for. `origins` are the sources of each fact, as (type, kind, id). `questions` counts
+    the open questions for an agent; it is None if the judge is not an agent.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A vault at a glance: what it holds, what waits for each step, who judges."""
+"""`skillvault status`: the counts of a vault, the work that waits for each step, and the judge."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from skillvault.vault.git.remote import upstream_of
 
 
 def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
-    """Return the current rules of a skill in words and with the figures of their tests."""
+    """Return the current rules of a skill in words, with the figures of their tests."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     if skill is None:
         return []
@@ -47,8 +47,9 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
 class JudgeStatus(Struct, frozen=True):
     """The judge, and its usage since midnight UTC.
 
-    `closed`: why it is not asked now, and until when. `aside`: outcomes it failed at too often.
-    `accuracy`: the agreement of its verdicts with the results; None if too few were compared.
+    `closed` says why the judge is not asked now, and until when. `aside` counts outcomes that it
+    failed at too often. `accuracy` compares its verdicts with the results; None if there are too
+    few of them.
     """
 
     provider: str
@@ -62,14 +63,14 @@ class JudgeStatus(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """A vault at a glance; `waiting` counts the records that are due for each step.
+    """The counts of a vault; `waiting` has the number of due records of each step.
 
-    `tomorrow` counts untrusted records beyond today's (UTC) limit. `edited` are files that a person
-    edited locally, listed if a step is due: what concerns them waits. `inbox` counts its files,
-    `git` names the person's git that they wait for. `rules` counts those of LEARNINGS.md,
-    `patterns` those that code supports. `learner` is the clone that learns, `silent` says that it
-    does nothing; `unpushed` counts commits that a remote lacks, as far as is known here,
-    `undecided` are keys of vault.yaml that clones set differently.
+    `tomorrow` counts untrusted records beyond today's (UTC) quota. `edited` are files that a person
+    edited locally, listed if a step is due, because their records wait. `inbox` counts the files in
+    the inbox, `git` names the person's git command that they wait for. `rules` counts the rules of
+    LEARNINGS.md, `patterns` those that code supports. `learner` is the clone that learns, and
+    `silent` says so if it does nothing. `unpushed` counts commits that a remote lacks, as far as
+    this clone knows. `undecided` are keys of vault.yaml that clones set differently.
     """
 
     format: int
@@ -99,7 +100,7 @@ class Status(Struct, frozen=True):
 
 
 def status(run: Run) -> Status:
-    """Return the vault at a glance."""
+    """Return the counts of the vault and the work that waits."""
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), count_waiting(run)
@@ -141,32 +142,32 @@ def status(run: Run) -> Status:
 
 
 def _judge(run: Run) -> JudgeStatus:
-    record = accuracy_of(run.judge, run.view)
-    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
+    accuracy = accuracy_of(run.judge, run.view)
+    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=accuracy)
     if judge.provider != "claude":
         return judge
     ledger = run.store.ledger
     try:
-        spent, closed = ledger.spent_today(), ledger.closed_reason()
+        usage, closed_reason = ledger.spent_today(), ledger.closed_reason()
     except UnavailableError as error:
         return replace(judge, closed=str(error))
     return replace(
         judge,
         model=run.policy.judge.model,
-        calls=spent.calls,
-        tokens=spent.tokens,
-        usd=round(spent.usd, 6),
-        closed=closed,
+        calls=usage.calls,
+        tokens=usage.tokens,
+        usd=round(usage.usd, 6),
+        closed=closed_reason,
         aside=sorted(evaluate.set_aside(run)),
     )
 
 
 def count_waiting(run: Run) -> dict[str, int]:
-    """Count the records that are due for each step, without computing anything."""
-    marks = run.view.due.lengths()
+    """Count the records that are due for each step, by queries alone."""
+    queue_lengths = run.view.due.lengths()
     return {
         name: step.waiting(run)
         if step.waiting
-        else sum(marks.get(queue.name, 0) for queue in step.depends_on)
+        else sum(queue_lengths.get(queue.name, 0) for queue in step.depends_on)
         for name, step in run.rules.steps.items()
     }

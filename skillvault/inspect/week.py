@@ -1,6 +1,6 @@
-"""The events of some days: what was learned and why, by which commit, and what surprised.
+"""The events of some days: what was learned and why, by which commit, and what was a surprise.
 
-`Contents` is the committed vault, read once for a page.
+`page.py` shows them. `Contents` is the committed vault, read once for a page.
 """
 
 import re
@@ -26,11 +26,11 @@ SHELVES = ("skills", "proposed", "archive")
 
 
 class Contents(Struct, frozen=True, kw_only=True):
-    """The committed records of a domain or of all, and the use of each skill.
+    """The committed records of a domain, or of all domains, and the use of each skill.
 
-    `shelves` are the skills by folder, `links` are by target, `by_id` all of them; `overruled`
-    outcomes do not count, because another record of their decision does. `since` to `until` is the
-    page's week.
+    `shelves` has the skills by folder, `links` the links by target, `by_id` every outcome.
+    `overruled` outcomes do not count, because another record of the same decision does. The week of
+    the page is from `since` to `until`.
     """
 
     run: Run
@@ -63,7 +63,7 @@ class Contents(Struct, frozen=True, kw_only=True):
 def contents_of(
     run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
 ) -> Contents:
-    """Read what a page of these days needs."""
+    """Read the records that a page of these days needs."""
     view = run.view
     outcomes = {
         record.id: record
@@ -126,7 +126,7 @@ _ITEM = re.compile(r"(?m)^- (?=\S+: )")
 
 
 class VaultEvent(Struct, frozen=True, kw_only=True):
-    """One effect of a commit on a skill or a fact: its present text, and the reason."""
+    """The effect of a commit on a skill or a fact, with the present text and the reason."""
 
     event: Event
     ref: Ref
@@ -138,7 +138,7 @@ class VaultEvent(Struct, frozen=True, kw_only=True):
 
 
 class Surprise(Struct, frozen=True, kw_only=True):
-    """An outcome that ended unlike its agent claimed, or unlike the judge was sure of."""
+    """An outcome that contradicts its agent's claim, or a verdict of which the judge was sure."""
 
     outcome: str
     domain: str
@@ -150,9 +150,9 @@ class Surprise(Struct, frozen=True, kw_only=True):
 
 
 class Week(Struct, frozen=True, kw_only=True):
-    """The events from `since` to `until`, newest first; `counts` has every event.
+    """The events from `since` to `until`, newest first; `counts` covers all of them.
 
-    `recorded` and `evaluated` count outcomes, `ended` those recorded by their status.
+    `recorded` and `evaluated` count outcomes, `ended` counts the recorded ones by status.
     """
 
     since: datetime
@@ -172,21 +172,21 @@ def week_of(vault: Contents) -> Week:
         for commit in vault.view.history.since(vault.since)
         if datetime.fromisoformat(commit.date) <= vault.until
     ]
-    recorded = [
+    recorded_outcomes = [
         vault.outcomes[name] for name in _step_ids(commits, "record") if name in vault.outcomes
     ]
-    evaluated = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
+    evaluated_ids = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
     events = [*_learning_events(vault, commits), *_removals(vault, commits)]
     events.sort(key=lambda entry: entry.at, reverse=True)
     return Week(
         since=vault.since,
         until=vault.until,
-        recorded=len(recorded),
-        evaluated=len(evaluated),
-        ended=Counter(outcome.result.status for outcome in recorded),
+        recorded=len(recorded_outcomes),
+        evaluated=len(evaluated_ids),
+        ended=Counter(outcome.result.status for outcome in recorded_outcomes),
         counts={event: sum(entry.event == event for entry in events) for event in EVENTS},
         surprises=sorted(
-            _surprises(vault, {*(outcome.id for outcome in recorded), *evaluated}),
+            _surprises(vault, {*(outcome.id for outcome in recorded_outcomes), *evaluated_ids}),
             key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
         ),
         happened=events,
@@ -203,22 +203,24 @@ def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
 
 def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     learning_commits = [commit for commit in commits if commit.step not in _INTAKE]
-    ends = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
-    first = vault.view.history.makers({ref for _, ref in ends})
-    last = {ref: commit.sha for commit, ref in reversed(ends)}
+    pairs = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
+    first_commits = vault.view.history.makers({ref for _, ref in pairs})
+    last_commits = {ref: commit.sha for commit, ref in reversed(pairs)}
     history, head = vault.run.store.git.history, vault.view.commit
     messages = history.messages(head, vault.since) if learning_commits and head else {}
     for commit in learning_commits:
         message = messages.get(commit.sha, "")
-        for ref, event in _events(vault, commit, first, last):
-            domain = _domain_of(vault, ref)
+        for ref, event in _events(vault, commit, first_commits, last_commits):
+            record = vault.facts.get(ref.id) if ref.kind == "fact" else vault.skill(ref.id)
+            domain = record.domain if record else None
             if vault.covers(domain):
-                text = _text_of(vault, ref)
+                text, reason = _text_of(vault, ref), find_reason(message, ref.id)
+                repetition = reason.find(text[:_SAME])
                 yield VaultEvent(
                     event=event,
                     ref=ref,
                     what=text,
-                    why=_without_repetition(text, find_reason(message, ref.id)),
+                    why=reason[:repetition].rstrip() if repetition > 0 else reason,
                     commit=commit.sha[:10],
                     at=datetime.fromisoformat(commit.date),
                     domain=domain,
@@ -249,26 +251,24 @@ def _events(
 
 
 def _event(vault: Contents, commit: Commit, ref: Ref, place: tuple[bool, bool]) -> Event:
-    """Classify the effect of a commit; `place` says if it is the record's first and its latest."""
+    """Classify the effect of a commit on a record.
+
+    `place` says if this is the first and the latest commit on the record.
+    """
     is_first, is_last = place
     shelf = next((name for name, skills in vault.shelves.items() if ref.id in skills), "")
-    present = shelf if ref.kind == "skill" and is_last else ""
+    shelf_now = shelf if ref.kind == "skill" and is_last else ""
     if commit.step in _ALWAYS:
         return _ALWAYS[commit.step]
-    if present == "archive" and commit.step in ("assess", "refresh"):
+    if shelf_now == "archive" and commit.step in ("assess", "refresh"):
         return "retired"
     if is_first:
-        return "proposed" if present == "proposed" else "learned"
+        return "proposed" if shelf_now == "proposed" else "learned"
     return "strengthened" if commit.step in ("assess", "promote") else "refreshed"
 
 
-def _domain_of(vault: Contents, ref: Ref) -> str | None:
-    record = vault.facts.get(ref.id) if ref.kind == "fact" else vault.skill(ref.id)
-    return record.domain if record else None
-
-
 def _text_of(vault: Contents, ref: Ref) -> str:
-    """Return a fact or a skill in a sentence; its name if it is gone."""
+    """Return a fact or a skill in one sentence; the name if the record is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
         return first_sentences(flatten(statement_of(fact)), _WHAT) if fact else ref.id
@@ -277,7 +277,7 @@ def _text_of(vault: Contents, ref: Ref) -> str:
 
 
 def title_of(skill: Skill) -> str:
-    """Return a skill's heading, else its name."""
+    """Return the heading of a skill, or its name if it has no heading."""
     first = skill.body.lstrip().partition("\n")[0]
     return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
 
@@ -286,9 +286,10 @@ def title_of(skill: Skill) -> str:
 
 
 def find_reason(message: str, name: str) -> str:
-    """Return the reason for a record in a commit's message: its own part, if several share it.
+    """Return the reason for a record that a commit's message gives.
 
-    If the message was cut before that part, the reason is taken from its trailers.
+    If several records share the commit, this is the part of the message about the record. If the
+    message was cut before that part, the reason comes from the trailers.
     """
     text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
@@ -310,12 +311,6 @@ def find_reason(message: str, name: str) -> str:
     return _sentence(prose[0]) if prose else ""
 
 
-def _without_repetition(text: str, why: str) -> str:
-    """Cut a reason where it begins to repeat the text."""
-    place = why.find(text[:_SAME])
-    return why[:place].rstrip() if place > 0 else why
-
-
 def _sentence(prose: str) -> str:
     return first_sentences(flatten(prose), _WHY)
 
@@ -330,14 +325,14 @@ def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent
     if not manual_commits or head is None:
         return
     removals = vault.run.store.git.history.deletions(head, vault.since)
-    removed = {
+    commit_by_ref = {
         ref: manual_commits[sha]
         for path, sha in removals.items()
         if sha in manual_commits and (ref := layout.ref_of(path)) and ref.kind in ("skill", "fact")
     }
-    present = vault.view.records.existing(removed)
-    for ref, commit in removed.items():
-        if ref not in present and vault.domain is None:
+    existing_refs = vault.view.records.existing(commit_by_ref)
+    for ref, commit in commit_by_ref.items():
+        if ref not in existing_refs and vault.domain is None:
             yield VaultEvent(
                 event="rejected",
                 ref=ref,
@@ -354,7 +349,7 @@ _REFUSED = "claimed success, {} refused"
 
 
 def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
-    """Yield the outcomes whose claim was refused, or whose verdict was sure and wrong."""
+    """Yield the outcomes that contradict a claim or a sure verdict."""
     for name in sorted(ids):
         outcome, evaluation = vault.outcomes.get(name), vault.evaluations.get(name)
         if outcome is None:
@@ -364,8 +359,8 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
             title = _REFUSED.format(_observer(outcome))
             yield _surprise(outcome, title, observation)
         elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
-            good = "good" if evaluation.was_good_decision else "bad"
-            title = f"looked like a {good} decision, ended in {outcome.result.status}"
+            verdict = "good" if evaluation.was_good_decision else "bad"
+            title = f"looked like a {verdict} decision, ended in {outcome.result.status}"
             yield _surprise(outcome, title, evaluation.key_insight or outcome.result.summary)
 
 
@@ -388,6 +383,6 @@ def _observer(outcome: Outcome) -> str:
 
 
 def subject_words(outcome: Outcome) -> str:
-    """Return an outcome's action and target in words."""
+    """Return the action and target of an outcome in words."""
     _, action, target = outcome.subject
     return " on ".join(filter(None, (action or "a decision", target)))

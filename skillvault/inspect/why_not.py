@@ -1,23 +1,26 @@
-"""Say why nothing came of an outcome, a fact or a domain, step by step.
+"""`skillvault why-not`: say at each step why an outcome, a fact or a domain taught nothing.
 
-The rules that make a step due also say why something is not due.
+This module reads the records of a question. The sentences are in `learning/why_not.py`.
 """
 
 from collections.abc import Sequence
 
 from skillvault.inspect import lookup
-from skillvault.learning import why_not as rules
+from skillvault.learning import why_not as sentences
 from skillvault.learning.generate.warning_pattern import SkillState
-from skillvault.loop import distill, evaluate, learned
-from skillvault.loop import promote as promoting
+from skillvault.learning.why_not import ActionOutcomes, StepAnswer
+from skillvault.loop import distill, evaluate, learned, promote
 from skillvault.loop.general import general_state, material_of_facts
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.records import IndexedOutcome, Ref
+from skillvault.model.records import Fact, IndexedOutcome, Outcome, Ref
 
 
-def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
-    """Return the (kind, id) that a text means, and each step's answer; see `Vault.why_not`."""
+def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]]:
+    """Return the (kind, id) of the record that a text names, and the answer of each step.
+
+    See `Vault.why_not`.
+    """
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.find_rule(run.store, run.view, text)) is not None:
@@ -32,52 +35,56 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepA
     return (ref.kind, ref.id), why_not(run, ref)
 
 
-def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
-    """Say what a domain lacks for a strategy, with its numbers."""
+def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
+    """Say with numbers what a domain lacks for a strategy."""
     if not run.view.outcomes.count_evaluated(domain):
-        return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    state = run.rules.strategy_standing(run, domain)
-    return [rules.StepAnswer("generate", state.state, state.reason)]
+        return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
+    state = run.rules.strategy_state(run, domain)
+    return [StepAnswer("generate", state.state, state.reason)]
 
 
-def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
-    """Return each step's answer about an outcome, a fact or a session, with its numbers."""
+def why_not(run: Run, ref: Ref) -> list[StepAnswer]:
+    """Return the answer of each step about an outcome, a fact or a session, with numbers."""
     view = run.view
+    if ref.kind not in ("outcome", "fact", "session"):
+        raise UsageError(
+            f"{ref.id}: why-not takes an outcome, a fact or a session; for a {ref.kind} ask why"
+        )
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
-        memory = material_of_facts(run, view.facts.by_domain([fact.domain]))
-        live = view.skills.live(set(memory.skills_of.values()))
-        general = general_state(run, fact)
-        return rules.fact_answers(fact, memory, live, run.policy, general=general)
+        return _fact_answers(run, fact)
     if ref.kind == "outcome" and (retraction := view.retractions.get(ref.id)):
         why = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"
-        return [rules.StepAnswer("retract", "retracted", f"counts nowhere: {why}")]
+        return [StepAnswer("retract", "retracted", f"counts nowhere: {why}")]
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
-        material = _accounts(run, view.subjects.history(ref.id, "action"))
-        memory = promoting.material_of_evaluations(run, [ref.id])
-        letter = evaluate.set_aside(run).get(ref.id)
-        aside = letter.reason if letter else None
-        unevaluated = [] if ref.id in view.evaluations else [outcome]
-        edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
-        return rules.answers(
-            outcome,
-            material,
-            memory,
-            promoting.state(run, ref.id),
-            aside=aside,
-            edited=next(iter(edits), None),
-        )
+        return _outcome_answers(run, outcome)
     if ref.kind == "session" and (session := view.sessions.get(ref.id)):
-        return rules.session_answers(session, distill.find_standing(run, session)[0])
-    if ref.kind in ("outcome", "fact", "session"):
-        raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
-    raise UsageError(
-        f"{ref.id}: why-not takes an outcome, a fact or a session; for a {ref.kind} ask why"
+        return sentences.session_answers(session, distill.find_state(run, session)[0])
+    raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
+
+
+def _fact_answers(run: Run, fact: Fact) -> list[StepAnswer]:
+    material = material_of_facts(run, run.view.facts.by_domain([fact.domain]))
+    live_skills = run.view.skills.live(set(material.skills_of.values()))
+    general = general_state(run, fact)
+    return sentences.fact_answers(fact, material, live_skills, run.policy, general=general)
+
+
+def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
+    failed_item = evaluate.set_aside(run).get(outcome.id)
+    unevaluated = [] if outcome.id in run.view.evaluations else [outcome]
+    edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
+    return sentences.answers(
+        outcome,
+        _action_outcomes(run, run.view.subjects.history(outcome.id, "action")),
+        run.rejections,
+        promote.state(run, outcome.id),
+        judge_failure=failed_item.reason if failed_item else None,
+        edited=next(iter(edits), None),
     )
 
 
-def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMaterial:
+def _action_outcomes(run: Run, history: Sequence[IndexedOutcome]) -> ActionOutcomes:
     outcomes = run.view.outcomes.get_many(entry.id for entry in history)
-    standings = run.rules.standings(run, history, outcomes)
     waiting = {
         entry.id: SkillState("retracted", "counts nowhere")
         if entry.id in run.view.retractions
@@ -85,19 +92,19 @@ def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMater
         for entry in history
         if entry.id in outcomes and not entry.evaluated
     }
-    return rules.AccountMaterial(
+    return ActionOutcomes(
         outcomes=outcomes,
         evaluations=run.view.evaluations.get_many(outcomes),
-        standings={**waiting, **standings},
+        states={**waiting, **run.rules.outcome_states(run, history, outcomes)},
     )
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
-    """Return the reasons for which a run made no skill and no fact, grouped, with counts."""
+    """Return the reasons why a run made no skill and no fact, grouped, with counts."""
     histories = run.accounts.histories(run.view.outcomes, "action")
-    materials = (_accounts(run, history) for history in histories)
-    summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}
+    actions = (_action_outcomes(run, history) for history in histories)
+    summaries = {"skill": sentences.summary(actions, run.policy, len(run.view.sessions))}
     if len(run.view.evaluations):
-        pages = promoting.pages(run, run.view.evaluations)
-        summaries["fact"] = rules.memory_summary(pages, run.rules)
+        materials = promote.pages(run, run.view.evaluations)
+        summaries["fact"] = sentences.memory_summary(materials, run.rules)
     return summaries

@@ -1,4 +1,4 @@
-"""The accuracy of a judge's blind verdicts against the results, and a test against chance."""
+"""The accuracy of a judge's blind verdicts, compared with the results and with chance."""
 
 import math
 from collections.abc import Mapping
@@ -24,23 +24,25 @@ class Accuracy(Struct, frozen=True):
 
     @property
     def is_chance(self) -> bool:
-        """True if enough was compared, and the judge is no better than chance."""
+        """True if enough verdicts were compared and they are no better than chance."""
         return min(self.successes, self.failures) >= ENOUGH and self.low <= _CHANCE
 
 
 def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     """Return the balanced accuracy from (succeeded, verdict was right) -> count.
 
-    None if only successes or only failures were judged. The mean of the two rates; its interval
-    adds up the distances of Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27,
-    2008), which holds for few results too.
+    None if only successes or only failures were judged. The accuracy is the mean of two rates; the
+    interval combines the distances of Wilson's limits (MOVER: Zou and Donner, Statistics in
+    Medicine 27, 2008), which holds for few results too.
     """
-    sides = [(agreements.get((good, True), 0), agreements.get((good, False), 0)) for good in _BOTH]
+    sides = [
+        (agreements.get((ended, True), 0), agreements.get((ended, False), 0)) for ended in _BOTH
+    ]
     if not all(map(sum, sides)):
         return None
-    rates = [right / (right + wrong) for right, wrong in sides]
-    lows = [wilson_lower(right, right + wrong, _Z) for right, wrong in sides]
-    highs = [1 - wilson_lower(wrong, right + wrong, _Z) for right, wrong in sides]
+    rates = [hits / (hits + errors) for hits, errors in sides]
+    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in sides]
+    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in sides]
     balanced = sum(rates) / 2
     return Accuracy(
         balanced=round(balanced, 4),

@@ -1,7 +1,7 @@
-"""advise: the question before a decision is carried out, and the advice that follows by rule.
+"""`skillvault advise`: the judge's opinion on a decision before it is carried out.
 
-A decision is read like an outcome without a result. One that the judge holds back is recorded as
-a neutral outcome, with the judge's words.
+A decision is read like an outcome without a result. If the judge holds a decision back, a neutral
+outcome records that, with the judge's words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ _AGENT = "skillvault judge"
 
 
 class Stakes(Struct, frozen=True):
-    """The stakes: an amount in the decision's own unit, or a word for it."""
+    """The stakes of a decision: an amount in the decision's own unit, or a word."""
 
     amount: float | None = None
     stakes: Literal["low", "high"] | None = None
 
 
 class Proposal(Struct, frozen=True):
-    """A decision before it is carried out, as the outcome it would be, and its stakes."""
+    """A decision before it is carried out, as an outcome without a result, and its stakes."""
 
     outcome: Outcome
     stakes: Stakes
@@ -38,7 +38,7 @@ class Proposal(Struct, frozen=True):
 class Advice(Struct, frozen=True, kw_only=True):
     """The advice to go on or not, and why, with the judge's own `confidence` and `amount`.
 
-    Numbers and `judge` are None if nobody judged, or if the judge does not advise.
+    Numbers and `judge` are None if no judge answered, or if the judge gives no advice.
     """
 
     proceed: bool
@@ -69,12 +69,12 @@ def parse_proposal(raw: Mapping[str, Any], now: datetime) -> Proposal:
 
 
 def is_skipped(proposal: Proposal, rules: JudgePolicy) -> bool:
-    """Return True for a decision not to act, which nobody judges."""
+    """Return True for a decision not to act, which needs no judge."""
     return proposal.outcome.decision.action.lower() in rules.skip
 
 
 def has_high_stakes(proposal: Proposal, rules: JudgePolicy) -> bool:
-    """Return True if so much is at stake that the better model is asked."""
+    """Return True if the stakes are high enough for the better model."""
     stakes = proposal.stakes
     if stakes.stakes is not None:
         return stakes.stakes == "high"
@@ -82,16 +82,16 @@ def has_high_stakes(proposal: Proposal, rules: JudgePolicy) -> bool:
 
 
 def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgePolicy) -> Advice:
-    """Return the advice of an opinion; sizes shrink with the confidence."""
-    stated = proposal.outcome.decision.confidence
-    confidence = opinion.confidence if stated is None else min(stated, opinion.confidence)
+    """Return the advice that follows from an opinion; amounts shrink with the confidence."""
+    claim = proposal.outcome.decision.confidence
+    confidence = opinion.confidence if claim is None else min(claim, opinion.confidence)
     doubts = []
     if opinion.quality < rules.min_quality:
         doubts.append(f"quality {opinion.quality:.2f} is below {rules.min_quality:g}")
     if confidence < rules.min_confidence:
         doubts.append(f"confidence {confidence:.2f} is below {rules.min_confidence:g}")
     amount = proposal.stakes.amount
-    share = confidence / stated if stated else 1.0
+    share = confidence / claim if claim else 1.0
     return Advice(
         proceed=not doubts,
         reason=join_items(doubts) or f"quality {opinion.quality:.2f}, confidence {confidence:.2f}",
@@ -106,12 +106,12 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
 
 
 def unjudged_advice(reason: str) -> Advice:
-    """Return the advice if nobody could be asked: go on, with a warning."""
+    """Return the advice without a judge: go on, with a warning."""
     return Advice(proceed=True, reason="not judged", warnings=(f"not judged: {reason}",))
 
 
 def chance_advice(skills: Sequence[Skill]) -> Advice:
-    """Return the advice of a judge no better than chance: the warnings that fit."""
+    """Return the advice if the judge is no better than chance: the warnings that fit."""
     reason = (
         "this judge's verdicts were no better than chance here, so that it does not advise; "
         "`skillvault status` shows its record"

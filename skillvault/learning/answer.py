@@ -1,6 +1,6 @@
-"""answer: the commits by which an answer changes its evaluation or its skill.
+"""The rule of `answer`: the commits by which a late answer changes an evaluation or a skill.
 
-An answer holds words. With an evaluation, the facts that rest on its former words change too.
+An answer holds words. If it rewords an evaluation, facts from the former words change too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +19,11 @@ _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 
 class Rewording(Struct, frozen=True, kw_only=True):
-    """An evaluation with new words, and the records that rest on its former ones.
+    """An evaluation with new words, and the records that rest on its former words.
 
-    `links` are those from it; `facts` the facts that they made or support, by id; `around` the
-    links from and to each fact; `paths` what `Change.removes` names of a fact or link.
+    `links` lead from the evaluation; `facts` are the facts that it made or supports, by id;
+    `around` has the links from and to each fact; `paths` has what `Change.removes` names for a fact
+    or link.
     """
 
     before: Evaluation
@@ -34,13 +35,13 @@ class Rewording(Struct, frozen=True, kw_only=True):
 
     @property
     def changes_memory(self) -> bool:
-        """True if a value that becomes memory differs."""
+        """True if the new words change a value from which facts are made."""
         names = ("key_insight", "better_approach", "insight_type", "quality_score")
         return any(getattr(self.before, name) != getattr(self.after, name) for name in names)
 
 
 def bare_change(answers: Sequence[Answer]) -> Change:
-    """Return the commit of answers alone, whose subjects wait or have these words already."""
+    """Return the commit of answers alone, if their subjects wait or have these words already."""
     return Change(
         step=STEP,
         subject=_subject(answers),
@@ -52,10 +53,10 @@ def bare_change(answers: Sequence[Answer]) -> Change:
 
 
 def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
-    """Return the commit that gives evaluations the words of an answer; a new answer is in it.
+    """Return the commit that gives evaluations the words of an answer.
 
-    The facts that their former words made or supported go. The next run makes those again for
-    which the evidence suffices.
+    A new answer is part of the commit. Facts of the former words are removed; the next run makes
+    those again that have enough evidence.
     """
     paths = {
         ref: rewording.paths[ref]
@@ -80,7 +81,7 @@ def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new
 
 
 def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
-    """Yield the facts and the links that rest on the former words of an evaluation."""
+    """Yield the facts and links that rest on the former words of an evaluation."""
     if not rewording.changes_memory:
         return
     for link in (*rewording.links, *rewording.around):
@@ -90,7 +91,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
 
 
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
-    """Return the commit that gives a skill the text of an answer; a new answer is in it."""
+    """Return the commit that gives a skill the text of an answer, with a new answer."""
     ref = Ref("answer", answer.id)
     records = tuple(record for record in change.writes if record != answer)
     return replace(

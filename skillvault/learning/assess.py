@@ -1,7 +1,7 @@
-"""assess: set a skill's status by the evidence of its use, one commit each with the numbers.
+"""The rule of `assess`: the status of a skill by the evidence of its use.
 
-Pinned and proposed skills, and those that a person retired, keep their status. A skill that its
-use retired is tried again later, since a verdict can be wrong.
+Pinned skills, proposals, and skills that a person retired keep their status. A skill that was
+retired for its use is tried again later, since a verdict can be wrong.
 """
 
 from datetime import datetime, timedelta
@@ -21,11 +21,12 @@ _JUDGED = ("testing", "proven", "retired")
 
 
 class AssessedSkill(Struct, frozen=True, kw_only=True):
-    """The state of a skill: `shelf` is its folder, `ours` is True if this step put it there.
+    """The state of a skill: `shelf` is its folder, `ours` is True if this step moved it there.
 
-    `clock` is its domain's time. `retired` is when its use retired it, None if it recovered;
-    `since` counts the decisions of its domain since; `trial` is when it was last tried again.
-    `is_rejected`: a person changed it since, or its time to live is over, so it is not tried.
+    `clock` is its domain's time. `retired` is the time when it was retired for its use, None if it
+    recovered; `since` counts the decisions of its domain after that; `trial` is the time of its
+    last trial. `is_rejected`: a person changed it later, or its time to live is over, so there is
+    no trial.
     """
 
     name: str
@@ -43,7 +44,7 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
 class NextTrial(Struct, frozen=True, kw_only=True):
     """The time when a retired skill is tried again, by the clock of its domain.
 
-    From `at` on, or after so many more `decisions` of its domain, but never before `not_before`.
+    The trial begins at `at` or after so many more `decisions`, but never before `not_before`.
     """
 
     at: datetime
@@ -51,14 +52,14 @@ class NextTrial(Struct, frozen=True, kw_only=True):
     not_before: datetime | None = None
 
     def is_due(self, clock: datetime) -> bool:
-        """Return True if the time has come."""
+        """True if the trial may begin now."""
         if self.not_before is not None and clock < self.not_before:
             return False
         return clock >= self.at or not self.decisions
 
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
-    """Return the commit that gives a skill the status it earned; None if it has it."""
+    """Return the commit that gives a skill the status it earned; None if nothing changes."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None
@@ -76,13 +77,13 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
-    """Return the next trial of a skill that its use retired; None if it is not tried again."""
-    numbers, retired = rules.policy.effect, skill.retired
+    """Return the next trial of a skill that was retired for its use; None without a trial."""
+    numbers, retirement_time = rules.policy.effect, skill.retired
     is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
-    if retired is None or not is_out or skill.is_rejected or not rules.tries_again:
+    if retirement_time is None or not is_out or skill.is_rejected or not rules.tries_again:
         return None
     return NextTrial(
-        at=retired + timedelta(days=numbers.trial_days),
+        at=retirement_time + timedelta(days=numbers.trial_days),
         decisions=max(0, numbers.trial_decisions - skill.since),
         not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
@@ -99,13 +100,13 @@ def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
 
 
 def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
-    """Return the commit of a status, with the move to the folder of such skills."""
-    retires = following.status == "retired"
+    """Return the commit of a new status, with the move to the folder for this status."""
+    is_retirement = following.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
-    target = f"{_ARCHIVE if retires else _SERVED}/{skill.name}"
+    target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
     edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status)]
-    if retires or skill.retired is not None:
-        at = stamp(skill.clock) if retires else ""
+    if is_retirement or skill.retired is not None:
+        at = stamp(skill.clock) if is_retirement else ""
         edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
     return Change(
         step=STEP,

@@ -1,4 +1,4 @@
-"""A person's decisions, one change each: put, approve, retire, pin, restore; retract an outcome."""
+"""A person's decisions, each as one change: put, approve, retire, pin, restore, retract."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -26,8 +26,8 @@ _PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", 
 def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | None:
     """Write a skill, new or over the `current` one in this folder; None if nothing changes.
 
-    In an existing file only the keys and the text that differ change; a key that the skill leaves
-    empty is cleared.
+    In an existing file only the keys and texts that differ change; a key that the skill leaves
+    empty is removed.
     """
     _check(skill, shelf)
     target = (Ref("skill", skill.name),)
@@ -67,7 +67,7 @@ def apply_put(skill: Skill, current: Skill | None) -> Skill:
 
 
 def approve(skill: Skill, shelf: str) -> Change:
-    """Accept a proposed skill: it is served from now on, as testing."""
+    """Accept a proposed skill: agents get it from now on, with the status testing."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
     return _move_change(
@@ -81,10 +81,10 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
     `paths` are all of its files, and its links as `Change.removes` names them.
     """
     if shelf != "proposed":
-        way = {"skills": "retire", "archive": "restore"}[shelf]
+        command = {"skills": "retire", "archive": "restore"}[shelf]
         raise UsageError(
             f"{skill.name}: is in {shelf}/; only a proposed skill can be rejected "
-            f"(`skillvault skill {way}`, or `skillvault undo` for what made it)"
+            f"(`skillvault skill {command}`, or `skillvault undo` for what made it)"
         )
     if not reason.strip():
         raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
@@ -100,11 +100,11 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
     """Withdraw a rejection: the proposal waits again, with its links."""
-    because = f": {refusal.reason}" if refusal.reason else "."
+    reason_text = f": {refusal.reason}" if refusal.reason else "."
     return Change(
         step=FORGET,
         subject=f"the rejection of {refusal.skill}",
-        reason=f"Was rejected in {refusal.commit[:10]}{because}",
+        reason=f"Was rejected in {refusal.commit[:10]}{reason_text}",
         writes=tuple(links),
         files=tuple(sorted(files.items())),
         targets=(Ref("skill", refusal.skill),),
@@ -112,7 +112,7 @@ def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[L
 
 
 def retire(skill: Skill, shelf: str) -> Change:
-    """Take a skill out of service; it stays readable in archive/."""
+    """Take a skill out of service; its file stays readable in archive/."""
     if skill.name == LEARNED:
         raise UsageError(
             f"{LEARNED}: holds the patterns; delete an entry of resources/expertise.yaml, and that "
@@ -155,22 +155,22 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
 
 def retire_beside(name: str, policy: Policy) -> Change:
     """Stop serving a skill of a package or a folder, without moving its file."""
-    hidden = policy.shelf.hidden
-    if name in hidden:
+    hidden_names = policy.shelf.hidden
+    if name in hidden_names:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
     return _shelf_change(
-        "retire", name, {"hidden": (*hidden, name), **_without(name, "pinned", policy)}
+        "retire", name, {"hidden": (*hidden_names, name), **_without(name, "pinned", policy)}
     )
 
 
 def pin_beside(name: str, policy: Policy) -> Change:
     """Keep a skill of a package or a folder whatever its evidence."""
-    pinned = policy.shelf.pinned
+    pinned_names = policy.shelf.pinned
     if name in policy.shelf.hidden:
         raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
-    if name in pinned:
+    if name in pinned_names:
         raise UsageError(f"{name}: is pinned already")
-    return _shelf_change("pin", name, {"pinned": (*pinned, name)})
+    return _shelf_change("pin", name, {"pinned": (*pinned_names, name)})
 
 
 def restore_beside(name: str, policy: Policy) -> Change:
@@ -184,7 +184,7 @@ def restore_beside(name: str, policy: Policy) -> Change:
 
 
 def _without(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
-    """Return the list of `shelf` under a key without a name, if it holds the name."""
+    """Return the list of `shelf` under a key without this name, if the list has it."""
     names: tuple[str, ...] = getattr(policy.shelf, key)
     return {key: tuple(entry for entry in names if entry != name)} if name in names else {}
 
@@ -253,11 +253,11 @@ def retract_change(
     *,
     learner: str | None = None,
 ) -> Change:
-    """Return the commit that retracts an outcome: it stays, and counts nowhere.
+    """Return the commit that retracts an outcome: its file stays, but counts nowhere.
 
-    `removed` are the facts and links made of it, each with what `Change.removes` names; other
-    evidence may make them again. `archived` are the skills (shelf, name) without other evidence.
-    `learner` is the clone that learns again, if it is another one.
+    `removed` are its facts and links, each with what `Change.removes` names; other evidence may
+    make them again. `archived` are the skills (shelf, name) without other evidence. `learner` is
+    the clone that learns again, if that is another clone.
     """
     if not retraction.reason.strip():
         raise UsageError(f"{retraction.outcome}: a retraction needs a reason; pass --reason TEXT")

@@ -1,6 +1,6 @@
-"""expire: archive a skill older than its time to live; renew one that is proven and used.
+"""The rule of `expire`: archive a skill older than its time to live, unless it proves useful.
 
-The time of an expired skill that a person restored starts again. Every `clock` is the time of the
+The time of an expired skill starts again if a person restores it. Every `clock` is the time of the
 skill's domain.
 """
 
@@ -28,7 +28,7 @@ class Lifetime(Struct, frozen=True):
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time is over; `renewed` is the reason to keep it, None if it goes."""
+    """A skill whose time is over; `renewed` is the reason to keep it, None if it leaves."""
 
     name: str
     shelf: str
@@ -38,17 +38,17 @@ class Expiry(Struct, frozen=True, kw_only=True):
 
 
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
-    """Return a skill's time to live; None for one that never expires.
+    """Return a skill's time to live; None for a skill that never expires.
 
-    An explicit `expires` wins; without it the program's skills live the days of their kind from
+    An explicit `expires` wins; without that key, generated skills live the days of their kind from
     `created`. Pinned skills do not expire.
     """
     if skill.status == "pinned":
         return None
     created, days = time_of(skill.created), policy.days(skill.kind)
-    if ends := time_of(skill.expires):
-        usual = timedelta(days=days) if days else None
-        return Lifetime(ends, usual or (ends - created if created else timedelta()))
+    if end := time_of(skill.expires):
+        usual_span = timedelta(days=days) if days else None
+        return Lifetime(end, usual_span or (end - created if created else timedelta()))
     if skill.origin in PROGRAM_ORIGINS and created and days:
         return Lifetime(created + timedelta(days=days), timedelta(days=days))
     return None
@@ -57,12 +57,12 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
 def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
     """Return True if a person set an earlier end than the usual one.
 
-    `ends` are the ends that the program wrote, oldest first.
+    `ends` are the ends that skillvault wrote, oldest first.
     """
     if skill.expires is None or is_untouched(ends, skill.expires):
         return False
-    life, usual = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
-    return life is None or usual is None or life.ends < usual.ends
+    life, usual_life = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
+    return life is None or usual_life is None or life.ends < usual_life.ends
 
 
 def key_edits(
@@ -70,7 +70,7 @@ def key_edits(
 ) -> Iterator[Edit]:
     """Yield the edits of the keys that make a skill its new version.
 
-    A description of a person stays, and so does a later end or an earlier one that a person set.
+    A person's description stays, and so does an end that a person set, unless the new end is later.
     """
     is_own = is_untouched(written.descriptions, skill.description)
     if is_own and new_skill.description != skill.description:
@@ -78,10 +78,10 @@ def key_edits(
     for key in ("subject", "account", "created"):
         if getattr(skill, key) != getattr(new_skill, key):
             yield Edit(path, ("metadata", key), getattr(new_skill, key))
-    life, ends = lifetime(skill, policy), new_skill.expires
-    is_longer = life is not None and ends is not None and stamp(life.ends) < ends
-    if ends and is_longer and not is_cut_short(skill, written.ends, policy):
-        yield Edit(path, EXPIRES, ends)
+    life, new_end = lifetime(skill, policy), new_skill.expires
+    is_longer = life is not None and new_end is not None and stamp(life.ends) < new_end
+    if new_end and is_longer and not is_cut_short(skill, written.ends, policy):
+        yield Edit(path, EXPIRES, new_end)
 
 
 def find_expiry(
@@ -95,18 +95,18 @@ def find_expiry(
 ) -> Expiry | None:
     """Return the expiry of a living skill; None if its time is not over.
 
-    `archived` gives the skill as this step last archived it, None if another step did; `applied`
-    is when a trusted outcome last applied it.
+    `archived` is the skill as this step last archived it, None if another step did; `applied` is
+    the time when a trusted outcome last applied it.
     """
     life = lifetime(skill, policy)
     if life is None or clock <= life.ends:
         return None
-    archived_skill, renewed = archived(), None
+    archived_skill, renewal_reason = archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
-        renewed = _RESTORED
+        renewal_reason = _RESTORED
     elif skill.status == "proven" and applied and applied >= life.ends - life.span / 2:
-        renewed = f"It is proven and was applied on {applied:%Y-%m-%d}"
-    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewed)
+        renewal_reason = f"It is proven and was applied on {applied:%Y-%m-%d}"
+    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
 
 
 def expiry_change(expiry: Expiry) -> Change:
@@ -118,19 +118,19 @@ def expiry_change(expiry: Expiry) -> Change:
         return Change(
             step=STEP, subject=expiry.name, reason=reason, moves=(place,), targets=(target,)
         )
-    ends = stamp(expiry.clock + expiry.life.span)
+    new_end = stamp(expiry.clock + expiry.life.span)
     path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
     return Change(
         step=STEP,
         subject=f"renew {expiry.name}",
-        reason=f"{reason} {expiry.renewed}; it lives until {ends[:10]} now.",
-        edits=(Edit(path, EXPIRES, ends),),
+        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
+        edits=(Edit(path, EXPIRES, new_end),),
         targets=(target,),
     )
 
 
 def time_of(text: str | None) -> datetime | None:
-    """Return a time as a skill states it; None for an empty or invalid one."""
+    """Return a time as a skill states it; None for an empty or invalid time."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -1,6 +1,6 @@
-"""The gate: it lets the program's new skills be served, or makes them wait for a person.
+"""The gate: it sends new skills to service, or lets them wait in proposed/ for a person.
 
-Untrusted ones always wait, whatever the policy.
+Untrusted skills always wait, whatever the policy.
 """
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ _SERVED, _PROPOSED = "skills", "proposed"
 
 
 def apply_gate(change: Change, policy: Policy) -> Change:
-    """Return a change with its new skills on the shelf that the policy gives them."""
+    """Return a change with its new skills in the folder that the policy demands."""
     gate = policy.generate.gate
     status_to_change = {"always": "testing", "never": "proposed"}.get(gate)
     names = {
@@ -26,8 +26,8 @@ def apply_gate(change: Change, policy: Policy) -> Change:
     }
     if not names:
         return change
-    waits = gate == "always"
-    status, shelf = ("proposed", _PROPOSED) if waits else ("testing", _SERVED)
+    must_wait = gate == "always"
+    status, shelf = ("proposed", _PROPOSED) if must_wait else ("testing", _SERVED)
     writes = tuple(
         replace(record, status=status)
         if isinstance(record, Skill) and record.name in names
@@ -36,19 +36,19 @@ def apply_gate(change: Change, policy: Policy) -> Change:
     )
     files = []
     for path, data in change.files:
-        top, _, inner = path.partition("/")
-        is_moved = top in (_SERVED, _PROPOSED) and inner.partition("/")[0] in names
-        files.append((f"{shelf}/{inner}" if is_moved else path, data))
+        folder, _, inner_path = path.partition("/")
+        is_moved = folder in (_SERVED, _PROPOSED) and inner_path.partition("/")[0] in names
+        files.append((f"{shelf}/{inner_path}" if is_moved else path, data))
     return replace(change, writes=writes, files=tuple(files))
 
 
 def home_of(skill: Skill) -> str:
-    """Return the shelf to which a skill is restored: one that waited waits again."""
+    """Return the folder to which a skill is restored: a skill that waited waits again."""
     return _PROPOSED if skill.status == "proposed" else _SERVED
 
 
 def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
-    """Return the commit by which a step archives a skill of this shelf."""
+    """Return the commit by which a step archives a skill of this folder."""
     return Change(
         step=step,
         subject=f"archive {skill.name}",

@@ -1,6 +1,6 @@
-"""install: the changes that bring in skills of other people; they wait in `proposed/`.
+"""The changes that bring in skills of other people; the skills wait in `proposed/`.
 
-Files are bytes by their path in the skill's folder. Only a person changes an approved skill: its
+Files are bytes by their path in the skill's folder. Only a person changes an approved skill, so its
 next version is a proposal of its own.
 """
 
@@ -16,7 +16,7 @@ from skillvault.learning.next_version import Files, metadata_of
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Link, Ref, link_of
-from skillvault.model.text.text import MAX_SLUG
+from skillvault.model.text.text import MAX_SLUG, pluralize
 
 STEP = "install"
 _TAIL = 6  # hex digits of the origin's digest, behind a name that is taken
@@ -27,7 +27,7 @@ _SHOWN_PLACE = 40  # characters of a place in a subject
 class Origin(Struct, frozen=True):
     """The source of a skill as a person writes it, with its version and files there.
 
-    `digest` is of its files as they were published; `registry` is the one it came from.
+    `digest` is of the files as published; `registry` is where the skill came from.
     """
 
     url: str
@@ -38,11 +38,11 @@ class Origin(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The end of its links outside the vault."""
+        """The address of the source for links, outside the vault."""
         return Ref("origin", self.digest.removeprefix("sha256:")[:_ID])
 
     def link(self, name: str, now: datetime) -> Link:
-        """Return the link that records the installation of a skill from here."""
+        """Return the link that records the installation of a skill from this source."""
         link = link_of("installed", self.ref, Ref("skill", name), now)
         values = {
             "url": self.url, "version": self.version, "digest": self.digest, "files": self.files,
@@ -52,7 +52,7 @@ class Origin(Struct, frozen=True):
 
 
 def origin_of(link: Link) -> Origin:
-    """Return the origin in a link `installed`; BadInputError if it is broken."""
+    """Return the origin in a link `installed`; BadInputError for a broken link."""
     try:
         values = {key: str(link.metadata.get(key, "")) for key in ("url", "version", "digest")}
         registry = str(link.metadata.get("registry", ""))
@@ -76,31 +76,33 @@ def digest_of(files: Files) -> str:
 
 
 def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | None:
-    """Return the name for a new skill; one that is taken ends in six hex of its digest.
+    """Return a name for a new skill, with six hex digits of its digest if taken.
 
-    None if that is taken, too.
+    None if that name is taken, too.
     """
     tail = f"-{digest.removeprefix('sha256:')[:_TAIL]}"
     names = (name, name[: MAX_SLUG - len(tail)].rstrip("-") + tail)
-    return next((free for free in names if not is_taken(free)), None)
+    return next((candidate for candidate in names if not is_taken(candidate)), None)
 
 
 def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
     """Return (the name under which a newer version waits, the approved skill that it replaces)."""
     if is_approved:
         return next(next_names(name)), name
-    replaces = metadata_of(files).get("replaces")
-    return name, str(replaces) if replaces else None
+    replaced_name = metadata_of(files).get("replaces")
+    return name, str(replaced_name) if replaced_name else None
 
 
 def install_change(
     name: str, files: Files, origin: Origin, *, lint: Sequence[str], now: datetime
 ) -> Change:
     """Return the change that brings a skill in, to wait for a person."""
+    version = f", version {origin.version}" if origin.version else ""
+    sentence = f"From {origin.url}{version}: {pluralize(origin.files, 'file')}, {origin.digest}."
     return Change(
         step=STEP,
         subject=f"{name} from {_end_of(origin.url)}",
-        reason="\n".join([_sentence(origin), *lint]),
+        reason="\n".join([sentence, *lint]),
         writes=(origin.link(name, now),),
         files=_below(f"proposed/{name}", files),
         sources=(origin.ref,),
@@ -109,40 +111,40 @@ def install_change(
 
 
 def update_changes(
-    install: Change, published: Files, merged: Files, paths: Iterable[str]
+    install: Change, published: Files, merged_files: Files, paths: Iterable[str]
 ) -> list[Change]:
     """Return the changes to a newer version: as published, then with a person's changes.
 
-    `install` brings it in, `paths` are those of the skill that waits now. The next update compares
-    with the first commit.
+    `install` brings the version in, `paths` are those of the skill that waits now. The next update
+    compares with the first commit.
     """
     name = install.targets[0].id
     place = f"proposed/{name}"
-    removed = {path for path in paths if path not in published}
-    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in removed)))
-    if merged == published:
+    removed_paths = {path for path in paths if path not in published}
+    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in removed_paths)))
+    if merged_files == published:
         return [first]
-    changed = {path: data for path, data in merged.items() if published.get(path) != data}
-    second = Change(
+    changed = {path: data for path, data in merged_files.items() if published.get(path) != data}
+    merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
         files=_below(place, changed),
-        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in merged)),
+        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in merged_files)),
         targets=install.targets,
     )
-    return [first, second]
+    return [first, merge_change]
 
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
-    """Copy a skill of the package into `skills/`, over one with these paths."""
-    removed = sorted(f"skills/{name}/{path}" for path in paths if path not in files)
+    """Copy a skill of the package into `skills/`, over the files with these paths."""
+    removed_paths = sorted(f"skills/{name}/{path}" for path in paths if path not in files)
     return Change(
         step=STEP,
         subject=f"{name}, a skill of the package",
         reason="Copied into skills/, where it may be edited; it is served, not the package's.",
         files=_below(f"skills/{name}", files),
-        removes=tuple(removed),
+        removes=tuple(removed_paths),
         targets=(Ref("skill", name),),
     )
 
@@ -158,9 +160,3 @@ def _end_of(url: str) -> str:
         del parts[0]
     end = "/".join(parts)
     return end if end == url else f"…/{end}"
-
-
-def _sentence(origin: Origin) -> str:
-    version = f", version {origin.version}" if origin.version else ""
-    files = f"{origin.files} file{'s' * (origin.files != 1)}"
-    return f"From {origin.url}{version}: {files}, {origin.digest}."

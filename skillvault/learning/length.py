@@ -12,7 +12,7 @@ _LINES = 6  # one line of the head has at most a sixth of a text
 
 
 class References(NamedTuple):
-    """The files of a skill in references/: the program's, and those that a person edited."""
+    """The files of a skill in references/: generated files, and those that a person edited."""
 
     ours: Collection[str] = ()
     edited: Collection[str] = ()
@@ -20,26 +20,26 @@ class References(NamedTuple):
     def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
         """Return the files by name, never over a file that a person edited.
 
-        A file of the program's without a text any more keeps its heading alone.
+        A generated file without a text any more keeps its heading alone.
         """
         empty_files = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
         return empty_files | {self.free(name): text for name, text in files.items()}
 
     def free(self, name: str) -> str:
         """Return the name under which a file is written."""
-        (stem, _, suffix), number, free = name.rpartition("."), 1, name
-        while free in self.edited:
+        (stem, _, suffix), number, free_name = name.rpartition("."), 1, name
+        while free_name in self.edited:
             number += 1
-            free = f"{stem}-{number}.{suffix}"
-        return free
+            free_name = f"{stem}-{number}.{suffix}"
+        return free_name
 
 
 def fit_sections(
-    parts: Sequence[tuple[str, str]], room: int
+    parts: Sequence[tuple[str, str]], token_limit: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return (the sections within `room` tokens, the overflow under the same headings).
+    """Return (the sections within `token_limit` tokens, the overflow under the same headings).
 
-    The longest section is cut first, from its end; the start of the first section goes last. A
+    The longest section is cut first, from its end; the start of the first section is cut last. A
     section without room is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
@@ -48,15 +48,15 @@ def fit_sections(
     ]
     totals = [sum(section) for section in sizes]
     overflow: list[list[str]] = [[] for _ in parts]
-    while sum(totals) > room and any(blocks):
+    while sum(totals) > token_limit and any(blocks):
         at = max(range(len(parts)), key=lambda i: (len(blocks[i]) > 1, i and totals[i], totals[i]))
         overflow[at].append(blocks[at].pop())
         totals[at] -= sizes[at].pop()
     names = [heading for heading, _ in parts]
-    fitting = ["".join(section).rstrip() for section in blocks]
-    moved = ["".join(reversed(section)).rstrip() for section in overflow]
-    return list(zip(names, fitting, strict=True)), [
-        (name, text) for name, text in zip(names, moved, strict=True) if text
+    section_texts = ["".join(section).rstrip() for section in blocks]
+    overflow_texts = ["".join(reversed(section)).rstrip() for section in overflow]
+    return list(zip(names, section_texts, strict=True)), [
+        (name, text) for name, text in zip(names, overflow_texts, strict=True) if text
     ]
 
 
@@ -69,11 +69,15 @@ def fit_body(
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
-    fitting, moved = fit_sections(sections, limit - count_tokens(frame) - 4 * len(sections))
-    more = [f"{head[-1]}\n*More: references/{file}*"] if moved else [head[-1]]
-    body = [*head[:-1], *more, *(f"## {name}\n\n{text}" for name, text in fitting if text)]
-    overflow = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in moved)]
-    return "\n\n".join(body), "\n\n".join(overflow) + "\n" if moved else ""
+    texts, excess = fit_sections(sections, limit - count_tokens(frame) - 4 * len(sections))
+    last_line = [f"{head[-1]}\n*More: references/{file}*"] if excess else [head[-1]]
+    body = [
+        *head[:-1],
+        *last_line,
+        *(f"## {name}\n\n{text}" for name, text in texts if text),
+    ]
+    overflow = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in excess)]
+    return "\n\n".join(body), "\n\n".join(overflow) + "\n" if excess else ""
 
 
 def head_line_limit(limit: int) -> int:

@@ -1,6 +1,6 @@
-"""Findings in a foreign skill, for a person to look at before approving it.
+"""Findings in a foreign skill, for a person to look at before approving the skill.
 
-It finds known tricks against readers; a skill without findings is not proven safe.
+The rules find known tricks against readers; a skill without findings is not proven safe.
 """
 
 import re
@@ -43,7 +43,7 @@ Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a text
 
 
 class Finding(Struct, frozen=True, order=True):
-    """A finding: its code, file and line (0: the whole file), and a message."""
+    """A finding: its code, file and line (0 for the whole file), and a message."""
 
     path: str
     line: int
@@ -64,7 +64,7 @@ def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
 
 
 def lint_lines(findings: Sequence[Finding]) -> list[str]:
-    """Return the counts of the findings, then each on a line."""
+    """Return the counts of the findings, then each finding on a line."""
     counts = Counter(finding.code for finding in findings)
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
@@ -93,8 +93,8 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     yield from _urls(path, text)
     yield from _secrets(path, text, secrets)
     if is_script:
-        reached = [name for name in _REACHES if _CUE[name].search(text)]
-        message = f"reaches {', '.join(reached)}" if reached else "reaches nothing known"
+        reach_names = [name for name in _REACHES if _CUE[name].search(text)]
+        message = f"reaches {', '.join(reach_names)}" if reach_names else "reaches nothing known"
         yield Finding(path, 0, "script", message)
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")
@@ -118,7 +118,7 @@ def _of_line(line: str, *, is_script: bool) -> Iterator[tuple[str, str]]:
 
 
 def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
-    """Yield each secret with its line; one over several lines belongs to the file."""
+    """Yield each secret with its line; a secret over several lines belongs to the file."""
     if kinds := secrets(text):
         lines = enumerate(text.splitlines(), 1)
         places = [(number, kind) for number, line in lines for kind in secrets(line)]
@@ -127,7 +127,7 @@ def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
 
 
 def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
-    """Yield each kind of hidden character once, where it comes first."""
+    """Yield each kind of hidden character at its first place."""
     findings: dict[str, Finding] = {}
     for char in hidden_characters(text):
         findings.setdefault(char.name, Finding(path, char.line, "hidden", char.name))
@@ -135,7 +135,7 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    """Yield each host once, where it comes first."""
+    """Yield each host at its first place."""
     hosts: dict[str, Finding] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_URL, line):

@@ -34,7 +34,7 @@ def is_strategy(name: str) -> bool:
 
 
 def is_general(name: str) -> bool:
-    """Return True for the name of a skill that facts of several domains made."""
+    """Return True for the name of a skill made from facts of several domains."""
     return name.startswith(GENERAL)
 
 
@@ -52,10 +52,10 @@ def subject_key(subject: Subject) -> str:
 
 
 def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:
-    """Yield the names for a subject's skill, of which the first free one counts.
+    """Yield the names for a subject's skill; the first free name is used.
 
-    `<kind>-<domain>-…` comes first if it fits, keeps every part, does not end in a word that
-    leaves it open, and its source is trusted. The others end in hex of the subject.
+    `<kind>-<domain>-…` comes first if it fits, keeps every part, does not end in a word like `the`
+    or `of`, and its source is trusted. The others end in hex of the subject.
     """
     parts = [part for part in subject if part]
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
@@ -74,9 +74,9 @@ def free_name(
 
 
 def next_names(name: str) -> Iterator[str]:
-    """Yield the names for the next version of an approved skill, the first free one counts.
+    """Yield names for the next version of an approved skill; the first free name is used.
 
-    The others end in hex of the name, in case another skill has the first one.
+    The others end in hex of the name, in case another skill has the first name.
     """
     full = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
     yield full
@@ -84,7 +84,7 @@ def next_names(name: str) -> Iterator[str]:
 
 
 def may_be_next(name: str) -> bool:
-    """Return True if a name may be that of the next version of another skill."""
+    """Return True if the next version of another skill may have this name."""
     return _NEXT_NAME.search(name) is not None
 
 
@@ -96,12 +96,12 @@ def _free_name(full: str, sources: Iterable[str], is_taken: Callable[[str], bool
 
 def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
     """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if taken."""
-    about = f"distilled-{session[:_BEGINNING].strip('-')}"
-    return next(name for name in _names_with_hex(about, [session]) if not is_taken(name))
+    prefix = f"distilled-{session[:_BEGINNING].strip('-')}"
+    return next(name for name in _names_with_hex(prefix, [session]) if not is_taken(name))
 
 
 def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:
-    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if taken, as the designs have it."""
+    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if taken, as the designs ask."""
     full = slug(f"{kind}-{about}")
     if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(full):
         while full.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word

@@ -1,6 +1,6 @@
-"""The next version of an approved skill: it waits in proposed/ until a person decides.
+"""The text of an approved skill's next version, which waits until a person decides.
 
-It has a name of its own, and states the approved skill that it replaces.
+The version has a name of its own in proposed/, and states the approved skill that it replaces.
 """
 
 import re
@@ -57,7 +57,7 @@ def metadata_of(files: Files) -> Mapping[str, Any]:
 def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
     """Return a skill's files as they wait under a name, to replace a skill.
 
-    The mark of the shelf is removed; the writer sets it.
+    The key that marks its folder is removed; the writer sets it again.
     """
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), _PROPOSED)
@@ -72,7 +72,7 @@ def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[st
 
 
 class ApprovedSkill(Struct, frozen=True):
-    """A skill in skills/, its files by their path in its folder, and the program's texts of it."""
+    """A skill in skills/, its files by their path in its folder, and its generated texts."""
 
     skill: Skill
     files: Files = {}
@@ -87,29 +87,29 @@ class ApprovedSkill(Struct, frozen=True):
 
     @property
     def marks(self) -> str:
-        """The digests of the program's sections, as `metadata.written` has them.
+        """The digests of the generated sections, as `metadata.written` has them.
 
-        A section that a person removed keeps its mark, so that it is not added again.
+        A section that a person removed keeps its digest, so that it is not added again.
         """
         texts = {DESCRIPTION: self.skill.description, **sections_of(self.skill.body)}
-        personal = set(sections.edited_sections(self.written.bodies, self.skill.body))
+        edits = set(sections.edited_sections(self.written.bodies, self.skill.body))
         if not sections.is_untouched(self.written.descriptions, self.skill.description):
-            personal.add(DESCRIPTION)
-        marks = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
+            edits.add(DESCRIPTION)
+        marks = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in edits}
         return format_marks(
-            marks | {heading_mark(key): text_mark("") for key in personal - set(texts)}
+            marks | {heading_mark(key): text_mark("") for key in edits - set(texts)}
         )
 
 
 class WaitingVersion(Struct, frozen=True):
-    """A version that waits already, and the program's texts of it."""
+    """A version that waits already, and its generated texts."""
 
     skill: Skill
     written: WrittenTexts
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """Return the skill of a shelf whose text or description a change rewrites."""
+    """Return the skill of a folder whose text or description a change rewrites."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
     names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
@@ -127,17 +127,17 @@ def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
     `name` is that of the proposal.
     """
     current = approved.skill.name
-    place, moved = f"{_PROPOSED}/{name}", _PathMove(f"{_SERVED}/{current}/", f"{_PROPOSED}/{name}/")
-    copied = as_proposed(approved.files, name, current)
+    place, move = f"{_PROPOSED}/{name}", _PathMove(f"{_SERVED}/{current}/", f"{_PROPOSED}/{name}/")
+    proposal_files = as_proposed(approved.files, name, current)
     if not approved.skill.written:
-        copied[FILE] = front_matter.with_key(copied[FILE], _WRITTEN, approved.marks)
-    files = {f"{place}/{path}": data for path, data in copied.items()}
-    files |= {moved(path): data for path, data in change.files}
+        proposal_files[FILE] = front_matter.with_key(proposal_files[FILE], _WRITTEN, approved.marks)
+    files = {f"{place}/{path}": data for path, data in proposal_files.items()}
+    files |= {move(path): data for path, data in change.files}
     return replace(
         _as_proposal(change, name, current, frozenset()),
         files=tuple(sorted(files.items())),
-        edits=tuple(replace(edit, path=moved(edit.path)) for edit in change.edits),
-        rewrites=tuple(replace(rewrite, path=moved(rewrite.path)) for rewrite in change.rewrites),
+        edits=tuple(replace(edit, path=move(edit.path)) for edit in change.edits),
+        rewrites=tuple(replace(rewrite, path=move(rewrite.path)) for rewrite in change.rewrites),
     )
 
 
@@ -149,17 +149,20 @@ def later_version(
     linked: Container[Ref],
     policy: Policy,
 ) -> Change:
-    """Turn a rewrite into that of the waiting version; a person's words stay."""
+    """Turn the rewrite of an approved skill into a rewrite of its waiting version.
+
+    A person's words stay.
+    """
     skill, current = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
-    moved = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
+    move = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
     target = next((rewrite.body for rewrite in change.rewrites), current.body)
     body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
     edited = _apply_edits(with_account_of(skill, current), change.edits)
     new_skill = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
     return replace(
         _as_proposal(change, skill.name, current.name, linked),
-        files=tuple((moved(at), data) for at, data in change.files),
+        files=tuple((move(at), data) for at, data in change.files),
         edits=tuple(key_edits(path, skill, new_skill, waiting.written, policy=policy)),
         rewrites=(Rewrite(path, body, approved.personal),) if body != skill.body else (),
     )
@@ -233,12 +236,12 @@ def restored_as_proposal(change: Change, name: str) -> Change:
     restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
     if restore not in change.moves:
         return change
-    moved = _PathMove(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
+    path_move = _PathMove(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
     status = Edit(f"archive/{name}/{FILE}", ("metadata", "status"), _PROPOSED)
     moves = tuple(move for move in change.moves if move != restore)
     return replace(
         change,
-        files=tuple((moved(path), data) for path, data in change.files),
+        files=tuple((path_move(path), data) for path, data in change.files),
         edits=(*change.edits, status),
         moves=(Move(f"archive/{name}", f"{_PROPOSED}/{name}"), *moves),
     )
@@ -250,8 +253,8 @@ def restored_as_proposal(change: Change, name: str) -> Change:
 def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     """Return an approved skill with the text of its next version.
 
-    `base` is the approved skill when that version was first written; a person's changes of the
-    approved one since then stay.
+    `base` is the approved skill when that version was first written; a person's later edits of the
+    approved skill stay.
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
@@ -268,10 +271,10 @@ def approve_learned(
     paths: Iterable[str],
     links: Sequence[Link],
 ) -> Change:
-    """The next version of what the program learned replaces the approved one.
+    """Replace an approved skill by its next version, which skillvault learned.
 
-    `files` are those that it brings by their paths in its folder, `paths` the paths of all its
-    files, `links` those that lead to it.
+    `files` are the version's files by their paths in its folder, `paths` the paths of these files,
+    `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
@@ -298,10 +301,10 @@ def _key_text(skill: Skill, key: str) -> str | None:
 def approve_installed(
     skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
-    """The next version of an installed skill takes the approved one's place, and is tested anew.
+    """Replace an installed skill by its next version, which is tested anew.
 
-    `files` are the waiting one's, `paths` the paths of the one it replaces, `links` those that
-    lead to the waiting one.
+    `files` are the waiting version's, `paths` the paths of the skill that it replaces, `links` the
+    links to the waiting version.
     """
     name = skill.replaces
     if name is None:
@@ -309,30 +312,30 @@ def approve_installed(
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
-    removes = [f"{_SERVED}/{name}/{path}" for path in paths]
-    removes += [str(ref_of(link)) for link in links]
+    removed_paths = [f"{_SERVED}/{name}/{path}" for path in paths]
+    removed_paths += [str(ref_of(link)) for link in links]
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason=f"{skill.name} replaces {name}; counting starts again.",
         writes=tuple(_redirect_link(link, name) for link in links),
         files=((f"{_SERVED}/{name}/{FILE}", content),),
-        removes=tuple(sorted(removes)),
+        removes=tuple(sorted(removed_paths)),
         moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
         targets=(Ref("skill", name), Ref("skill", skill.name)),
     )
 
 
 def says_no_more(text: str, rejected: str, approved: str) -> bool:
-    """Return True if a next version adds and drops only what a rejected one did, counts aside.
+    """Return True if a version changes nothing beyond a rejected version, counts aside.
 
-    All three are texts: of the version, of the rejected one, of the approved one.
+    All three are texts: the version, the rejected version, the approved skill.
     """
     base = _forms(approved)
-    added, removed = _differences(_forms(text), base)
+    added_forms, removed_forms = _differences(_forms(text), base)
     rejected_added, rejected_removed = _differences(_forms(rejected), base)
-    return all(_is_among(form, rejected_added) for form in added) and all(
-        _is_among(form, rejected_removed) for form in removed
+    return all(_is_among(form, rejected_added) for form in added_forms) and all(
+        _is_among(form, rejected_removed) for form in removed_forms
     )
 
 
@@ -343,9 +346,9 @@ def _forms(text: str) -> "list[Form]":
 def _differences(
     new_forms: "Sequence[Form]", old_forms: "Sequence[Form]"
 ) -> "tuple[list[Form], list[Form]]":
-    """Return (added, removed)."""
-    added = [form for form in new_forms if not _is_among(form, old_forms)]
-    return added, [form for form in old_forms if not _is_among(form, new_forms)]
+    """Return the (added, removed) statements."""
+    added_forms = [form for form in new_forms if not _is_among(form, old_forms)]
+    return added_forms, [form for form in old_forms if not _is_among(form, new_forms)]
 
 
 def _is_among(form: "Form", forms_list: "Iterable[Form]") -> bool:

@@ -1,4 +1,4 @@
-"""record: the checks of incoming records, and the commit that takes them in."""
+"""The rule of `record`: the checks of incoming records, and the commit that takes them in."""
 
 import difflib
 import re
@@ -44,9 +44,9 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
 
 
 def near_domain(domain: str, domains: Collection[str]) -> str | None:
-    """Return a known domain of which this one may be a misspelling.
+    """Return a domain of the vault of which this name may be a misspelling.
 
-    Names that differ in digits alone are members of a series, not typing errors.
+    Names that differ only in digits are members of a series, not typing errors.
     """
     series = re.sub(r"\d+", "0", domain)
     candidates = sorted(name for name in domains if re.sub(r"\d+", "0", name) != series)
@@ -58,10 +58,10 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
     """Raise BadInputError if the producer used this event id before for other content."""
     if outcome.event_id is None:
         return
-    earlier = events.get(event_of(outcome))
-    if earlier is not None and earlier.received != outcome.received:
+    earlier_outcome = events.get(event_of(outcome))
+    if earlier_outcome is not None and earlier_outcome.received != outcome.received:
         raise BadInputError(
-            f"event_id: {outcome.event_id!r} was already used for {earlier.id} with other "
+            f"event_id: {outcome.event_id!r} was already used for {earlier_outcome.id} with other "
             "content; give a new event its own id",
             code="conflicting-duplicate",
             key="event_id",
@@ -74,7 +74,7 @@ def check_claim(
     """Raise BadInputError if the outcome's decision is another agent's.
 
     `receipts` are all of that decision, `ends` its recorded trusted outcomes. An untrusted outcome
-    is separate anyway.
+    is never joined with them.
     """
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
@@ -88,12 +88,12 @@ def check_claim(
         )
 
 
-def check_session(session: Session, earlier: Session | None) -> None:
+def check_session(session: Session, recorded_session: Session | None) -> None:
     """Raise BadInputError if a session of this id was recorded with other content."""
-    if earlier is not None and earlier.received != session.received:
+    if recorded_session is not None and recorded_session.received != session.received:
         raise BadInputError(
             f"id: session {make_inert(session.name, 80)} is in the vault already, as it was on "
-            f"{earlier.ended_at:%Y-%m-%d}; give what came after an id of its own",
+            f"{recorded_session.ended_at:%Y-%m-%d}; give what came after an id of its own",
             code="conflicting-duplicate",
             key="id",
         )
@@ -122,8 +122,8 @@ def record_change(
         lines.append(f"What was shown before {pluralize(recommendations, 'decision')}.")
     for session in sessions:
         name, day = make_inert(session.name, 60), f"{session.ended_at:%Y-%m-%d}"
-        failed, worked = len(session.failures), len(session.successes)
-        lines.append(f"Session {name} ended {day}: {failed} failed, {worked} worked.")
+        failure_count, success_count = len(session.failures), len(session.successes)
+        lines.append(f"Session {name} ended {day}: {failure_count} failed, {success_count} worked.")
     return Change(
         step="record",
         subject=f"{join_items(nouns)} in {domain}",

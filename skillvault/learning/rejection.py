@@ -1,7 +1,7 @@
 """The records that a person removed, so that they are not made again.
 
-They are read from the trailers of the branch's history, as are the records that were made: a link
-removed by hand does not make its target again.
+They are read from the trailers of the branch's commits, as are the records that were made: if a
+person removes a link, its target is not made again.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ _DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET, UNDO})
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
     """A target that a commit made and that HEAD no longer has in any folder.
 
-    `reason` is the person's, "" if none is known. `like`: it was never made, since it says the
+    `reason` is the person's, "" if unknown. `like`: the target was never made, because it says the
     same as this one, which `commit` rejected.
     """
 
@@ -37,13 +37,13 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
 
     @property
     def sentence(self) -> str:
-        """The sentence on its rejection, with the reason."""
-        name, because = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
+        """The sentence about the rejection, with the reason."""
+        name, reason_text = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
         if self.like == name:
-            return f"says what was rejected in {self.commit[:10]}{because}"
+            return f"says what was rejected in {self.commit[:10]}{reason_text}"
         if self.like:
-            return f"says the same as {self.like}, rejected in {self.commit[:10]}{because}"
-        return f"made {name} in {self.commit[:10]}, which was removed since{because}"
+            return f"says the same as {self.like}, rejected in {self.commit[:10]}{reason_text}"
+        return f"made {name} in {self.commit[:10]}, which was removed since{reason_text}"
 
 
 class RejectedSkill(Struct, frozen=True, kw_only=True):
@@ -63,10 +63,11 @@ class RejectedSkill(Struct, frozen=True, kw_only=True):
 class Rejections:
     """The records that were made once and removed since.
 
-    `commits` are the program's on the branch, newest first; `present` are the `<kind>:<id>` of all
-    records in HEAD, the archive included. `withdrawn` are those that the program itself removed.
-    `proposals` are those that persons rejected, by their texts. `versions` returns the names of
-    the next versions of skills, which go by their texts alone, as the skill itself stays.
+    `commits` are skillvault's on the branch, newest first; `present` are the `<kind>:<id>` of all
+    records in HEAD, the archive included. `withdrawn` are those that skillvault itself removed.
+    `proposals` are those that persons rejected, by their texts. `versions` returns the names of the
+    next versions of skills, which are compared by their texts alone, because the skill itself
+    stays.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Rejections:
 
 
 def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:
-    """Return the sources of which a commit made this target."""
+    """Return the sources from which a commit made this target."""
     kind, _, name = target.partition(":")
     if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
         return (commit.sources[commit.targets.index(target)],)  # each of one, in their order

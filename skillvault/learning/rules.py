@@ -14,18 +14,20 @@ from skillvault.model.policy import Policy
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The rules of learning: the numbers of the policy, and the rules in which profiles differ.
+    """The rules of learning: the numbers of the policy, and the functions in which profiles differ.
 
-    A skill's use: `proves` and `retires` judge its evidence, `tries_again` holds if one that its
-    use retired is tried again, `is_proven`, `qualifies`, `gains` and `explored_share` rank it, and
-    `open_words` say what is known of it.
-    Memory: `weighs` holds if runs count for and against facts, `is_surprise` says if a wrong
-    verdict teaches, `insight_standing` where an evaluation stands with facts, `pattern_name` how
-    the skill of facts is called.
-    A run: `time` is when something is made or ages, by its outcomes and the run; `steps` are
-    those of the loop, `account_texts` the texts of accounts that may be rewritten, `standings`
-    where outcomes stand with their skills, `strategy_standing` where a domain stands with its
-    strategy and `strategy_rules` which rules that tells.
+    On a skill's use: `proves` and `retires` judge its evidence; `tries_again` says if a skill that
+    was retired for its use is tried again; `is_proven`, `qualifies`, `gains` and `explored_share`
+    rank it; `open_words` describes its evidence.
+
+    On facts: `weighs` says if runs count for and against facts, `is_surprise` if a wrong verdict
+    teaches, `insight_state` returns the state of an evaluation on its way to a fact, and
+    `pattern_name` names the skill of facts.
+
+    On a run: `time` is when a record is made or ages, by its outcomes and the run; `steps` are
+    those of the loop; `account_texts` are the texts that may be rewritten; `outcome_states` returns
+    the states of outcomes on their way to skills, `strategy_state` the state of a domain's
+    strategy, and `strategy_rules` the rules that the strategy tells.
     """
 
     policy: Policy
@@ -39,11 +41,11 @@ class Rules(Struct, frozen=True, kw_only=True):
     open_words: Callable[..., str]
     weighs: bool
     is_surprise: Callable[..., bool]
-    insight_standing: Callable[..., Any]
+    insight_state: Callable[..., Any]
     pattern_name: Callable[..., str]
     time: Callable[[Any, datetime], Any]
     steps: Mapping[str, Any]
     account_texts: Callable[..., Iterator[Any]]
-    standings: Callable[..., dict[str, Any]]
-    strategy_standing: Callable[..., Any]
+    outcome_states: Callable[..., dict[str, Any]]
+    strategy_state: Callable[..., Any]
     strategy_rules: Callable[..., Iterator[Separation]]

@@ -1,7 +1,7 @@
-"""Rewrite the program's sections of a skill's body, and leave those of a person.
+"""Rewrite the generated sections of a skill's body, and leave a person's sections as they are.
 
 A section begins with a heading of level 2; the text before the first is the head. A section that
-differs from the program's last text of it is a person's.
+differs from the last text that skillvault wrote is a person's.
 """
 
 import re
@@ -28,7 +28,7 @@ _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Version(NamedTuple):
-    """A text that the program wrote: the text before (None: nothing), and after."""
+    """A text that skillvault wrote: the text before (None without one), and after."""
 
     before: str | None
     after: str
@@ -39,7 +39,7 @@ Bodies = Sequence[Version] | Mapping[str, str]
 
 
 class WrittenTexts(NamedTuple):
-    """The program's texts of a skill: its bodies, descriptions, ends and labels."""
+    """The texts of a skill that skillvault wrote: bodies, descriptions, ends and labels."""
 
     bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
@@ -55,7 +55,7 @@ def labels_of(skill: Skill) -> str:
 def parse_written(
     skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
 ) -> WrittenTexts:
-    """Return the program's texts of a skill whose file states them in these words."""
+    """Return the texts that skillvault wrote, for a skill whose file states them in these words."""
     marks = read_marks(words)
     is_own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
     descriptions = [Version(None, skill.description)] if is_own else []
@@ -63,14 +63,14 @@ def parse_written(
 
 
 def is_former_text(versions: Sequence[Version], current: str) -> bool:
-    """Return True if a person restored a former text of the program's."""
+    """Return True if a person restored an earlier text of skillvault."""
     changes = (version for version in versions if version.before != version.after)
-    afters = [version.after.strip() for version in changes]
-    return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
+    texts = [version.after.strip() for version in changes]
+    return bool(texts) and current.strip() != texts[-1] and current.strip() in texts[:-1]
 
 
 def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
-    """Return the sections that a person changed, added or removed since the program wrote them.
+    """Return the sections that a person changed, added or removed.
 
     Without any version, all sections are a person's.
     """
@@ -87,30 +87,30 @@ def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
 
 
 def is_untouched(versions: Bodies, current: str) -> bool:
-    """Return True if no person changed a text that the program wrote."""
+    """Return True if no person changed a text that skillvault wrote."""
     if isinstance(versions, Mapping):
         return not persons_sections(versions, current)
-    afters = [version.after.strip() for version in versions]
-    befores = [(version.before or "").strip() for version in versions[1:]]
-    return bool(versions) and afters == [*befores, current.strip()]
+    texts = [version.after.strip() for version in versions]
+    previous_texts = [(version.before or "").strip() for version in versions[1:]]
+    return bool(versions) and texts == [*previous_texts, current.strip()]
 
 
 def rewrite_body(current: str, versions: Bodies, target: str) -> str:
-    """Return `current` with the program's sections as in `target`; a person's stay.
+    """Return `current` with the generated sections as in `target`; a person's sections stay.
 
     Return `current` as it is if a code block without an end would swallow the next section.
     """
-    personal = edited_sections(versions, current)
+    personal_keys = edited_sections(versions, current)
     current_sections, new_sections = sections_of(current), sections_of(target)
     texts: dict[Key, str] = {}
     for key, text in current_sections.items():
-        if key in personal:
+        if key in personal_keys:
             texts[key] = text
         elif key in new_sections:
             texts[key] = new_sections[key]
     # A section that a person removed goes by its mark, or by its key.
-    absent = {*personal, *current_sections}
-    for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & absent):
+    left_out_keys = {*personal_keys, *current_sections}
+    for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & left_out_keys):
         texts = _insert_section(texts, key, new_sections)
     body = _join_sections(texts.values(), current)
     intended = filter(None, map(plain_section, texts.values()))
@@ -145,25 +145,25 @@ def _insert_section(
 
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
-    """Join sections by an empty line; two that are neighbours in `current` stay as they are."""
-    body = previous = ""
+    """Join sections by an empty line; two neighbours in `current` stay as they are."""
+    body = previous_key = ""
     for text in texts:
-        are_neighbours = (previous + text).rstrip("\r\n") in current
+        are_neighbours = (previous_key + text).rstrip("\r\n") in current
         if body and not (are_neighbours or _EMPTY_LINE.search(body)):
             body = body.rstrip("\r\n") + "\n\n"
         body += text
-        previous = text
+        previous_key = text
     return body.strip("\r\n")
 
 
 def statement_changes(old_body: str, new_body: str) -> list[str]:
     """Return the lines of a message on a rewritten body: counts, and the changed statements."""
     old_lines, new_lines = markdown.statements(old_body), markdown.statements(new_body)
-    added = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
-    removed = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]
-    lines = [*added, *removed]
+    added_lines = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
+    removed_lines = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]
+    lines = [*added_lines, *removed_lines]
     if not lines:
         return ["no statement changed."]
-    more = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
-    counts = f"{pluralize(len(added), 'statement')} added or changed"
-    return [f"{counts}, {len(removed)} removed or replaced.", *lines[:_LISTED], *more]
+    omission = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
+    counts = f"{pluralize(len(added_lines), 'statement')} added or changed"
+    return [f"{counts}, {len(removed_lines)} removed or replaced.", *lines[:_LISTED], *omission]

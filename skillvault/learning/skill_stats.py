@@ -1,4 +1,4 @@
-"""The answer of `stats` on a skill: its evidence, its lift, and the next decision."""
+"""The answer of `stats` on a skill: its evidence, its lift, and the next decision about it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,8 +23,8 @@ _PERSONS = {
 class VersionStats(Struct, frozen=True, kw_only=True):
     """The evidence of one text of a skill. Rates, lift and bounds are fractions.
 
-    `lift` is the change of the rate of success by having it, with its standard `error`, its 95 %
-    `interval` and `p_helps`, P(lift > 0); `base_rate` is the rate of decisions without it.
+    `lift` is the change of the rate of success by having the skill, with its standard `error`, its
+    95 % `interval` and `p_helps`, P(lift > 0); `base_rate` is the rate without the skill.
     `recent_lift` and `recent_p_helps` are those of its latest applications, which rank it.
     """
 
@@ -49,12 +49,12 @@ class VersionStats(Struct, frozen=True, kw_only=True):
 
 
 class SkillStats(VersionStats, frozen=True, kw_only=True):
-    """A skill's numbers. `earlier` are those of its texts before a person rewrote it.
+    """A skill's numbers. `earlier` has those of its texts before a person rewrote it.
 
     `merged` are the skills that it stands for: their decisions count as its own. `selection` is
     known if a receipt says to which decisions it was offered. `trial` is the start of its last
-    trial after its use retired it; `is_trial`: the numbers are those since. `next_trial` is the
-    time of the next trial.
+    trial after it was retired for its use; `is_trial`: the numbers are those since then.
+    `next_trial` is the time of the next trial.
     """
 
     skill: str
@@ -86,7 +86,7 @@ class StatsSubject(Struct, frozen=True):
 
 
 def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
-    """Return the numbers of one skill, and the decision that follows."""
+    """Return the numbers of one skill, and the decision that follows from them."""
     evidence = skill.assessed.evidence
     return SkillStats(
         **_numbers(evidence),
@@ -123,7 +123,7 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
 
 
 def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
-    """Return the condition under which a retired skill is served again."""
+    """Return the condition under which agents get a retired skill again."""
     if not skill.ours:
         return "only a person can restore it"
     if not rules.tries_again:
@@ -139,8 +139,8 @@ def _trial_time(trial: NextTrial) -> str:
     at, bound = trial.at, trial.not_before
     if bound is not None and (bound >= at or not trial.decisions):
         return f"when its domain reaches {bound:%Y-%m-%d}"
-    more = pluralize(trial.decisions, "more decision")
-    time = f"when its domain reaches {at:%Y-%m-%d}, or after {more}"
+    decision_words = pluralize(trial.decisions, "more decision")
+    time = f"when its domain reaches {at:%Y-%m-%d}, or after {decision_words}"
     return time if bound is None else f"{time}, but not before {bound:%Y-%m-%d}"
 
 

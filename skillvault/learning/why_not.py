@@ -1,4 +1,7 @@
-"""The answers of `why-not`: why a record taught nothing, or what it taught, in numbers."""
+"""The sentences of `why-not`: what each step made of a record, or why it made nothing.
+
+A new reason of a step gets its sentence here. `inspect/why_not.py` reads the records.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -14,6 +17,7 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.rejection import Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
@@ -30,40 +34,41 @@ class StepAnswer(Struct, frozen=True):
     reason: str
 
 
-class AccountMaterial(Struct, frozen=True, kw_only=True):
+class ActionOutcomes(Struct, frozen=True, kw_only=True):
     """The outcomes of an action with their evaluations.
 
-    `standings` maps each outcome to its state at the skills of its action and its subject.
+    `states` has the state of each outcome on its way to a skill.
     """
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
-    standings: Mapping[str, SkillState]
+    states: Mapping[str, SkillState]
 
 
 def answers(
     outcome: Outcome,
-    material: AccountMaterial,
-    memory: promote.PromotionMaterial,
+    action: ActionOutcomes,
+    rejections: Rejections,
     fact: promote.PromotionState | None,
     *,
-    aside: str | None = None,
+    judge_failure: str | None = None,
     edited: str | None = None,
 ) -> list[StepAnswer]:
     """Return the answer of each step of the loop for an outcome, in order.
 
-    `fact` is the state of its evaluation in memory. `aside` is the reason why the judge failed at
-    it, too often to be asked again; `edited` is the place of its evaluation that a person edited.
+    `fact` is the state of the outcome's evaluation on its way to a fact. `judge_failure` is set if
+    the judge failed so often that it is not asked again. `edited` is the place of the evaluation if
+    a person edited that file.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
-    evaluation = material.evaluations.get(outcome.id)
+    evaluation = action.evaluations.get(outcome.id)
     if evaluation is None:
-        refused = memory.rejections.of_target(Ref("evaluation", outcome.id))
-        if refused:
-            reason = f"its evaluation was made in {refused.commit[:10]} and removed since"
+        rejection = rejections.of_target(Ref("evaluation", outcome.id))
+        if rejection:
+            reason = f"its evaluation was made in {rejection.commit[:10]} and removed since"
             return [*steps, StepAnswer("evaluate", "rejected", reason)]
-        if aside:
-            reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
+        if judge_failure:
+            reason = f"the judge failed: {judge_failure}; `skillvault run --retry` tries again"
             return [*steps, StepAnswer("evaluate", "aside", reason)]
         reason = "not evaluated yet; `skillvault run`"
         if edited:
@@ -81,30 +86,30 @@ def answers(
     )
     if fact is not None:
         steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
-    skill_state = material.standings[outcome.id]
-    return [*steps, StepAnswer(STEP, skill_state.state, skill_state.reason)]
+    skill = action.states[outcome.id]
+    return [*steps, StepAnswer(STEP, skill.state, skill.reason)]
 
 
 def fact_answers(
     fact: Fact,
-    memory: promote.PromotionMaterial,
-    skills: Collection[str],
+    material: promote.PromotionMaterial,
+    live_skills: Collection[str],
     policy: Policy,
     *,
     general: promote.PromotionState | None = None,
 ) -> list[StepAnswer]:
-    """Return the support of a fact, and the skill that it made or why it makes none.
+    """Return the evidence of a fact, and its skill or the reason why it has none.
 
-    `general` is its state across domains, if there are several.
+    `general` is the fact's state across domains, if there are several domains.
     """
-    support = memory.support([fact.id])
-    sessions = len(memory.sessions([fact]))
+    support = material.support([fact.id])
+    sessions = len(material.sessions([fact]))
     support_text = (
         f"rests on {pluralize(len(support), 'evaluation')} of {pluralize(sessions, 'session')}"
     )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
-    pattern = recurrence.fact_state(fact, memory, skills, policy)
+    pattern = recurrence.fact_state(fact, material, live_skills, policy)
     return [
         StepAnswer("memory", "done", support_text),
         StepAnswer(promote.STEP, pattern.state, pattern.reason),
@@ -113,19 +118,19 @@ def fact_answers(
 
 
 def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
-    """Return the skill that a session made, or why it makes none."""
+    """Return the skill that a session made, or the reason why it made none."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),
         StepAnswer(DISTILL, state.state, state.reason),
     ]
 
 
-def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
-    """Return why no insight becomes a fact, grouped, with counts and the nearest numbers."""
+def memory_summary(materials: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
+    """Return the reasons why no insight becomes a fact, grouped, with the nearest numbers."""
     groups: dict[str, list[Evaluation]] = {}
-    for part in memory:
-        for evaluation in part.evaluations.values():
-            state = rules.insight_standing(evaluation, part, rules.policy).state
+    for material in materials:
+        for evaluation in material.evaluations.values():
+            state = rules.insight_state(evaluation, material, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
         f"{pluralize(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
@@ -138,11 +143,11 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
         numbers = rules.policy.promote
         bound = numbers.quality
         nearest = max(evaluations, key=lambda e: promote.strength(e, numbers))
-        alone = ", nor do two sessions say the same with less against it" if rules.weighs else ""
+        note = ", nor do two sessions say the same with less against it" if rules.weighs else ""
         bad = f", a bad one {1 - bound:.2f} or less" if numbers.gate == "verdict" else ""
         return (
             f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more{bad}; "
-            f"the nearest has {nearest.quality_score:.2f}{alone}"
+            f"the nearest has {nearest.quality_score:.2f}{note}"
         )
     return {
         "done": "a fact, or support of one, already",
@@ -155,15 +160,15 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
     }[state]
 
 
-def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int = 0) -> list[str]:
-    """Return why there is nothing to generate, grouped, with counts and the nearest numbers.
+def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0) -> list[str]:
+    """Return the reasons why no skill is due, grouped, with counts and the nearest numbers.
 
     `sessions` is the number of finished sessions of the vault.
     """
     groups: dict[str, list[Outcome]] = {}
-    for material in subjects:
-        for outcome_id, state in material.standings.items():
-            groups.setdefault(state.state, []).append(material.outcomes[outcome_id])
+    for action in actions:
+        for outcome_id, state in action.states.items():
+            groups.setdefault(state.state, []).append(action.outcomes[outcome_id])
     if not groups and sessions:
         count = pluralize(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
@@ -172,7 +177,7 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{pluralize(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        f"{pluralize(len(outcomes), 'outcome')}: {_why_no_skill(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
     ]
 
@@ -180,38 +185,38 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
 def outcome_state(
     outcome: Outcome, accounts: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
 ) -> SkillState:
-    """Return the state of an outcome at the skills of its action and of its subject.
+    """Return the state of an outcome on its way to the skills of its action and subject.
 
-    `accounts` are the findings of its action for each kind of skill, the guide's first, with the
-    existing skill.
+    `accounts` has the findings of the action for each kind of skill, each with the existing skill
+    of that kind; the guide comes first.
     """
     pairs = [
-        (findings, present)
-        for findings, present in accounts
+        (findings, existing)
+        for findings, existing in accounts
         if any(significant.id == outcome.id for significant in findings.significant)
     ]
     if not pairs:
         return _unread_state(outcome, [findings for findings, _ in accounts], policy)
-    states = [skill_state(findings, present, policy) for findings, present in pairs]
+    states = [skill_state(findings, existing, policy) for findings, existing in pairs]
     names = [
-        present.skill.name
-        for (findings, present), state in zip(pairs, states, strict=True)
-        if state.state == "done" and present.skill and outcome.id in mentioned_ids(findings)
+        existing.skill.name
+        for (findings, existing), state in zip(pairs, states, strict=True)
+        if state.state == "done" and existing.skill and outcome.id in mentioned_ids(findings)
     ]
     if names:
         return SkillState("done", f"it is in {join_items(names)}")
     first_state = next((state for state in states if state.state == "due"), states[0])
     if first_state.state != "done":
         return first_state
-    findings, present = pairs[0]
-    name = present.skill.name if present.skill else ""
+    findings, existing = pairs[0]
+    name = existing.skill.name if existing.skill else ""
     if findings.kind == "guide":
         return SkillState("counted", f"listed in references/{TRIED} of {name}, not in its text")
     return SkillState("counted", f"counted in {name}; its own result is not in the text")
 
 
 def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
-    """Return the state of an outcome that is not in its action's account."""
+    """Return the state of an outcome that the findings of its action leave out."""
     outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers
@@ -219,7 +224,7 @@ def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy
     return SkillState("unread", "its action is read again after a few more outcomes")
 
 
-def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
+def _why_no_skill(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
         scores = [o.result.score or 0.0 for o in outcomes]
         span = " to ".join(

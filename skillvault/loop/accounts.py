@@ -1,8 +1,8 @@
-"""The accounts that are due: what outcomes say together, and what skills they have.
+"""Accounts: the outcomes of one action or subject, read together, and the skills that they have.
 
-An account is about an action (its guide), a subject (its warning and its pattern), the agreement
-of several actions of a domain (its evolved skill), or the actions with a rule or a lead (its
-strategy). `generate` and `refresh` write the skills.
+An account is about an action (its skill is a guide), a subject (a warning and a pattern), several
+actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). The steps
+`generate` and `refresh` write the skills; this module finds the accounts that are due.
 """
 
 from collections import Counter, defaultdict
@@ -47,7 +47,7 @@ _LOOP = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"}
 
 
 class Readings:
-    """The positions up to which a vault's accounts are read."""
+    """The number of outcomes up to which each account of a vault is read."""
 
     def __init__(self, run: RunMaterial) -> None:
         self._run = run
@@ -56,9 +56,9 @@ class Readings:
     def read_account(
         self, key: AccountKey, changed: Sequence[IndexedOutcome] = ()
     ) -> list[IndexedOutcome]:
-        """Return the evaluated outcomes that an account reads: the latest up to a position.
+        """Return the evaluated outcomes that an account reads: the latest up to its reading point.
 
-        An empty list if `changed` are given and the account reads none of them.
+        The list is empty if `changed` is given and the account reads none of these outcomes.
         """
         end = self._position(key).until
         # An outcome that lost its evaluation may have been read.
@@ -85,21 +85,21 @@ class Readings:
         return self._store.position(key)
 
     def _follow(self, store: Subjects) -> None:
-        """Advance accounts with new outcomes; count those anew that had an outcome changed."""
+        """Advance the accounts by new outcomes; recount those with a changed outcome."""
         changed = self._run.view.due.keys(COUNTED.name)
         for scope in SCOPES if changed else ():
             for key, outcomes in store.accounts(changed, scope).items():
                 position = store.position(key)
-                earlier = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+                counted = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
-                if not all(outcome.evaluated and outcome.marks is not None for outcome in earlier):
+                if not all(outcome.evaluated and outcome.marks is not None for outcome in counted):
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
         self._run.view.due.mark_done(COUNTED.name, changed)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        """Return how far an account is counted and read by now, and the counts of its marks."""
+        """Return the new reading position of an account, and the counts of its notable outcomes."""
         subjects = self._run.view.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
@@ -119,7 +119,7 @@ class Readings:
 
 
 class ActionRules:
-    """The rules of a vault's actions in one run, each computed once."""
+    """The rules of each action of a vault, computed once a run."""
 
     def __init__(self, run: RunMaterial, readings: Readings) -> None:
         self._run = run
@@ -129,7 +129,7 @@ class ActionRules:
         self._rules: dict[str, _Rules] = {}  # by the digest of those
 
     def rules(self, domain: str, action: str) -> _Rules:
-        """Return what separates an action's outcomes, as of its last reading point."""
+        """Return the rules and leads of an action, as of its last reading point."""
         key = AccountKey("action", domain, action, "local")
         if key not in self._ids:
             self._ids[key] = [outcome.id for outcome in self._readings.read_to_point(key)]
@@ -151,7 +151,7 @@ class ActionRules:
 
 
 class DueAccount(NamedTuple):
-    """An account as far as it is read, its kinds of skills, and the keys by which it was due."""
+    """An account up to its reading point, its kinds of skills, and the keys that made it due."""
 
     account: Account
     kinds: tuple[SkillKind, ...]
@@ -159,7 +159,7 @@ class DueAccount(NamedTuple):
 
 
 class Accounts:
-    """The accounts of a vault in one run, each made once for all steps."""
+    """The accounts of a vault in one run, each computed once for all steps."""
 
     def __init__(self, run: RunMaterial) -> None:
         self._run = run
@@ -177,23 +177,23 @@ class Accounts:
     def find_due(
         self, step: str, decide: Callable[[Findings, ExistingSkill], _Task | None]
     ) -> Iterator[tuple[_Task, frozenset[str]]]:
-        """Yield what a step decides to do, each with the keys by which it is due.
+        """Yield each task that `decide` finds for a step, with the keys that made it due.
 
-        The keys with nothing to do are settled. Domains come last, the others in the order of
-        their first outcomes.
+        Keys without a task are settled. Domains come last, the others in the order of their first
+        outcomes.
         """
         accounts, keys = self._load_due(step)
         due_keys: set[str] = set()
         for account in accounts:
             keys |= account.keys
-            for findings, present in self.find_skills(account):
-                if (task := decide(findings, present)) is not None:
+            for findings, existing in self.find_skills(account):
+                if (task := decide(findings, existing)) is not None:
                     due_keys |= account.keys
                     yield task, account.keys
         self._run.settle(step, keys - due_keys)
 
     def _load_due(self, step: str) -> tuple[list[DueAccount], set[str]]:
-        """Return the accounts that a step has to look at, and the keys that make none due."""
+        """Return the accounts that are due for a step, and the due keys without an account."""
         changed = set(self._view.due.keys(step))
         accounts: list[tuple[IndexedOutcome, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
@@ -216,13 +216,13 @@ class Accounts:
         return due_accounts, idle_keys
 
     def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
-        """Yield the outcomes of each account of these, oldest first."""
-        done: set[str] = set()
+        """Yield the outcomes of each account that has one of these ids, oldest first."""
+        done_ids: set[str] = set()
         for outcome_id in ids:
-            if outcome_id in done:
+            if outcome_id in done_ids:
                 continue
             history = self._view.subjects.history(outcome_id, scope)
-            done.update(outcome.id for outcome in history)
+            done_ids.update(outcome.id for outcome in history)
             if history:
                 yield history
 
@@ -237,22 +237,22 @@ class Accounts:
         if key not in self._accounts:
             records = self._view.outcomes.get_many(ids)
             outcomes = tuple(records[name] for name in ids if name in records)
-            local = (outcome for outcome in outcomes if outcome.trust == "local")
-            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in local})
+            trusted = (outcome for outcome in outcomes if outcome.trust == "local")
+            actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
             tasks = self._view.recommendations.tasks(outcomes)
             rules = tuple(rule for action in actions for rule in self.actions.rules(*action))
             self._accounts[key] = account_of(outcomes, evaluations, tasks, rules)
         return self._accounts[key]
 
     def findings(self, account: Account, kind: SkillKind) -> Findings:
-        """Return what an account says for a kind of skill."""
+        """Return the statements of an account for a kind of skill."""
         key = id(account), kind  # `_accounts` holds the account
         if key not in self._findings:
             self._findings[key] = findings_of(account, kind, self._run.policy)
         return self._findings[key]
 
     def accounts_of(self, outcomes: Iterable[str]) -> Iterator[DueAccount]:
-        """Yield the accounts of actions and subjects that these outcomes are part of."""
+        """Yield the accounts of the actions and subjects of these outcomes."""
         ids = sorted(outcomes)
         for scope, kinds in _SCOPES:
             for key in self._view.subjects.accounts(ids, scope):
@@ -260,7 +260,7 @@ class Accounts:
                     yield DueAccount(self.build_account(history), kinds, frozenset())
 
     def find_skills(self, account: DueAccount) -> Iterator[tuple[Findings, ExistingSkill]]:
-        """Yield what an account says for each of its kinds, and the present skill of that kind."""
+        """Yield the findings for each kind of skill of an account, with its existing skill."""
         for kind in account.kinds:
             findings = self.findings(account.account, kind)
             yield findings, self.find_skill(findings)
@@ -268,7 +268,7 @@ class Accounts:
     # ── accounts of domains ──────────────────────────────────────────────────────────
 
     def _keep_said(self, account: Account) -> None:
-        """Store what an action says, so that others can be compared with it unread."""
+        """Store the statement keys of an action, to compare it with others later."""
         first = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
         row = ActionKeys(first.decision.action, first.id, account_keys(account), *counts)
@@ -277,24 +277,24 @@ class Accounts:
         self._said.setdefault(first.domain, {})[row.action] = row
 
     def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
-        """Return (an outcome of each action that agrees with others, what they agree on)."""
+        """Return an outcome of each action that agrees with others, and the shared statements."""
         rows = self._said_rows(domain)
         counts = Counter(key for row in rows for key in row.keys)
-        shared = {key for key, count in counts.items() if count >= ACTIONS}
-        return [row.first for row in rows if not shared.isdisjoint(row.keys)], shared
+        shared_keys = {key for key, count in counts.items() if count >= ACTIONS}
+        return [row.first for row in rows if not shared_keys.isdisjoint(row.keys)], shared_keys
 
     def _said_rows(self, domain: str) -> list[ActionKeys]:
         rows = {row.action: row for row in self._view.subjects.action_keys(domain)}
         return [*(rows | self._said.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:
-        """Return the account of what three or more actions of a domain say; None if none does."""
-        firsts, shared = self.find_agreement(domain)
+        """Return the account of the statements that three or more actions share, or None."""
+        first_ids, shared_keys = self.find_agreement(domain)
         history: list[IndexedOutcome] = []
-        for key in self._view.subjects.accounts(firsts, "action"):
+        for key in self._view.subjects.accounts(first_ids, "action"):
             outcomes = self.readings.read_account(key)
             tries = self.build_account(outcomes).tries
-            ids = {t.id for t in tries if not shared.isdisjoint(try_keys(t, either=True))}
+            ids = {t.id for t in tries if not shared_keys.isdisjoint(try_keys(t, either=True))}
             history += (outcome for outcome in outcomes if outcome.id in ids)
         if not history:
             return None
@@ -302,7 +302,7 @@ class Accounts:
         return DueAccount(account, ("evolved",), frozenset())
 
     def find_ruled_actions(self, domain: str) -> list[str]:
-        """Return an outcome of each action with a rule or lead; [] for a domain of few tries."""
+        """Return an outcome of each action with a rule or lead; [] for a domain of few outcomes."""
         rows = self._said_rows(domain)
         if sum(row.tries for row in rows) < self._run.policy.generate.strategy_every:
             return []
@@ -319,24 +319,24 @@ class Accounts:
     # ── their skills ─────────────────────────────────────────────────────────────────
 
     def find_skill(self, findings: Findings) -> ExistingSkill:
-        """Return what is present of an account's skill of one kind."""
+        """Return the existing skill of an account for one kind."""
         view = self._view
         domain = findings.account.outcomes[0].domain
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
         # The subject's own skill replaces those that single outcomes made.
         candidates = [*self._of_subject(findings), *self._of_single_outcomes(findings, sources)]
         skills = [(shelf, skill) for shelf, skill in candidates if not skill.replaces]
-        living = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
-        shelf, skill = next(iter(living or skills), ("", None))
-        ends = with_version(view, skill.name) if skill else []
-        linked = (view.links.sources_among(sources, ref) for ref in ends)
+        living_skills = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
+        shelf, skill = next(iter(living_skills or skills), ("", None))
+        refs = with_version(view, skill.name) if skill else []
+        linked_ids = (view.links.sources_among(sources, ref) for ref in refs)
         if domain not in self._clocks:
             self._clocks[domain] = clock(view, domain, self._run.now, self._run.rules)
         return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
-            more=tuple(f"{place}/{o.name}" for place, o in living[1:] if self.is_managed(o)),
-            linked=frozenset[str]().union(*linked),
+            more=tuple(f"{place}/{o.name}" for place, o in living_skills[1:] if self.is_managed(o)),
+            linked=frozenset[str]().union(*linked_ids),
             put_away=self._find_archiver(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),
             unreadable=None if skill else self._find_unreadable(findings.kind, sources),
@@ -353,7 +353,7 @@ class Accounts:
     def _of_single_outcomes(
         self, findings: Findings, sources: Sequence[Ref]
     ) -> Iterator[tuple[str, Skill]]:
-        """Yield (shelf, skill) of those that single outcomes made, under any profile."""
+        """Yield (shelf, skill) of the skills that single outcomes made, under any profile."""
         if findings.kind not in ("warning", "pattern"):
             return
         view = self._view
@@ -365,18 +365,18 @@ class Accounts:
                 yield shelves[skill.name], skill
 
     def _last_steps(self, skill: Skill) -> list[str]:
-        """Return the steps of the last commit that touched a skill; "" for a person's."""
+        """Return the steps of the last commit on a skill; "" for a commit of a person."""
         commits = self._view.history.commits_touching([Ref("skill", skill.name)])
         return [commit.step for commit in commits if commit.sha == commits[0].sha]
 
     def is_managed(self, skill: Skill) -> bool:
-        """Return True if the program may archive a skill: no person decided on it or wrote last."""
+        """Return True if skillvault may archive a skill: no person decided on it or edited it."""
         waits = skill.status == "proposed" and skill.trust == "local"
         is_open = waits or skill.status in ("testing", "proven")
         return is_open and not _LOOP.isdisjoint(self._last_steps(skill))
 
     def _find_archiver(self, skill: Skill) -> str | None:
-        """Return who archived a skill; None if the program may bring it back by itself."""
+        """Return who archived a skill; None if skillvault may restore it by itself."""
         steps = self._last_steps(skill)
         if skill.status != "retired" and set(steps) & set(RESTORING_STEPS):
             return None
@@ -384,7 +384,7 @@ class Accounts:
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
-        """Return the path of a skill made of these that cannot be read."""
+        """Return the path of a skill made of these sources that cannot be read."""
         links = [link for link in self._view.links.by_source(sources) if link.type == "generated"]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
         paths = (self._view.records.path_of(Ref("skill", name)) for name in sorted(names))

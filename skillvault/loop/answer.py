@@ -1,6 +1,6 @@
-"""answer: an answer changes the evaluation or the text that it is about.
+"""The step `answer`: a late answer of the judge changes the evaluation or text that it is about.
 
-It has the same effect whoever brought it into the branch.
+The effect is the same in whichever clone the answer arrived.
 """
 
 from collections.abc import Iterator
@@ -33,10 +33,10 @@ _OF_OUTCOMES = ("insight", "contrast")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each answer; an answer that an agent just gave is in it.
+    """Yield a change for each answer, and for each answer that an agent just gave.
 
-    If somebody edits what it is about, a new answer is committed alone, and the rest waits. A clone
-    that does not learn commits answers alone: the rest is the learner's.
+    If a person edits the affected files, a new answer is committed alone and its effect waits. A
+    clone that does not learn commits answers only; the learner does the rest.
     """
     new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
     if run.report.learner:  # they stay due, as this clone may become the learner
@@ -63,7 +63,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def _find_edits(run: Run, change: Change) -> dict[str, str]:
-    """Return path -> why a change cannot be made now."""
+    """Return path -> the reason why a change cannot be made now."""
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
     paths += [*change.removes, *edit_link_lists(change, run.view)]
     paths += [rewrite.path for rewrite in change.rewrites] + [edit.path for edit in change.edits]
@@ -85,7 +85,7 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
 
 
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
-    """Return the outcomes that an answer is about; a verdict is about all with this decision."""
+    """Return the outcomes that an answer is about; a verdict covers all of its decision."""
     if answer.kind in _OF_OUTCOMES:
         return list(run.view.outcomes.get_many([answer.subject]).values())
     names = [
@@ -94,8 +94,8 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
         if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()
-    ask = judge.questions.verdict_question
-    return [o for o in outcomes if ask(blind_case(o)).matter.question == answer.id]
+    question_of = judge.questions.verdict_question
+    return [o for o in outcomes if question_of(blind_case(o)).matter.question == answer.id]
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
@@ -136,30 +136,32 @@ def _is_personal(run: Run, ref: Ref) -> bool:
 
 
 def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]:
-    """Return the facts of later runs that say what this evaluation says now.
+    """Return the facts of later runs that say the same as the new words of an evaluation.
 
-    They become its own, as it came first.
+    They become facts of this evaluation, because it is earlier.
     """
-    judged = evaluated_run(evaluation, outcome)
-    if judged is None:
+    new_run = evaluated_run(evaluation, outcome)
+    if new_run is None:
         return []
     book = run_book(run.view)
     sayings = [
-        words for words, claim in book.find_similar(judged).items() if is_same(claim, judged.claim)
+        words
+        for words, claim in book.find_similar(new_run).items()
+        if is_same(claim, new_run.claim)
     ]
-    makers = book.first_facts(judged.domain, sayings)
+    makers = book.first_facts(new_run.domain, sayings)
     sources = book.load(makers.values())
     return [
         fact
         for fact, name in makers.items()
         if name in sources
-        and sources[name].ending == judged.ending
-        and sources[name].order > judged.order
+        and sources[name].ending == new_run.ending
+        and sources[name].order > new_run.order
     ]
 
 
 def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) -> Change | None:
-    """Return the change to the text that an answer rewrites; None if its material changed since."""
+    """Return the change of the text that an answer is about; None if its material changed since."""
     names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
     texts = (texts_about(run, answer.domain, names), general_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):

@@ -1,4 +1,4 @@
-"""assess: skills that help are proven, skills that hurt are retired, and back."""
+"""The step `assess`: prove skills that help and retire skills that hurt."""
 
 from collections.abc import Iterator
 from functools import cache, partial
@@ -33,9 +33,9 @@ def _find_due(run: Run) -> Iterator[Change]:
 
 
 def _keeps_guide(run: Run, name: str) -> bool:
-    """Return True for a guide with a rule or a person's words: it is not retired as a whole."""
+    """Return True for a guide with a rule or a person's words, which is never retired whole."""
     skill = run.view.skills.find(name)
     if skill is None or skill.kind != "guide":
         return False
-    has_rule = any(heading == RULES for heading, _ in sections_of(skill.body))
-    return has_rule or bool(sections.edited_sections(run.versions(name).bodies, skill.body))
+    has_rules = any(heading == RULES for heading, _ in sections_of(skill.body))
+    return has_rules or bool(sections.edited_sections(run.versions(name).bodies, skill.body))

@@ -1,6 +1,6 @@
-"""capture: rules of LEARNINGS.md that code supports become patterns, and rules again without it.
+"""The step `capture`: rules of LEARNINGS.md that code supports become patterns, and back.
 
-Any clone may capture, as the code bases are where the developers are.
+Any clone of a team may capture, because the code bases are where the developers are.
 """
 
 import time
@@ -34,7 +34,7 @@ _WRITING = "?"  # in place of the blob of a text that somebody is writing: it st
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Commit what agents appended, then what follows from the evidence, in a commit each."""
+    """Commit the rules that agents appended, then the changes that the evidence calls for."""
     if not is_due(run):
         return
     scan = _scan(run)
@@ -52,12 +52,12 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return 1 if evidence is to be searched, else 0."""
+    """Return 1 if a search for evidence is due, else 0."""
     return int(is_due(run))
 
 
 def is_due(run: Run) -> bool:
-    """Return True if anything changed since the last search for evidence, or that is long ago."""
+    """Return True if anything changed since the last search for evidence, or after a long time."""
     if STEP in run.options.steps:
         return True
     last, scan = run.view.captures.last_scan, _scan(run)
@@ -68,7 +68,7 @@ def is_due(run: Run) -> bool:
 
 
 def _scan(run: Run) -> EvidenceScan:
-    """Return the current state of everything that a search depends on."""
+    """Return the current state of all inputs of a search."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
     return EvidenceScan(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
 
@@ -78,7 +78,7 @@ def _blobs(run: Run) -> dict[str, str | None]:
 
 
 def _tail_blob(run: Run) -> str:
-    """Return the blob of the text after the committed one; "" if there is none."""
+    """Return the version of the text behind the committed rules; "" if there is no such text."""
     try:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
@@ -92,9 +92,9 @@ def _blob_of(text: bytes) -> str:
 
 
 def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
-    """Return what can be no rule in the file of the work tree, by its current lines.
+    """Return the blocks in the work tree's file that cannot be rules, with current lines.
 
-    `waits`: somebody is writing at its end.
+    `waits`: an agent may still be writing the last block.
     """
     try:
         file = learnings.read_file(run.store.root)
@@ -108,9 +108,9 @@ def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
 
 
 def _adopt(run: Run) -> Generator[Change, None, str | None]:
-    """Commit what was appended; return the blob of the text that is then left after that.
+    """Commit the appended rules; return the version of the text that stays uncommitted.
 
-    None if nothing was adopted, as the file is edited and not only appended to.
+    None if no text was adopted, because the file is edited and not only appended to.
     """
     try:
         appended = _find_appended(run)
@@ -127,11 +127,11 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    """Return the text in the work tree after the committed one; None if nothing is new."""
+    """Return the text of the work tree behind the committed rules; None if there is no new text."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed = learned.committed_rules(run.store, run.view)
-    settle = run.policy.record.settle_seconds
-    end = time.monotonic() + (0 if run.options.dry else settle)
+    settle_seconds = run.policy.record.settle_seconds
+    end = time.monotonic() + (0 if run.options.dry else settle_seconds)
     while True:
         file = learnings.read_file(run.store.root)
         if file is None or file.content == committed:
@@ -139,7 +139,7 @@ def _find_appended(run: Run) -> AppendedText | None:
         if not file.content.startswith(committed):
             run.wait(layout.LEARNINGS, "edited and not committed; commit or undo it, and run again")
             return None
-        is_stable = not 0 <= file.age < settle
+        is_stable = not 0 <= file.age < settle_seconds
         is_whole = file.content.rstrip().endswith(b"\n---")  # no rule is half written
         if is_stable or is_whole or time.monotonic() >= end:
             text = file.content[len(committed) :].decode(errors="surrogateescape")
@@ -160,7 +160,7 @@ def _load_tiers(run: Run) -> Tiers | None:
 
 
 def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
-    """Yield up to three commits that follow from the evidence; return the tiers after them."""
+    """Yield up to three commits that follow from the evidence; return the resulting tiers."""
     rules = read_learnings(tiers.text).rules
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in rules}
@@ -178,13 +178,13 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     if not bases.readable:
         return tiers
     run.report.broken += broken
-    promotable = _promotable_rules(run, tiers, rules, support)
-    promoted = patterns.promote(tiers, promotable, support, run.now)
-    yield from learned.captured_change(run, promoted, tiers, "promote")
-    asked_versions = patterns.asked_patterns(promoted.tiers.expertise.patterns, bases.versions)
+    promotable_rules = _promotable_rules(run, tiers, rules, support)
+    promotion = patterns.promote(tiers, promotable_rules, support, run.now)
+    yield from learned.captured_change(run, promotion, tiers, "promote")
+    asked_versions = patterns.asked_patterns(promotion.tiers.expertise.patterns, bases.versions)
     search_results = CodeScan(support, asked_versions, run.now)
-    demoted = patterns.demote(promoted.tiers, search_results, run.policy.capture)
-    yield from learned.captured_change(run, demoted, promoted.tiers, "put back")
+    demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
+    yield from learned.captured_change(run, demoted, promotion.tiers, "put back")
     updated = patterns.update_patterns(demoted.tiers, search_results)
     yield from learned.captured_change(run, updated, demoted.tiers, "look at")
     return updated.tiers
@@ -193,11 +193,11 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
 def _promotable_rules(
     run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
-    ready = [rule for rule in rules if rule.key in support]
-    ready = [rule for rule in ready if support[rule.key].evidence.worth.promote]
+    supported_rules = [rule for rule in rules if rule.key in support]
+    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.worth.promote]
     pattern_keys = {pattern.key for pattern in tiers.expertise.patterns}
-    refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in ready}
-    absent = (ref for key, ref in refs.items() if key not in pattern_keys)
-    rejected = learned.rejected_patterns(run, absent)
+    refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in supported_rules}
+    absent_refs = (ref for key, ref in refs.items() if key not in pattern_keys)
+    rejected = learned.rejected_patterns(run, absent_refs)
     run.report.rejected += rejected.values()
-    return [rule for rule in ready if refs[rule.key] not in rejected]
+    return [rule for rule in supported_rules if refs[rule.key] not in rejected]

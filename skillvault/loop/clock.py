@@ -1,4 +1,4 @@
-"""The clock by which skills age: their domain's, which stops while nothing happens there."""
+"""The clock by which skills age: the time of a domain, which stops while the domain is idle."""
 
 from datetime import datetime
 
@@ -7,11 +7,11 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def clock(view: Topics, domain: str | None, now: datetime, rules: Rules) -> datetime | None:
-    """Return the end of the latest trusted outcome or session of a domain; None without one.
+    """Return the end of the latest trusted outcome or session of a domain; None without any.
 
-    Without a domain, that of the vault. So an old history does not expire when it is imported. The
+    Without a domain, the whole vault counts. So imported old skills do not expire at once. The
     rules of a profile may return `now` instead.
     """
-    latest = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
-    time: datetime | None = rules.time(max(filter(None, latest), default=None), now)
+    latest_times = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
+    time: datetime | None = rules.time(max(filter(None, latest_times), default=None), now)
     return time

@@ -1,4 +1,7 @@
-"""The code bases of a vault: which are readable here, at which versions, and what they support."""
+"""The code bases of a vault: which of them are readable here, and which rules they support.
+
+The step `capture` asks for this evidence.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,14 +33,14 @@ class RuleEvidence(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The key that the rule shares with others that say the same."""
+        """The key of the rule, which rules of the same meaning share."""
         return rule_key(self.rule)
 
 
 def evidence_of(
     bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
 ) -> dict[str, RuleEvidence]:
-    """Return key of a rule -> its evidence; `scopes` are the file patterns of each rule."""
+    """Return key of a rule -> its evidence in code; `scopes` has the file patterns of each rule."""
     evidence: dict[str, RuleEvidence] = {}
     for scope in dict.fromkeys(scopes.values()):
         rules = {rule: search_terms(rule) for rule, patterns in scopes.items() if patterns == scope}
@@ -65,12 +68,12 @@ def find_support(
 def find_broken_rules(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> list[BrokenRule]:
-    """Return the rules that code breaks, each with the places."""
+    """Return the rules that code breaks, each with the places in the code."""
     negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
-    broken = [rule for rule in negative if rule.evidence.files]
-    lines = _lines(bases, broken)
+    broken_rules = [rule for rule in negative if rule.evidence.files]
+    lines = _lines(bases, broken_rules)
     rules: list[BrokenRule] = []
-    for rule in broken:
+    for rule in broken_rules:
         by_file = lines[rule.key]
         places = [f"{path}:{line}" for path in sorted(by_file) for line in by_file[path]]
         if len(places) > _PLACES:
@@ -99,19 +102,19 @@ _Answer = TypeVar("_Answer")
 
 
 class CodeBases(Struct, frozen=True):
-    """The readable code bases, and the problems of the others, which are not asked."""
+    """The readable code bases, and the problems with the unreadable ones."""
 
     readable: Sequence[CodeBase]
     problems: Sequence[Problem]
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """The version of each code base that can be read, by name."""
+        """The version of each readable code base, by name."""
         return {base.name: base.version[:10] for base in self.readable}
 
 
 def open_code_bases(run: Run) -> CodeBases:
-    """Open the code bases that this run asks, each once."""
+    """Open each code base of this run once."""
     readable: list[CodeBase] = []
     problems: list[Problem] = []
     names = {place: name for name, place in reversed(_code_places(run).items())}
@@ -136,19 +139,19 @@ def ask_readable(
 
 
 def _unique_names(places: Iterable[Path]) -> dict[Path, str]:
-    """Name each place by its folder, with as many parents as make the name unique."""
+    """Name each place by its folder, with as many parent folders as make the name unique."""
     depths = dict.fromkeys(places, 1)
     while True:
         names = {place: "-".join(place.parts[-depth:]) for place, depth in depths.items()}
         counts = Counter(names.values())
-        longer = {
+        new_depths = {
             place: depth + 1
             for place, depth in depths.items()
             if counts[names[place]] > 1 and depth < len(place.parts)
         }
-        if not longer:
+        if not new_depths:
             return names
-        depths |= longer
+        depths |= new_depths
 
 
 def versions(run: Run) -> dict[str, str]:

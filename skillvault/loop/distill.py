@@ -1,4 +1,4 @@
-"""distill: finished sessions become skills, unless one says the same already."""
+"""The step `distill`: a finished session becomes a skill, unless a skill says the same."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +17,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 class DomainSessions:
-    """The sessions that the living skills of a domain were distilled from."""
+    """The excerpts of the sessions behind the living skills of a domain."""
 
     def __init__(self, view: Topics, domain: str, policy: Policy) -> None:
         self._view = view
@@ -30,10 +30,10 @@ class DomainSessions:
         return [excerpt(session, self._policy.distill) for session in sessions]
 
     def find_repeated(self, session: Session) -> str | None:
-        """Return the first living skill, by name, that says what an excerpt of a session says.
+        """Return the first living skill, by name, with all statements of a session's excerpt.
 
-        A distilled skill must say exactly that; any other may say more. Trusted skills are compared
-        with trusted sessions.
+        A distilled skill must have exactly these statements; any other skill may have more. Trusted
+        skills are compared with trusted sessions only.
         """
         view = self._view.skills
         names = [*view.names("skills", self._domain), *view.names("proposed", self._domain)]
@@ -50,40 +50,40 @@ class DomainSessions:
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each session: a new skill, or a link to one that says the same."""
+    """Yield a change for each session: a new skill, or a link to a skill that says the same."""
     keys = run.view.due.keys(STEP)
     sessions = run.view.sessions.in_order(keys)
     run.settle(STEP, set(keys).difference(session.id for session in sessions))
     for session in sessions:
-        state, present = find_standing(run, session)
+        state, existing = find_state(run, session)
         if state.state == "due":
             brief = distill.excerpt_of([excerpt(session, run.policy.distill)])
             compose = partial(_compose, run, session, brief)
             changes = list(run.write_skill(f"distilled-{session.id}", brief, compose))
         else:
-            changes = list(_link_repeated(run, session, state, present))
+            changes = list(_link_repeated(run, session, state, existing))
         if not changes and not run.report.unavailable:
             run.settle(STEP, [session.id])
         yield from changes
 
 
-def find_standing(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
-    """Return where a session stands with its skill, and what is present of that."""
-    present = _find_present(run, session)
-    return session_state(session, present, run.policy.distill), present
+def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
+    """Return the state of a session on its way to a skill, and the skill that exists for it."""
+    existing = _find_present(run, session)
+    return session_state(session, existing, run.policy.distill), existing
 
 
 def _find_present(run: Run, session: Session) -> ExistingSessionSkill:
     source = Ref("session", session.id)
     product = run.products_of(STEP, "skill", [source]).get(session.id)
-    linked = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
-    living = run.view.records.existing(link.target for link in linked)
-    skill = product or next((ref.id for ref in sorted(living)), None)
+    links = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
+    living_refs = run.view.records.existing(link.target for link in links)
+    skill = product or next((ref.id for ref in sorted(living_refs)), None)
     rejection = None if skill else run.rejections.of_source(STEP, source, "skill")
     if skill or rejection:
         ref = Ref("skill", skill or "")
-        merged = run.view.links.merge_targets([ref]).get(ref.id)
-        return ExistingSessionSkill(skill=skill, merged=merged, rejection=rejection)
+        merged_name = run.view.links.merge_targets([ref]).get(ref.id)
+        return ExistingSessionSkill(skill=skill, merged=merged_name, rejection=rejection)
     # A skill whose time to live would be over already is not made.
     days = run.policy.days(distill.excerpt_of([session]).kind)
     start = run.rules.time(session.ended_at, run.now)
@@ -108,16 +108,16 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
 
 
 def _link_repeated(
-    run: Run, session: Session, state: SkillState, present: ExistingSessionSkill
+    run: Run, session: Session, state: SkillState, existing: ExistingSessionSkill
 ) -> Iterator[Change]:
-    """Link a session to the skill that says the same, unless it was linked before."""
-    if present.rejection:
-        run.report.rejected.append(present.rejection)
-    if state.state != "repeats" or present.repeats is None:
+    """Link a session to the skill that says the same, unless a link was made before."""
+    if existing.rejection:
+        run.report.rejected.append(existing.rejection)
+    if state.state != "repeats" or existing.repeats is None:
         return
-    link = link_id("reinforced", Ref("session", session.id), Ref("skill", present.repeats))
+    link = link_id("reinforced", Ref("session", session.id), Ref("skill", existing.repeats))
     if rejection := run.rejections.of_target(Ref("link", link)):
         run.report.rejected.append(rejection)
     elif Ref("link", link) not in run.view.records:
         at = run.rules.time(session.ended_at, run.now)
-        yield distill.repeat_change(session, present.repeats, at)
+        yield distill.repeat_change(session, existing.repeats, at)

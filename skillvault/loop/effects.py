@@ -1,6 +1,7 @@
-"""The evidence of each skill's use: outcomes joined with the skills that were shown, and lifts.
+"""The evidence of each skill's use: outcomes joined with the skills that agents got, and lifts.
 
-Computed from HEAD and kept in the index, which can be deleted at any time; only changes are read.
+Everything is computed from HEAD and stored in the disposable index; a run reads only changes. The
+formulas are in `learning/effect/`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,14 +34,14 @@ _APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
 class UseCounts(NamedTuple):
-    """A skill's counts, and the last outcome among them; "" if all are counted anew each time."""
+    """The counts of a skill, and the last outcome among them; "" if all are always counted anew."""
 
     evidence: Evidence
     last: str
 
 
 class Uses:
-    """The uses of a vault's skills, and of those of the layers below the vault."""
+    """The uses of a vault's skills, and of skills from outside the vault."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,13 +49,13 @@ class Uses:
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
     def count_uses(self, head: Staging) -> None:
-        """Compute what changed since the last call."""
+        """Compute all that changed since the last call."""
         self._follow_uses(head)
         self._follow_versions(head)
         self._follow_lifts(head)
 
     def evidence(self, head: Topics) -> dict[str, Evidence]:
-        """Return skill -> the evidence of its use, as it was computed last."""
+        """Return skill -> the evidence of its use, as last computed."""
         state = head.uses.state
         if self._evidence is None or self._evidence[0] != state:
             self._evidence = state, head.uses.evidence(Evidence)
@@ -63,7 +64,7 @@ class Uses:
     # ── skills that a decision used ──────────────────────────────────────────────────
 
     def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
-        """Return every skill that a decision may name, by its first word."""
+        """Return every skill that a decision may name, by the first word of the name."""
         shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
         names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
         if names != self._names[0]:
@@ -71,7 +72,7 @@ class Uses:
         return self._names[1]
 
     def text_reader(self, head: Topics) -> "detect.ReadText":
-        """Return a reader of a skill's text at a version: from git, or the layer as it is now."""
+        """Return a function that reads a skill's text of a version, from git or from a layer."""
 
         def read_text(name: str, blob: str) -> str:
             layered = head.layers.of_name(name)
@@ -86,12 +87,12 @@ class Uses:
         mentioning: Iterable[str] = ()
         if new_names:
             mentioning = head.outcomes.mentioning(map(mentions.shortest_form, new_names))
-        due = sorted({*head.due.keys(USE), *mentioning})
+        due_ids = sorted({*head.due.keys(USE), *mentioning})
         head.due.mark_done(NAME, new_names)
-        names = self.skill_names(head) if due else {}
+        names = self.skill_names(head) if due_ids else {}
         read_text = self.text_reader(head)
-        for start in range(0, len(due), _PAGE):
-            page = due[start : start + _PAGE]
+        for start in range(0, len(due_ids), _PAGE):
+            page = due_ids[start : start + _PAGE]
             outcomes = head.outcomes.get_many(page).values()
             rows = [
                 row for outcome in outcomes for row in _find_uses(head, outcome, names, read_text)
@@ -102,17 +103,17 @@ class Uses:
     # ── versions of a text ───────────────────────────────────────────────────────────
 
     def _follow_versions(self, head: Staging) -> None:
-        """Store when a person rewrote a skill's text, or brought the skill back."""
-        due = head.due.keys(VERSION)
-        if not due:
+        """Store the times at which a person rewrote a skill's text or restored the skill."""
+        due_names = head.due.keys(VERSION)
+        if not due_names:
             return
         commits: dict[str, list[tuple[str, int]]] = {}
-        for name in head.history.skills_touched_twice(due):
+        for name in head.history.skills_touched_twice(due_names):
             # The first commit that touches a skill rewrites nothing.
-            later = head.history.commits_touching([Ref("skill", name)])[::-1][1:]
+            later_commits = head.history.commits_touching([Ref("skill", name)])[::-1][1:]
             commits[name] = [
                 (commit.sha, micros(datetime.fromisoformat(commit.date)))
-                for commit in later
+                for commit in later_commits
                 if commit.step not in STEPS
             ]
         places = [
@@ -123,26 +124,26 @@ class Uses:
         ]
         texts = skill_texts(self._store.git, places)
         starts: dict[str, list[int]] = {}
-        for name in due:
+        for name in due_names:
             times = {at for sha, at in commits.get(name, ()) if _is_new_text(texts, name, sha)}
             starts[name] = sorted(times | _trial_start(head, name))
         head.uses.keep_version_starts(starts)
-        head.due.mark_done(VERSION, due)
+        head.due.mark_done(VERSION, due_names)
 
     # ── lifts ────────────────────────────────────────────────────────────────────────
 
     def _follow_lifts(self, head: Staging) -> None:
-        changes, touched = head.due.keys(LIFT), head.due.keys(COUNT)
+        changes, names = head.due.keys(LIFT), head.due.keys(COUNT)
         is_summed = _add_up(head, changes)
-        if is_summed or touched:
-            self._keep_evidence(head, _count_uses(head, set(touched)), are_lifts_new=is_summed)
+        if is_summed or names:
+            self._keep_evidence(head, _count_uses(head, set(names)), are_lifts_new=is_summed)
         head.due.mark_done(LIFT, changes)
-        head.due.mark_done(COUNT, touched)
+        head.due.mark_done(COUNT, names)
 
     def _keep_evidence(
         self, head: Staging, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
     ) -> None:
-        """Store what was counted; if sums changed, the lift of every skill changes."""
+        """Store the evidence; if sums changed, store a new lift for every skill."""
         if are_lifts_new:
             stored = head.uses.evidence(Evidence)
             sums = head.uses.sums(Sums).values()
@@ -179,16 +180,16 @@ def _find_uses(
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Return True if a commit gave a skill another text, or took it out of archive/."""
-    previous, current = texts.get((f"{sha}^", name)), texts.get((sha, name))
-    if previous is None or current is None:
+    """Return True if a commit gave a skill another text, or took the skill out of archive/."""
+    previous_text, current_text = texts.get((f"{sha}^", name)), texts.get((sha, name))
+    if previous_text is None or current_text is None:
         return False
-    is_back = previous.shelf == "archive" and current.shelf != "archive"
-    return bool(is_back or previous.body.strip() != current.body.strip())
+    is_back = previous_text.shelf == "archive" and current_text.shelf != "archive"
+    return bool(is_back or previous_text.body.strip() != current_text.body.strip())
 
 
 def _trial_start(head: Topics, name: str) -> set[int]:
-    """Return the time from which a skill is tried again, just after the decision to do so."""
+    """Return the time at which a skill's new trial starts, just after the decision to try it."""
     skill = head.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
@@ -197,13 +198,13 @@ def _trial_start(head: Topics, name: str) -> set[int]:
 def _add_up(head: Staging, changes: Iterable[str]) -> bool:
     """Add up the domains with new or changed decisions; return True if there were any.
 
-    `changes` say in which domain something changed, and when it ended.
+    `changes` has the changed domains, and the time when a changed decision ended.
     """
-    earliest: dict[str, int] = {}
+    earliest_times: dict[str, int] = {}
     for domain, _, time in (key.rpartition(" ") for key in changes):
-        earliest[domain] = min(int(time), earliest.get(domain, int(time)))
+        earliest_times[domain] = min(int(time), earliest_times.get(domain, int(time)))
     is_summed = False
-    for domain, at in earliest.items():
+    for domain, at in earliest_times.items():
         last = head.uses.sums_end(domain)
         end = last if at > last.at else SumsEnd()
         while later_end := head.uses.later_end(domain, end, estimate.more_to_add(end.decisions)):
@@ -215,19 +216,19 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
 
 
 def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
-    """Return the sums of a domain's closed decisions up to one; None if there are none."""
+    """Return the sums of a domain's closed decisions until `end`; None without decisions."""
     if not end.decisions:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
     skills = {row.skill for row in exposures}
-    merged = head.uses.merges()
-    starts = head.uses.version_starts(skills | {_merged_into(skill, merged) for skill in skills})
+    merges = head.uses.merges()
+    starts = head.uses.version_starts(skills | {_merged_into(skill, merges) for skill in skills})
     rows = head.uses.decisions(domain, end) if exposures else ()
     episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
     observations = (
         Observation(
             decision=row.outcome,
-            skill=_merged_into(row.skill, merged),
+            skill=_merged_into(row.skill, merges),
             group=row.group,
             success=row.status == "success",
             made=row.made,
@@ -263,39 +264,39 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
 
 
 def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
-    """Return the skill that a skill was merged into, through any number of merges."""
+    """Return the skill that a skill was finally merged into."""
     if skill not in merged:  # nearly all of a million uses
         return skill
-    visited: set[str] = set()
-    while skill in merged and skill not in visited:
-        visited.add(skill)
+    visited_names: set[str] = set()
+    while skill in merged and skill not in visited_names:
+        visited_names.add(skill)
         skill = merged[skill]
     return skill
 
 
 def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
-    """Return skill -> its counts, with those of the skills merged into it."""
-    merged = head.uses.merges_of(skills)
-    names = {_merged_into(name, merged) for name in skills} | skills
+    """Return skill -> its counts, with the uses of the skills merged into it."""
+    merged_names = head.uses.merges_of(skills)
+    names = {_merged_into(name, merged_names) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
     for name in names:
-        sources = [source for source in merged if _merged_into(source, merged) == name]
+        sources = [source for source in merged_names if _merged_into(source, merged_names) == name]
         counts[name] = _count_skill(head, name, sources)
     return counts
 
 
-def _count_skill(head: Topics, name: str, merged: Sequence[str]) -> UseCounts:
-    """Return a skill's counts; only later decisions are read if they can be added."""
+def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCounts:
+    """Return the counts of a skill; read only later decisions if these can be added."""
     starts = head.uses.version_starts([name]).get(name, [])
     trial = bool(starts) and starts[-1] in _trial_start(head, name)
-    last = "" if merged else head.uses.last_counted(name)
-    if stored := head.uses.evidence_of(name, Evidence) if last else None:
+    last = "" if merged_names else head.uses.last_counted(name)
+    if stored_evidence := head.uses.evidence_of(name, Evidence) if last else None:
         decisions = _decisions(head, [name], last)
-        if evidence := effect.evidence_with_later(stored, decisions, starts, trial=trial):
+        if evidence := effect.evidence_with_later(stored_evidence, decisions, starts, trial=trial):
             return UseCounts(evidence, max([last, *(decision.outcome for decision in decisions)]))
-    decisions = _decisions(head, [name, *merged])
+    decisions = _decisions(head, [name, *merged_names])
     evidence = effect.evidence_by_version(decisions, starts, trial=trial)
-    last = "" if merged else max((decision.outcome for decision in decisions), default="")
+    last = "" if merged_names else max((decision.outcome for decision in decisions), default="")
     return UseCounts(evidence, last)
 
 
@@ -323,7 +324,7 @@ def _decisions(
 def load_assessed(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
-    """Return a skill at its domain's time; no file is read if it was never retired."""
+    """Return a skill with its evidence; read files only if the skill was ever retired."""
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
     assessed = AssessedSkill(
@@ -337,14 +338,14 @@ def load_assessed(
     skill = view.skills.find(row.name) if is_retired or evidence.trial else None
     if skill is None:
         return assessed
-    retired, life = time_of(skill.retired), lifetime(skill, view.policy)
+    end, life = time_of(skill.retired), lifetime(skill, view.policy)
     last_commits = view.history.commits_touching([ref])[:1]
-    closed = view.uses.closed_since(row.domain, micros(retired)) if is_retired and retired else 0
+    count = view.uses.closed_since(row.domain, micros(end)) if is_retired and end else 0
     return replace(
         assessed,
-        retired=retired,
+        retired=end,
         trial=time_of(skill.trial),
-        since=closed,
+        since=count,
         is_rejected=any(commit.step not in STEPS for commit in last_commits)
         or (life is not None and life.ends < clock),
     )

@@ -1,7 +1,7 @@
-"""evaluate: every outcome without an evaluation gets one.
+"""The step `evaluate`: every outcome gets an evaluation by the judge.
 
-The judge may be asked about several at once; they are committed in the order of their ids. An
-outcome waits if the judge cannot be asked, and is set aside if the judge failed at it too often.
+Several outcomes may be judged at once; they are committed in the order of their ids. An outcome
+waits if the judge cannot be asked, and is set aside if the judge fails at it too often.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ _EARLIER = 8  # earlier outcomes of the subject that a judge reads
 
 
 class Judgment(Struct, frozen=True):
-    """An evaluation, and the answers that it rests on."""
+    """An evaluation, and the judge's answers that it rests on."""
 
     evaluation: Evaluation
     answers: tuple[Answer, ...] = ()
@@ -45,28 +45,28 @@ _Answer = Judgment | UnavailableError | NoAnswerError
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for every batch of outcomes of a domain, untrusted ones last."""
-    batches, later = split_by_quota(run)
-    if later:
-        run.wait("evaluations", quota.why_outcomes(run.view, len(later), run.now), tomorrow=True)
+    """Yield a change for every batch of outcomes of a domain, untrusted outcomes last."""
+    batches, excess = split_by_quota(run)
+    if excess:
+        run.wait("evaluations", quota.why_outcomes(run.view, len(excess), run.now), tomorrow=True)
     for domain, batch in batches:
         for judgments in _judge(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
-            ready = [j for j in judgments if layout.path_of(j.evaluation) in paths]
-            if ready:
-                evaluations = [judgment.evaluation for judgment in ready]
-                by_id = {answer.id: answer for judgment in ready for answer in judgment.answers}
+            writable = [j for j in judgments if layout.path_of(j.evaluation) in paths]
+            if writable:
+                evaluations = [judgment.evaluation for judgment in writable]
+                by_id = {answer.id: answer for judgment in writable for answer in judgment.answers}
                 answers = [by_id[key] for key in sorted(by_id) if key not in run.view.answers]
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
 
 
 def waiting(run: Run) -> int:
-    """Return the number of outcomes that get an evaluation today."""
+    """Return the number of outcomes to evaluate today."""
     return sum(len(batch) for _, batch in split_by_quota(run)[0])
 
 
 def count_over_quota(run: Run) -> int:
-    """Return the number of untrusted outcomes that are not judged today."""
+    """Return the number of untrusted outcomes that wait for another day."""
     return len(split_by_quota(run)[1])
 
 
@@ -81,30 +81,30 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
 
 
 def find_unevaluated(run: Run) -> list[Outcome]:
-    """Return the outcomes without an evaluation that are to get one.
+    """Return the outcomes that are to get an evaluation.
 
-    Not those that nobody described, that another outcome overrules, that a person rejected, that
-    are set aside, or whose evaluation's path is edited locally.
+    Left out are outcomes without a description, overruled by another outcome, set aside, or whose
+    evaluation a person removed or edits.
     """
-    unjudged = run.view.outcomes.get_many(run.view.due.keys(STEP))
-    overruled = run.view.outcomes.overruled_ids(unjudged)
-    candidates = [o for o in unjudged.values() if o.is_described and o.id not in overruled]
+    due_outcomes = run.view.outcomes.get_many(run.view.due.keys(STEP))
+    overruled_ids = run.view.outcomes.overruled_ids(due_outcomes)
+    candidates = [o for o in due_outcomes.values() if o.is_described and o.id not in overruled_ids]
     edits = local_edits(run, candidates)
     run.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
-    aside = set_aside(run)
+    failed_items = set_aside(run)
     outcomes: list[Outcome] = []
     for outcome in candidates:
         if _evaluation_path(outcome) in edits:
             continue
         if rejection := run.rejections.of_target(Ref("evaluation", outcome.id)):
             run.report.rejected.append(rejection)
-        elif outcome.id not in aside:
+        elif outcome.id not in failed_items:
             outcomes.append(outcome)
     return outcomes
 
 
 def local_edits(run: Run, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return path -> why none of these outcomes' evaluations can be written there now."""
+    """Return path -> the reason why an evaluation of these outcomes cannot be written now."""
     return run.store.local_edits({_evaluation_path(outcome): b"" for outcome in outcomes})
 
 
@@ -127,21 +127,21 @@ def _failed_items(run: Run, attempts: int) -> dict[str, FailedItem]:
 
 
 def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judgment]]:
-    """Yield the evaluations that the judge gives, as many as a change holds; the others wait.
+    """Yield evaluations, as many as a change holds; outcomes without an answer wait.
 
-    Outcomes that failed before come last, as they may be what the service fails at.
+    Outcomes that failed before come last, because the service may fail at them again.
     """
-    failed = _failed_items(run, 0)
-    first = [outcome for outcome in batch if outcome.id not in failed]
-    last = sorted((o for o in batch if o.id in failed), key=lambda o: failed[o.id].attempts)
-    ready: list[Judgment] = []
+    failures = _failed_items(run, 0)
+    first = [outcome for outcome in batch if outcome.id not in failures]
+    last = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
+    judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
     for outcome, answer in chain(_ask(run, domain, first), _ask(run, domain, last)):
         if isinstance(answer, Judgment):
-            ready.append(answer)
-            if len(ready) == BATCH:
-                yield sorted(ready, key=lambda judgment: judgment.evaluation.id)
-                ready = []
+            judgments.append(answer)
+            if len(judgments) == BATCH:
+                yield sorted(judgments, key=lambda judgment: judgment.evaluation.id)
+                judgments = []
         elif isinstance(answer, NoAnswerError):
             run.store.ledger.count_failure(outcome.id, str(answer), service=False)
             is_aside = outcome.id in set_aside(run)
@@ -155,23 +155,23 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
                 run.store.ledger.count_failure(outcome.id, str(answer), service=True)
     if refusals:
         run.wait_for_judge(f"outcomes/{domain}", f"{len(refusals)} not evaluated: {refusals[-1]}")
-    if ready:
-        yield sorted(ready, key=lambda judgment: judgment.evaluation.id)
+    if judgments:
+        yield sorted(judgments, key=lambda judgment: judgment.evaluation.id)
 
 
 def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
-    """Yield the judge's answer to each outcome, in their order; it may work on several at once."""
-    tracked = run.track(batch, f"evaluating {domain}")
+    """Yield the judge's answer to each outcome, in order; the judge may work on several at once."""
+    tracked_outcomes = run.track(batch, f"evaluating {domain}")
     if run.judge.at_once == 1:
-        for outcome in tracked:
+        for outcome in tracked_outcomes:
             flush_for_judge(run)
             yield outcome, judge_case(run.judge, case_of(run, outcome), run.policy)
     elif batch:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (a question asks no judge)
 
         with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:
-            remaining = iter(tracked)
-            while page := list(islice(remaining, _PAGE * run.judge.at_once)):
+            remaining_outcomes = iter(tracked_outcomes)
+            while page := list(islice(remaining_outcomes, _PAGE * run.judge.at_once)):
                 flush_for_judge(run)
                 cases = [case_of(run, outcome) for outcome in page]
                 answers = pool.map(lambda case: judge_case(run.judge, case, run.policy), cases)
@@ -179,7 +179,7 @@ def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outc
 
 
 def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
-    """Return the judge's answer on one outcome: first the blind verdict, then the insight."""
+    """Return the judge's answer on an outcome: first the blind verdict, then the insight."""
     outcome = case.outcome
     judge = judge_of(judge, case, policy.judge.provider)
     try:
@@ -207,30 +207,30 @@ def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def case_of(run: Run, outcome: Outcome) -> Case:
-    """Return the case of an outcome; a model also reads earlier outcomes and facts."""
+    """Return the case that the judge gets; a model also reads earlier outcomes and facts."""
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
     ids = [entry.id for entry in run.view.subjects.history(outcome.id)]
     earlier_ids = ids[: ids.index(outcome.id)][-_EARLIER:] if outcome.id in ids else []
     records = run.view.outcomes.get_many(earlier_ids)
-    earlier = [records[name] for name in earlier_ids if name in records]
-    lines = [sentences.tried_sentence(tries.try_of(record), {}) for record in earlier]
+    earlier_outcomes = [records[name] for name in earlier_ids if name in records]
+    lines = [sentences.tried_sentence(tries.try_of(record), {}) for record in earlier_outcomes]
     links = run.view.links.by_source([Ref("evaluation", outcome.id)])
     own_facts = {link.target.id for link in links if link.type == "promoted"}
     facts = [fact for fact in domain_facts(run, outcome.domain) if fact[0] not in own_facts]
-    return evaluate.case_of(outcome, earlier, lines, facts)
+    return evaluate.case_of(outcome, earlier_outcomes, lines, facts)
 
 
 def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
-    """Return (id, line) of the latest facts of a domain that nothing supersedes, oldest first.
+    """Return (id, line) of the latest current facts of a domain, oldest first.
 
-    Claude reads many if they are enough to be cached: that costs less than a few uncached ones.
+    Claude gets many facts if they fill its cache, because cached facts cost less than a few others.
     """
     facts = run.view.facts.by_domain([domain])
-    superseded = {fact.supersedes for fact in facts.values()}
-    current = [f for f in facts.values() if f.id not in superseded and f.trust == "local"]
-    latest = sorted(current, key=lambda fact: fact.order)[-_CACHED_FACTS:]
-    lines = [(fact.id, shorten(flatten(fact.text), _LINE)) for fact in latest]
+    superseded_ids = {fact.supersedes for fact in facts.values()}
+    current = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
+    latest_facts = sorted(current, key=lambda fact: fact.order)[-_CACHED_FACTS:]
+    lines = [(fact.id, shorten(flatten(fact.text), _LINE)) for fact in latest_facts]
     size = sum(len(name) + len(line) for name, line in lines)
     judge = run.policy.judge
     is_cached = judge.provider == "claude" and size >= cacheable_length(judge.model)

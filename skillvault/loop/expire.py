@@ -1,4 +1,4 @@
-"""expire: skills whose time to live is over leave for archive/, or get another time."""
+"""The step `expire`: skills older than their time to live go to archive/, or get more time."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,7 +18,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill."""
+    """Yield a change for each skill."""
     run.shelf.follow(run.store.staging)
     for expiry in list(_find_due(run)):
         if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
@@ -26,30 +26,30 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return the number of skills that leave or get another time."""
+    """Return the number of skills that leave or get more time."""
     return len(list(_find_due(run)))
 
 
 def _find_due(run: Run) -> Iterator[expire.Expiry]:
     view, policy = run.view, run.policy
     clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
-    latest = clock_of(None)  # no domain's clock is later
-    if latest is None:
+    latest_time = clock_of(None)  # no domain's clock is later
+    if latest_time is None:
         return
     load_evidence = cache(lambda: run.shelf.uses.evidence(view))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
-    created = stamp(latest - timedelta(days=shortest) + _CLOSE)
+    created = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
-        names = view.skills.expiring(shelf, stamp(latest + _CLOSE), created)
+        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created)
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
-            time, evidence = clock_of(skill.domain), load_evidence().get(name)
-            expiry = time and expire.find_expiry(
+            domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)
+            expiry = domain_time and expire.find_expiry(
                 with_folder_name(name, skill),
                 shelf,
                 archived=partial(_find_archived, run, name),
                 applied=evidence.latest if evidence else None,
-                clock=time,
+                clock=domain_time,
                 policy=policy,
             )
             if expiry:
@@ -57,7 +57,7 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
 
 
 def _find_archived(run: Run, name: str) -> Skill | None:
-    """Return a skill as this step archived it, if its last commit did."""
+    """Return a skill as this step archived it, if that was its last commit."""
     content = find_archived_file(run, name, {expire.STEP})
     skill = parse_record(layout.skill_path(name), content) if content is not None else None
     return skill if isinstance(skill, Skill) else None

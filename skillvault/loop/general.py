@@ -1,4 +1,7 @@
-"""promote across domains: facts that several domains share become one skill without a domain."""
+"""The step `promote` across domains: facts that several domains share become one general skill.
+
+The rule is `learning/promote/general.py`; this module reads the facts that it needs.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,7 +31,7 @@ _TRUST = "local"  # of the facts that are compared
 
 
 class SimilarFacts:
-    """The trusted facts of a vault by what they say; `changed` lack stored keys."""
+    """The trusted facts of a vault by their words; facts in `changed` lack stored keys."""
 
     def __init__(self, view: Topics, changed: Collection[str]) -> None:
         self._view = view
@@ -43,14 +46,14 @@ class SimilarFacts:
                 self._holders[key].add(name)
 
     def with_similar(self, names: Iterable[str]) -> dict[str, Fact]:
-        """Return these facts and those that say the same, directly or by way of others.
+        """Return these facts and those that say the same, also by way of other facts.
 
-        Only trusted facts that nothing supersedes.
+        Untrusted and superseded facts are left out.
         """
-        facts, added = dict[str, Fact](), self._load(names)
-        while added:
-            facts |= added
-            forms = {self._forms[name] for name in added}
+        facts, new_facts = dict[str, Fact](), self._load(names)
+        while new_facts:
+            facts |= new_facts
+            forms = {self._forms[name] for name in new_facts}
             keys = {key for form in forms for key in lookup_keys(form)}
             holders = {name for key in keys for name in self._holders.get(key, ())}
             holders |= self._view.fact_keys.under(keys) - self._due
@@ -58,7 +61,7 @@ class SimilarFacts:
             index = Forms()
             for form in forms if candidates else ():
                 index.add_form(form)
-            added = {
+            new_facts = {
                 name: fact
                 for name, fact in candidates.items()
                 if _says_same(self._forms[name], index)
@@ -73,8 +76,8 @@ class SimilarFacts:
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
         facts = self._view.facts.get_many(names)
         facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
-        superseded = self._view.facts.superseded_ids(facts)
-        current = {name: fact for name, fact in facts.items() if name not in superseded}
+        superseded_ids = self._view.facts.superseded_ids(facts)
+        current = {name: fact for name, fact in facts.items() if name not in superseded_ids}
         makers = _makers_of(self._view, [name for name in current if name not in self._forms])
         for name, fact in current.items():
             if name not in self._forms:
@@ -93,17 +96,17 @@ def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
 
 
 def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:
-    """Return what decides whether these facts become skills."""
+    """Return the records that decide if these facts become skills."""
     return promotion_material(run, {}, facts, [Ref("fact", name) for name in facts])
 
 
 def promotion_material(
     run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
 ) -> PromotionMaterial:
-    """Return what decides whether evaluations become facts, and facts become skills."""
+    """Return the records that decide if evaluations become facts, and facts skills."""
     view, rules = run.view, run.policy.promote
     rejected = run.rejections.sources(STEP, "fact")
-    most = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
+    max_sessions = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
     facts_only = (ref for ref in sources if ref.kind == "fact")
     products = run.products_of(STEP, "skill", facts_only)
     # A fact that leads to a next version is told by the approved skill.
@@ -122,7 +125,7 @@ def promotion_material(
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
         support=view.evaluations.supporting,
         outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda names: view.facts.sessions(names, most),
+        sessions_of=lambda names: view.facts.sessions(names, max_sessions),
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now, run.rules),
         rules=run.rules,
@@ -130,14 +133,14 @@ def promotion_material(
 
 
 class GeneralPlan(Struct, frozen=True):
-    """The skills to be made or rewritten of facts of several domains, and those to be archived."""
+    """The general skills to make or rewrite, and those to archive."""
 
     due: tuple[tuple[PromotionMaterial, GeneralPattern], ...] = ()
     left: tuple[Skill, ...] = ()
 
 
 def general_changes(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill that is made, rewritten or archived."""
+    """Yield a change for each general skill to make, rewrite or archive."""
     plan = plan_general(run)
     for skill in plan.left:
         yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
@@ -153,34 +156,34 @@ def general_changes(run: Run) -> Iterator[Change]:
 
 
 def plan_general(run: Run) -> GeneralPlan:
-    """Return what to do about the facts that changed; settle those that need nothing."""
+    """Return the work on the facts that changed; settle facts that need none."""
     keys = run.view.due.keys(GENERAL)
     if not keys:
         return GeneralPlan()
-    similar = SimilarFacts(run.view, keys)
+    similar_facts = SimilarFacts(run.view, keys)
     facts: dict[str, Fact] = {}
     products: dict[str, str] = {}
     if _has_several_domains(run):
-        facts, products = _find_affected(run, similar, {*keys})
+        facts, products = _find_affected(run, similar_facts, {*keys})
     plan = GeneralPlan()
     # Facts of a single domain are left to `promote`.
     if products or len({fact.domain for fact in facts.values()}) > 1:
         plan = _plan_groups(run, products, material_of_facts(run, facts))
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
-    settled = set(keys) - waiting
+    settled_names = set(keys) - waiting
     if not run.options.asks:
-        similar.keep_settled(settled, run.store.staging.fact_keys)
-    run.settle(GENERAL, settled)
+        similar_facts.keep_settled(settled_names, run.store.staging.fact_keys)
+    run.settle(GENERAL, settled_names)
     return plan
 
 
 def general_state(run: Run, fact: Fact) -> PromotionState | None:
-    """Return where a fact stands with other domains; None if there is only one."""
+    """Return the state of a fact across domains; None if the vault has one domain."""
     if not _has_several_domains(run):
         return None
-    similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
-    material = material_of_facts(run, similar.with_similar([fact.id]))
+    similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
+    material = material_of_facts(run, similar_facts.with_similar([fact.id]))
     groups = general.recurrences(material, _fact_runs(run))
     group = next((group for group in groups if fact in group.facts), None)
     product = _products_of(run, [fact.id]).get(fact.id)
@@ -196,13 +199,13 @@ def _has_several_domains(run: Run) -> bool:
 
 
 def _find_affected(
-    run: Run, similar: SimilarFacts, changed: set[str]
+    run: Run, similar_facts: SimilarFacts, changed: set[str]
 ) -> tuple[dict[str, Fact], dict[str, str]]:
     """Return the facts that a change affects, and fact -> the general skill that it made.
 
-    These are all facts that say the same as a changed one, or that made a skill with one of those.
+    Affected are all facts that say the same as a changed one, or share a skill with such a fact.
     """
-    facts, names = similar.with_similar(changed), changed
+    facts, names = similar_facts.with_similar(changed), changed
     while True:
         names = names.union(facts)
         products = _products_of(run, names)
@@ -211,22 +214,22 @@ def _find_affected(
             existing = run.view.records.existing(Ref("fact", name) for name in products)
             return facts, {f: s for f, s in products.items() if Ref("fact", f) in existing}
         names |= makers
-        facts |= similar.with_similar(makers)
+        facts |= similar_facts.with_similar(makers)
 
 
 def _facts_of(run: Run, skills: Collection[str]) -> set[str]:
     """Return the facts that made these skills, even if the links are gone."""
     links = run.view.links.by_target(Ref("skill", name) for name in skills)
-    linked = {link.source.id for link in links if link.type == "derived"}
+    linked_facts = {link.source.id for link in links if link.type == "derived"}
     history = run.view.history
-    return linked.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
+    return linked_facts.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
 
 
 def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMaterial) -> GeneralPlan:
     skills = derived_skills(run, set(products.values()))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
     patterns: list[tuple[PromotionMaterial, GeneralPattern]] = []
-    supported: set[str] = set()
+    used_names: set[str] = set()
     groups = list(general.recurrences(material, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
     owners = assign_skills([group.facts for group in groups], names)
@@ -234,7 +237,7 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
         if any(fact.id in products and fact.id not in by_fact for fact in group.facts):
             continue  # it expired, or somebody archived it
         if general.is_supported(group, material, run.policy.promote):
-            supported.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
+            used_names.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
         if not is_owner:
             continue  # the skill belongs to another group with some of these facts
         pattern = general.general_pattern(group, material, by_fact, run.policy)
@@ -242,19 +245,19 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
             run.report.rejected.append(pattern)
         elif pattern is not None:
             patterns.append((material, pattern))
-    unsupported = (skill for name, skill in sorted(skills.items()) if name not in supported)
-    return GeneralPlan(tuple(patterns), tuple(s for s in unsupported if may_archive(run, s)))
+    unsupported_skills = (skill for name, skill in sorted(skills.items()) if name not in used_names)
+    return GeneralPlan(tuple(patterns), tuple(s for s in unsupported_skills if may_archive(run, s)))
 
 
 def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
-    """Yield the patterns of the living general skills as they are counted now."""
-    living = [name for name in run.view.skills.names("skills", "") if is_general(name)]
-    if not living:
+    """Yield the recurring facts of each living general skill, as counted now."""
+    living_names = [name for name in run.view.skills.names("skills", "") if is_general(name)]
+    if not living_names:
         return
-    similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
-    material = material_of_facts(run, similar.with_similar(_facts_of(run, living)))
+    similar_facts = SimilarFacts(run.view, run.view.due.keys(GENERAL))
+    material = material_of_facts(run, similar_facts.with_similar(_facts_of(run, living_names)))
     products = _products_of(run, list(material.facts))
-    skills = with_waiting_accounts(run.view, run.view.skills.live(living))
+    skills = with_waiting_accounts(run.view, run.view.skills.live(living_names))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
     for group in general.recurrences(material, _fact_runs(run)):
         pattern = general.current_pattern(group, material, by_fact)
@@ -278,7 +281,7 @@ def _products_of(run: Run, facts: Collection[str]) -> dict[str, str]:
 
 
 def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change | None:
-    """Return the change that makes a general skill, or writes it anew."""
+    """Return the change that makes or rewrites a general skill."""
     skill = pattern.skill
     if skill is None:
         is_taken = run.view.skills.is_name_taken

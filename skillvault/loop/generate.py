@@ -1,4 +1,7 @@
-"""generate: what an account says becomes a skill."""
+"""The step `generate`: the findings about an action or a subject become a skill.
+
+The rule is `learning/generate`; `accounts.py` finds the work.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +22,7 @@ from skillvault.model.text.text import pluralize
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each new skill."""
+    """Yield a change for each new skill."""
     is_changed = False
     decide = partial(_select_due, run)
     for change in perform_due(run, STEP, decide, partial(_write_findings, run)):
@@ -35,11 +38,11 @@ def _write_findings(run: Run, findings: Findings) -> Iterator[Change]:
     return run.write_skill(name, findings, partial(_compose, run, findings))
 
 
-def _select_due(run: Run, findings: Findings, present: ExistingSkill) -> Findings | None:
-    if present.rejection and findings.significant:
-        run.report.rejected.append(present.rejection)
+def _select_due(run: Run, findings: Findings, existing: ExistingSkill) -> Findings | None:
+    if existing.rejection and findings.significant:
+        run.report.rejected.append(existing.rejection)
         return None
-    is_due = generate.skill_state(findings, present, run.policy).state == "due"
+    is_due = generate.skill_state(findings, existing, run.policy).state == "due"
     return findings if is_due else None
 
 
@@ -48,31 +51,31 @@ def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
     return generate.skill_change(findings, draft, taken=is_taken, policy=run.policy)
 
 
-def standings(
+def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return where each evaluated outcome stands with the skills of its accounts."""
-    evaluated = [entry.id for entry in history if entry.evaluated and entry.id in outcomes]
-    accounts = list(run.accounts.accounts_of(evaluated))
+    """Return the state of each evaluated outcome on its way to the skills of its action."""
+    evaluated_ids = [entry.id for entry in history if entry.evaluated and entry.id in outcomes]
+    accounts = list(run.accounts.accounts_of(evaluated_ids))
     kinds = [pair for account in accounts for pair in run.accounts.find_skills(account)]
-    rejection = _rejected_standing(run, kinds)
+    rejection = _rejected_state(run, kinds)
     by_outcome = {
-        name: why_not.outcome_state(outcomes[name], kinds, run.policy) for name in evaluated
+        name: why_not.outcome_state(outcomes[name], kinds, run.policy) for name in evaluated_ids
     }
     note = _version_note(run, kinds)
-    for name, standing in by_outcome.items():
-        if rejection and standing.state == "due":
+    for name, state in by_outcome.items():
+        if rejection and state.state == "due":
             by_outcome[name] = rejection
-        elif note and standing.state in ("done", "counted"):
-            by_outcome[name] = SkillState(standing.state, f"{standing.reason}; {note}")
+        elif note and state.state in ("done", "counted"):
+            by_outcome[name] = SkillState(state.state, f"{state.reason}; {note}")
     return by_outcome
 
 
-def strategy_standing(run: Run, domain: str) -> SkillState:
-    """Return where a domain stands with its strategy, and why."""
+def strategy_state(run: Run, domain: str) -> SkillState:
+    """Return the state of a domain's strategy, and the reason."""
     if (account := run.accounts.strategy_account(domain)) is not None:
-        ((findings, present),) = run.accounts.find_skills(account)
-        return generate.skill_state(findings, present, run.policy)
+        ((findings, existing),) = run.accounts.find_skills(account)
+        return generate.skill_state(findings, existing, run.policy)
     count, least = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
     if count < least:
         return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {least}")
@@ -80,38 +83,36 @@ def strategy_standing(run: Run, domain: str) -> SkillState:
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
-    """Yield the rules that a strategy holds of the actions of its domain."""
+    """Yield the rules of a domain's actions that its strategy holds."""
     if (account := run.accounts.strategy_account(domain)) is not None:
         for findings, _ in run.accounts.find_skills(account):
             yield from (statement.rule for statement in findings.statements if statement.rule)
 
 
 def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> str:
-    """Return what became of the next version of a skill that a person approved."""
+    """Return the state of the next version of a skill that a person approved."""
     if run.policy.generate.gate != "always":
         return ""
-    for _, present in kinds:
-        name = present.skill.name if present.skill else ""
+    for _, existing in kinds:
+        name = existing.skill.name if existing.skill else ""
         if waiting := waiting_version(run.view, name):
             return f"what is known by now is in {waiting.name}, which waits for you"
         for refusal in run.rejections.proposals:
             if refusal.replaces and refusal.replaces == name:
-                because = f": {refusal.reason}" if refusal.reason else ""
-                return f"{refusal.skill} was rejected in {refusal.commit[:10]}{because}"
+                reason_text = f": {refusal.reason}" if refusal.reason else ""
+                return f"{refusal.skill} was rejected in {refusal.commit[:10]}{reason_text}"
     return ""
 
 
-def _rejected_standing(
-    run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]
-) -> SkillState | None:
-    """Return the standing of a subject whose skill would say the same as a rejected one.
+def _rejected_state(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> SkillState | None:
+    """Return the rejection of a subject whose skill would repeat a rejected one.
 
-    The text is written for this, if the judge costs nothing.
+    The text has to be written for this, so only a judge without costs is asked.
     """
     if not run.rejections.proposals or run.judge.info.name != "offline":
         return None
-    for findings, present in kinds:
-        if generate.skill_state(findings, present, run.policy).state == "due":
+    for findings, existing in kinds:
+        if generate.skill_state(findings, existing, run.policy).state == "due":
             draft = write_draft(run.judge, findings)
             change = _compose(run, findings, draft) if draft else None
             if change and is_refused(change, run.rejections, run.report.rejected):

@@ -1,4 +1,7 @@
-"""Both tiers of a vault, rules and patterns: their text, their changes, and answers about them."""
+"""The rules of LEARNINGS.md and the patterns of expertise.yaml: text, changes, and questions.
+
+Rules are the first tier and patterns the second; the step `capture` moves them between the tiers.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -36,7 +39,7 @@ _LISTED_RULES = 3  # in an error
 
 
 class LearnedPrompt(Struct, frozen=True):
-    """The text of both tiers for a prompt; `problem`: why it has no patterns."""
+    """The rules and patterns for a prompt; `problem` says why patterns are missing."""
 
     told: LearnedText
     problem: Problem | None = None
@@ -52,7 +55,7 @@ class RuleOrigin(Struct, frozen=True):
 
 
 def committed_rules(store: Store, view: Topics) -> bytes:
-    """Return LEARNINGS.md as it is committed; from the work tree if that has the same version."""
+    """Return LEARNINGS.md as committed, from the work tree if the version is the same."""
     blob = view.files.get(layout.LEARNINGS)
     if blob is None:
         return b""
@@ -64,12 +67,12 @@ def committed_rules(store: Store, view: Topics) -> bytes:
 
 
 def rules_text(store: Store, view: Topics) -> str:
-    """Return the same as text; bytes that are no UTF-8 survive."""
+    """Return LEARNINGS.md as text; bytes that are not UTF-8 survive."""
     return committed_rules(store, view).decode(errors="surrogateescape")
 
 
 def read_expertise(view: Topics) -> Expertise:
-    """Return the committed expertise.yaml; BadInputError if it cannot be read."""
+    """Return the committed expertise.yaml; BadInputError if the file cannot be read."""
     if layout.EXPERTISE not in view.files:
         return Expertise()
     return learnings.decode_expertise(
@@ -78,7 +81,7 @@ def read_expertise(view: Topics) -> Expertise:
 
 
 def read_tiers(store: Store, view: Topics) -> Tiers:
-    """Return both tiers; BadInputError if expertise.yaml cannot be read."""
+    """Return rules and patterns; BadInputError if expertise.yaml cannot be read."""
     return Tiers(rules_text(store, view), read_expertise(view))
 
 
@@ -88,9 +91,9 @@ def pattern_ref(pattern: LearnedPattern) -> Ref:
 
 
 def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
-    """Return those of these absent patterns that a person removed.
+    """Return the patterns of `refs` that a person removed.
 
-    The program names a pattern that it ends itself as a source.
+    When skillvault ends a pattern, the commit names the pattern as a source.
     """
     commits = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
@@ -120,7 +123,7 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
 
 
 def uncommitted_rules(store: Store, view: Topics) -> list[str]:
-    """Return the rules in the work tree that the committed file does not have."""
+    """Return the rules of the work tree that are not committed yet."""
     with suppress(BadInputError):  # a run reports it
         if file := learnings.read_file(store.root):
             committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
@@ -132,10 +135,10 @@ def uncommitted_rules(store: Store, view: Topics) -> list[str]:
 def learned_text(
     store: Store, repository: str | None = None, *, is_whole: bool = False
 ) -> LearnedPrompt:
-    """Return the text of both tiers; only the rules if expertise.yaml cannot be read.
+    """Return the rules and patterns for a prompt; only rules if expertise.yaml is broken.
 
-    It begins with what the user stated for the `repository`, for any without one. It has at most
-    the tokens of the policy, unless it `is_whole`. A policy without a limit keeps repeated rules.
+    The rules that the user stated for this `repository` come first. The text has at most the tokens
+    of the policy, unless `is_whole` is set. A policy without a limit keeps repeated rules.
     """
     view = store.head()
     budget = None if is_whole else view.policy.capture.budget
@@ -155,7 +158,7 @@ def learned_text(
 def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[StatedRule]:
     """Return the rules that the user stated, the newest first.
 
-    Those that wait for approval are served to the person who said them, in their repository.
+    Rules that wait for approval are served to the person who said them, in their repository.
     """
     email = store.git.settings().email
     waiting = [
@@ -167,25 +170,25 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
         and not needs_review(correction.text, redact.secret_kinds)
     ]
     approved = view.facts.approved_corrections()
-    superseded = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
+    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
     entries = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
     entries += [
         (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
         for rule in approved
-        if repository in (None, rule.scope) and rule.id not in superseded
+        if repository in (None, rule.scope) and rule.id not in superseded_ids
     ]
     entries.sort(key=itemgetter(0), reverse=True)
     return [rule for _, rule in entries]
 
 
 def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
-    """Return (problems, notes) of the content of LEARNINGS.md; none of a vault without it."""
+    """Return (problems, notes) about the content of LEARNINGS.md."""
     file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
     return list(file.problems), list(file.notes)
 
 
 def counts(store: Store, view: Topics) -> tuple[int, int]:
-    """Return the numbers of committed patterns and rules; no patterns if they cannot be read."""
+    """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
     patterns = 0
     with suppress(BadInputError):  # `check` reports it
         patterns = len(read_expertise(view).patterns)
@@ -198,7 +201,7 @@ def counts(store: Store, view: Topics) -> tuple[int, int]:
 def captured_change(
     run: "Run", captured: TierChange, previous: Tiers, verb: str
 ) -> Iterator[Change]:
-    """Yield the commit of a change of the tiers; nothing if they are the same.
+    """Yield the commit of a change of the tiers; nothing without a difference.
 
     `verb` says what happens to the patterns: `promote`, `put back` or `look at`.
     """
@@ -226,7 +229,7 @@ def captured_change(
 
 
 def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
-    """Yield the commit that brings a person's edits of patterns into the skill, if any."""
+    """Yield the commit that brings a person's edits of patterns into the skill."""
     patterns = tiers.expertise.patterns
     if not patterns and LEARNED not in run.view.skills:
         return
@@ -287,7 +290,7 @@ def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
 
 
 def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
-    """Return a pattern with its commits, the origin of its rule, and the evidence."""
+    """Return a pattern with its commits, the origin of its rule, and its evidence."""
     ref = pattern_ref(pattern)
     commits = view.history.commits_changing(ref)
     origin = _find_origin(store, pattern.key, commits[-1].sha if commits else view.commit)
@@ -301,7 +304,7 @@ def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str
 
 
 def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | None:
-    """Return the commit since which LEARNINGS.md has a rule without a break, up to a commit."""
+    """Return the commit since which LEARNINGS.md has had a rule, looking back from a commit."""
     origin = None
     for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
         place = f"{sha}:{layout.LEARNINGS}"
@@ -323,7 +326,7 @@ def find_rule(store: Store, view: Topics, text: str) -> str | None:
 
 
 def refuse_rule(store: Store, view: Topics, text: str) -> None:
-    """Raise UsageError if a text means rules or a pattern that cannot be asked about."""
+    """Raise UsageError if a text means several rules, or a pattern that has no answer."""
     if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
     if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
@@ -340,7 +343,7 @@ def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
 
 
 def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
-    """Return where a rule stands with becoming a pattern, with its numbers."""
+    """Return the state of a rule on its way to a pattern, with its numbers."""
     policy = run.policy.capture
     ref = pattern_ref(LearnedPattern(pattern=rule))
     if rejection := rejected_patterns(run, [ref]).get(ref):
@@ -356,10 +359,10 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
         advice = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
         return why_not.StepAnswer("capture", "not asked", problems or advice)
     (rule_evidence,) = evidence.values()
-    return why_not.StepAnswer("capture", *_find_standing(rule_evidence, policy.files))
+    return why_not.StepAnswer("capture", *_describe_evidence(rule_evidence, policy.files))
 
 
-def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str]:
+def _describe_evidence(rule: "code_bases.RuleEvidence", min_files: int) -> tuple[str, str]:
     evidence, count = rule.evidence, len(rule.evidence.files)
     if rule.terms.polarity == "negative":
         breach = f"; broken in {evidence.file_list}" if count else "; no file breaks it"
@@ -373,4 +376,4 @@ def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, s
     places += f": {evidence.file_list}" if count else ""
     if evidence.worth.promote:
         return "due", f"{places}; `skillvault run capture` makes a pattern of it"
-    return "weak", f"{places}; it takes {needed}"
+    return "weak", f"{places}; it takes {min_files}"

@@ -1,6 +1,6 @@
-"""The clone of a team that learns: the one that `learner` in vault.yaml names, or all of them.
+"""The clone of a team that learns, as `learner` in vault.yaml names it; by default every clone.
 
-The others record, capture and let people decide, but derive nothing.
+The other clones record, capture and let people decide, but derive no facts and skills.
 """
 
 from datetime import datetime, timedelta
@@ -16,23 +16,23 @@ _DERIVING = frozenset(name for name, step in STEPS.items() if not step.everywher
 
 
 def learner_elsewhere(git: Git, policy: Policy) -> str | None:
-    """Return the clone that learns; None if this one may."""
+    """Return the name of the clone that learns; None if this clone may learn."""
     if policy.learner in (None, ALL) or policy.learner == git.settings().clone:
         return None
     return policy.learner
 
 
 def describe_silence(head: Topics, learner: str | None, waiting: int, now: datetime) -> str | None:
-    """Return that the learner did nothing for a day though outcomes wait; None if it did."""
+    """Say that the learner was idle for a day though outcomes wait; None if it was not."""
     if learner is None or not waiting:
         return None
     dates = [commit.date for commit in head.history.log() if commit.step in _DERIVING]
-    latest = datetime.fromisoformat(max(dates)) if dates else None
-    if latest is not None and now - latest < _SILENT:
+    latest_time = datetime.fromisoformat(max(dates)) if dates else None
+    if latest_time is not None and now - latest_time < _SILENT:
         return None
-    since = f"since {latest:%Y-%m-%d}" if latest else "at all"
+    start = f"since {latest_time:%Y-%m-%d}" if latest_time else "at all"
     outcomes = f"{waiting} outcome waits" if waiting == 1 else f"{waiting} outcomes wait"
     return (
-        f"{outcomes}, and {learner}, which learns, has made no commit {since}; run "
+        f"{outcomes}, and {learner}, which learns, has made no commit {start}; run "
         "it there, or `skillvault sync --take-over` here"
     )

@@ -1,4 +1,4 @@
-"""The skills that the program may change or archive: no person decided on them or edited them."""
+"""Questions on skills that skillvault may change or archive, as no person decided on them."""
 
 from collections.abc import Collection, Iterable
 
@@ -15,7 +15,7 @@ from skillvault.vault.files import layout
 
 
 def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
-    """Return those of these skills that live, and those that `promote` archived, by name."""
+    """Return those of these skills that live, or that `promote` archived, by name."""
     view = run.view
     skills = view.skills.live(names)
     for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(skills))):
@@ -50,7 +50,7 @@ def is_mergeable(run: Run, name: str) -> bool:
 
 
 def is_edited(run: Run, name: str) -> bool:
-    """Return True if a person wrote in the text of a skill."""
+    """Return True if a person edited the text of a skill."""
     skill = run.view.skills.find(name)
     return skill is not None and bool(
         sections.edited_sections(run.versions(name).bodies, skill.body)
@@ -58,12 +58,12 @@ def is_edited(run: Run, name: str) -> bool:
 
 
 def is_restored(run: Run, name: str) -> bool:
-    """Return True if the program archived a living skill last, so that a person restored it."""
+    """Return True if a person restored a living skill that skillvault had archived."""
     return find_archived_file(run, name, RESTORING_STEPS) is not None
 
 
 def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | None:
-    """Return a skill's file as the last commit of these steps put it into archive/, if it did."""
+    """Return a skill's file as these steps moved it into archive/, if that was the last commit."""
     commits = run.commits_of(Ref("skill", name), steps)
     places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
     files = skill_files(run.store.git, places).values()
@@ -71,7 +71,7 @@ def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | N
 
 
 def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
-    """Return those of these outcomes that a skill was made of, even if a person cut the link."""
+    """Return those of these outcomes that made a skill, even if a person removed the link."""
     refs = [Ref("evaluation", outcome.id) for outcome in outcomes]
     history = run.view.history
     return {
@@ -83,18 +83,18 @@ def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
 
 
 def references(run: Run, shelf: str, skill: Skill) -> References:
-    """Return the names of a skill's files in references/: the program's, and the edited ones."""
+    """Return the names of a skill's files in references/: the generated and the edited ones."""
     view, git = run.view, run.store.git
     files = view.files.read(view.files.below(f"{shelf}/{skill.name}/references"))
     commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})
     shas = [commit.sha for commit in program_commits(git, view, skill.name, commits)]
     places = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
     contents = {place: data for place, (_, data) in skill_files(git, places).items()}
-    unedited: set[str] = set()
+    unedited_names: set[str] = set()
     edited: set[str] = set()
     for path, data in files.items():
         versions = ((contents.get((f"{sha}^", path)), contents.get((sha, path))) for sha in shas)
         # A merge of two clones takes the version of either.
         is_program = any(text == data for previous, text in versions if previous != text)
-        (unedited if is_program else edited).add(path.rpartition("/")[2])
-    return References(unedited, edited)
+        (unedited_names if is_program else edited).add(path.rpartition("/")[2])
+    return References(unedited_names, edited)

@@ -1,4 +1,4 @@
-"""merge: the skills of a domain whose sessions say the same become one."""
+"""The step `merge`: skills of a domain whose sessions say the same become one evolved skill."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -20,13 +20,13 @@ _SERVED = ("testing", "proven")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each merged skill."""
+    """Yield a change for each merged skill."""
     run.settle(STEP, run.view.due.keys(STEP))  # only the profile `seed` merges skills of outcomes
     yield from session_changes(run)
 
 
 def session_changes(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill that merges skills of sessions."""
+    """Yield a change for each skill that merges skills of sessions."""
     for domain in run.view.due.keys(SESSIONS):
         is_done = True
         for merge in list(_find_merges(run, domain)):
@@ -65,19 +65,19 @@ def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
 def _find_merge(
     run: Run, group: Sequence[Session], skills: dict[str, Skill]
 ) -> SessionMerge | None:
-    into = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
-    target = into.name if into else None
+    evolved_skill = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
+    target = evolved_skill.name if evolved_skill else None
     names = tuple(sorted(n for n in skills if n != target and is_mergeable(run, n)))
-    if into is None and len(names) <= run.policy.distill.min_similar:
+    if evolved_skill is None and len(names) <= run.policy.distill.min_similar:
         return None
-    if into is not None and not names and into.account == sessions_digest(group):
+    if evolved_skill is not None and not names and evolved_skill.account == sessions_digest(group):
         return None
-    merged = run.view.links.source_ids(Ref("skill", target), "merged") if target else []
-    if rejection := find_rejection({*names, *merged}, run.rejections.sets(STEP)):
+    merged_sources = run.view.links.source_ids(Ref("skill", target), "merged") if target else []
+    if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
     at = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerge(sessions=tuple(group), own=names, into=into, at=at)
+    return SessionMerge(sessions=tuple(group), own=names, into=evolved_skill, at=at)
 
 
 def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:

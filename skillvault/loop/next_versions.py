@@ -1,6 +1,7 @@
-"""The next versions of approved skills as they wait in the vault.
+"""The next versions of approved skills, which wait in proposed/ until a person decides.
 
-Under `generate.gate: always` the program writes in no skill that is served.
+Under `generate.gate: always` skillvault edits no skill that agents get: `VersionGate` turns the
+edit into a proposal. The texts of a version are in `learning/next_version.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from skillvault.vault.index.subjects import Subjects
 
 
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
-    """Return skill -> the program's proposal that would replace it, for those with one."""
+    """Return skill -> the proposal that would replace the skill, where there is one."""
     skills = set(names)
     candidates = {candidate for name in skills for candidate in next_names(name)}
     return {
@@ -47,14 +48,14 @@ def waiting_version(view: Topics, name: str) -> Skill | None:
 
 
 def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str, Skill]:
-    """Return the skills, each with the account and subject of its next version if one waits.
+    """Return the skills, each with the account and subject of its waiting next version.
 
-    Under another gate the program writes the skill itself and drops that version. The same holds
-    for a skill that waits again because its approval was reverted.
+    Under another gate skillvault writes the skill itself and drops the waiting version. The same
+    holds for a skill that waits again because a person reverted its approval.
     """
     is_gated = view.policy.generate.gate == "always"
-    served = view.skills.get_many(skills) if is_gated else {}
-    versions = waiting_versions(view, served)
+    served_skills = view.skills.get_many(skills) if is_gated else {}
+    versions = waiting_versions(view, served_skills)
     return {
         name: rules.with_account_of(versions[name], skill) if name in versions else skill
         for name, skill in skills.items()
@@ -62,7 +63,7 @@ def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str
 
 
 def with_waiting_account(view: Topics, skill: Skill) -> Skill:
-    """Return a skill with the account and subject of its next version if one waits."""
+    """Return a skill with the account and subject of its waiting next version."""
     return with_waiting_accounts(view, {skill.name: skill})[skill.name]
 
 
@@ -73,7 +74,7 @@ def with_version(view: Topics, name: str) -> list[Ref]:
 
 
 def approved_name(view: Topics, name: str) -> str:
-    """Return the skill of which this name is the next version, or the name itself."""
+    """Return the skill whose next version has this name, else the name itself."""
     if not may_be_next(name):
         return name
     skill = view.skills.proposed.get_many([name]).get(name)
@@ -90,7 +91,7 @@ def check_is_no_version(view: Topics, name: str) -> None:
 
 
 def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
-    """Raise UsageError for a served skill if its next version waits for the decision."""
+    """Raise UsageError for a skill whose next version waits for a decision."""
     waiting = waiting_version(view, name) if name in view.skills else None
     if waiting is not None:
         raise UsageError(
@@ -106,17 +107,17 @@ def names_of_versions(view: Topics) -> set[str]:
 
 
 def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
-    """Return those of these commits that brought text of the program into a skill.
+    """Return those of these commits that brought text of skillvault into a skill.
 
-    These are the steps that write, and the approvals of next versions, which name both skills. An
-    approval that a person reverted does not count: the version waits again.
+    Such commits are those of writing steps, and approvals of next versions, which name both skills.
+    An approval that a person reverted does not count, because the version waits again.
     """
-    reverted = _reverted_approval(git, view, name)
+    reverted_sha = _reverted_approval(git, view, name)
     return [
         commit
         for commit in commits
         if commit.step in WRITERS
-        or (commit.sha != reverted and sum(t.startswith("skill:") for t in commit.targets) > 1)
+        or (commit.sha != reverted_sha and sum(t.startswith("skill:") for t in commit.targets) > 1)
     ]
 
 
@@ -126,8 +127,8 @@ def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]
 class RunMaterial(Struct, frozen=True, kw_only=True):
     """The parts of a run that its gate and its accounts use.
 
-    `subjects` stores what is computed, None for a question. `rejected` collects the rejections
-    that a step met.
+    `subjects` stores computed accounts; it is None for a question. `rejected` collects the
+    rejections that a step met.
     """
 
     view: Topics
@@ -144,17 +145,17 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
 
 
 class VersionGate:
-    """The gate that turns changes to approved skills into proposals."""
+    """The gate that turns changes of approved skills into proposals."""
 
     def __init__(self, run: RunMaterial) -> None:
         self._run = run
         self._view = run.view
 
     def convert(self, change: Change) -> Change | None:
-        """Return a change that rewrites an approved skill as the proposal of its next version.
+        """Return a change of an approved skill as the proposal of its next version.
 
-        None if a person rejected that text, or the waiting version says it already. If a person
-        rejected what the waiting version says, it is withdrawn. Other changes stay as they are.
+        None if a person rejected that text, or if the waiting version has it already. A waiting
+        version with a rejected text is withdrawn. Other changes stay as they are.
         """
         if self._run.policy.generate.gate != "always" or change.step not in WRITERS:
             return change
@@ -179,36 +180,36 @@ class VersionGate:
     def _later_version(
         self, change: Change, approved: ApprovedSkill, waiting: Skill
     ) -> Change | None:
-        """Return the change that writes a waiting version anew; None if it says all of it."""
+        """Return the change that rewrites a waiting version; None if the text is the same."""
         links = self._view.links.by_target([Ref("skill", waiting.name)])
-        later = rules.later_version(
+        rewrite = rules.later_version(
             change,
             approved,
             WaitingVersion(waiting, self._run.versions(waiting.name)),
             linked={ref_of(link) for link in links},
             policy=self._run.policy,
         )
-        files = self._changed_files(waiting.name, later.files)
-        is_news = files or later.edits or later.rewrites or later.writes or later.moves
-        return replace(later, files=files) if is_news else None
+        files = self._changed_files(waiting.name, rewrite.files)
+        is_news = files or rewrite.edits or rewrite.rewrites or rewrite.writes or rewrite.moves
+        return replace(rewrite, files=files) if is_news else None
 
     def _changed_files(
         self, name: str, files: Sequence[tuple[str, bytes]]
     ) -> tuple[tuple[str, bytes], ...]:
-        """Return those of a version's files that differ, and that no person edited."""
+        """Return those of a version's files that differ and that no person edited."""
         current = self._view.files.read([path for path, _ in files])
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
         places = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
         contents = self._run.git.objects.read_files(list(places.values()))
-        unedited = {path for path, at in places.items() if contents.get(at) == current[path]}
+        unedited_paths = {path for path, at in places.items() if contents.get(at) == current[path]}
         return tuple(
             (path, data)
             for path, data in files
-            if current.get(path) != data and (path not in current or path in unedited)
+            if current.get(path) != data and (path not in current or path in unedited_paths)
         )
 
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
-        """Return True if a person rejected a version that says this; report it."""
+        """Return True, and report it, if a person rejected a version with this text."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
         for refusal in self._run.rejections().proposals:
             is_version = refusal.replaces == skill.name
@@ -223,16 +224,16 @@ class VersionGate:
 
 
 def with_versions_removed(view: Topics, change: Change) -> Change:
-    """Return the change, extended by the removal of versions that no longer have to wait.
+    """Extend a change by the removal of versions that no longer have to wait.
 
-    Their skills go to archive/, or say by this change what the versions would say. A version that
-    would be archived itself is removed, too, as it was never in service.
+    Their skills go to archive/, or get the text of the version by this very change. A version that
+    would be archived is removed, because it was never in service.
     """
-    removed: set[str] = set()
+    removed_paths: set[str] = set()
     for edit in change.edits if change.step in WRITERS else ():
-        shelf, _, inner = edit.path.partition("/")
+        shelf, _, inner_path = edit.path.partition("/")
         if shelf in ("skills", "proposed") and edit.key[-1] == "account":
-            removed.update(paths_of_version(view, inner.partition("/")[0]))
+            removed_paths.update(paths_of_version(view, inner_path.partition("/")[0]))
     moves = list(change.moves)
     for move in change.moves:
         shelf, _, name = move.source.partition("/")
@@ -240,16 +241,16 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
             continue
         if shelf == "proposed" and approved_name(view, name) != name:
             moves.remove(move)
-            removed.update(_proposal_paths(view, name))
+            removed_paths.update(_proposal_paths(view, name))
         if shelf == "skills":
-            removed.update(paths_of_version(view, name))
-    if not removed:
+            removed_paths.update(paths_of_version(view, name))
+    if not removed_paths:
         return change
     return replace(
         change,
-        edits=tuple(edit for edit in change.edits if edit.path not in removed),
+        edits=tuple(edit for edit in change.edits if edit.path not in removed_paths),
         moves=tuple(moves),
-        removes=(*change.removes, *sorted(removed)),
+        removes=(*change.removes, *sorted(removed_paths)),
     )
 
 
@@ -292,31 +293,31 @@ def approval(store: Store, waiting: Skill) -> Change:
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")
     paths = head.files.below(f"skills/{name}")
-    inner = [path.removeprefix(f"skills/{name}/") for path in paths]
-    return rules.approve_installed(waiting, files, inner, links)
+    inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
+    return rules.approve_installed(waiting, files, inner_paths, links)
 
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return an approved skill as it is once its next version replaces it."""
+    """Return an approved skill as it will be once its next version replaces it."""
     return rules.as_approved(waiting, approved, _base(git, view, waiting, approved))
 
 
 def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
-    """Return the files beside its text that a version brings, without those a person edited."""
+    """Return the further files of a version that no person edited."""
     base = _base_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
     places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     current = view.files.read(list(places.values()))
-    copied = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
+    bases = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
     return {
         path: files[path]
         for path, at in places.items()
-        if current.get(at) == copied.get(f"{base}:{at}")
+        if current.get(at) == bases.get(f"{base}:{at}")
     }
 
 
 def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return the approved skill as of the first text of its version, as far as git can tell."""
+    """Return the approved skill at the time of its version's first text, as far as git can tell."""
     base = _base_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
     for _, content in skill_files(git, [(base, path)] if base else []).values():
@@ -326,16 +327,16 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
 
 
 def _base_commit(git: Git, view: Topics, name: str) -> str | None:
-    """Return the commit on which a waiting version was first written; None if git cannot tell.
+    """Return the commit of the first text of a waiting version; None if git cannot tell.
 
-    Not the one on which it was brought back, where the approved text may have been another.
+    The commit that restored a version is skipped: the approved text may have been another then.
     """
     commits = (commit for commit, _ in _arrivals(git, view, name))
     return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
-    """Return the approval that a person reverted, so that a skill's next version waits again."""
+    """Return the reverted approval that makes a skill's next version wait again."""
     if waiting := waiting_version(view, name):
         commit, previous = next(_arrivals(git, view, waiting.name), (None, None))
         if commit and not commit.step and previous and previous.step == rules.APPROVE:
@@ -344,9 +345,9 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
 
 
 def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commit | None]]:
-    """Yield the commits that brought a version into proposed/, each with the previous one on it.
+    """Yield the commits that brought a version into proposed/, each with the commit before it.
 
-    Newest first.
+    The newest comes first.
     """
     commits = view.history.commits_touching([Ref("skill", name)])
     path = layout.skill_path(name, "proposed")

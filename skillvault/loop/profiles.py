@@ -1,6 +1,6 @@
-"""The rules of each profile: one value, chosen when a run or a question starts.
+"""The rules of each profile (`lift`, `seed`, `wilson`): one value, chosen when a run starts.
 
-Functions are imported when they are first called.
+Functions are imported when they are first called. A new profile is a new entry here.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ _LIFT = Rules(
     open_words=lazy("learning.effect.verdict:open_words"),
     weighs=True,
     is_surprise=lazy("learning.promote.facts:is_surprise"),
-    insight_standing=lazy("learning.promote.support:own_support_state"),
+    insight_state=lazy("learning.promote.support:own_support_state"),
     pattern_name=lazy("learning.naming:free_name"),
     time=lambda at, _now: at,
     steps=STEPS,
     account_texts=lazy("loop.judging.questions:account_texts"),
-    standings=lazy("loop.generate:standings"),
-    strategy_standing=lazy("loop.generate:strategy_standing"),
+    outcome_states=lazy("loop.generate:outcome_states"),
+    strategy_state=lazy("loop.generate:strategy_state"),
     strategy_rules=lazy("loop.generate:strategy_rules"),
 )
 _WILSON = replace(
@@ -54,7 +54,7 @@ _SEED = replace(
     tries_again=False,
     weighs=False,
     is_surprise=lambda *_: False,
-    insight_standing=lazy("learning.promote.facts:insight_state"),
+    insight_state=lazy("learning.promote.facts:insight_state"),
     pattern_name=lazy("learning.seed.facts:pattern_name"),
     time=lambda _at, now: now,
     steps={
@@ -65,8 +65,8 @@ _SEED = replace(
         "refresh": replace(STEPS["refresh"], run=lazy("loop.refresh:skip_step")),
     },
     account_texts=lazy("loop.seed:strategy_texts"),
-    standings=lazy("loop.seed:standings"),
-    strategy_standing=lazy("loop.seed:strategy_standing"),
+    outcome_states=lazy("loop.seed:outcome_states"),
+    strategy_state=lazy("loop.seed:strategy_state"),
     strategy_rules=lazy("loop.seed:strategy_rules"),
 )
 _RULES: Mapping[ProfileName, Rules] = {"lift": _LIFT, "seed": _SEED, "wilson": _WILSON}

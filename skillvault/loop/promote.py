@@ -1,4 +1,7 @@
-"""promote: confirmed insights become facts, facts that recur become pattern skills."""
+"""The step `promote`: confirmed insights become facts, and facts that recur become pattern skills.
+
+The rules are in `learning/promote/`; this module reads what they need and stores the clusters.
+"""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -47,7 +50,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def run_book(view: Topics) -> RunBook:
-    """Return the runs that the vault knows, to which more can be added."""
+    """Return the runs of earlier weighings; the step adds new runs to this book."""
     insights = view.insights
     loaded: dict[str, EvaluatedRun | None] = {}
 
@@ -78,13 +81,13 @@ _PAGE = 1000  # evaluations that are read together
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each fact, weighing, skill, and skill that grows."""
+    """Yield a change for each new fact, each fact's new runs, and each new or growing skill."""
     yield from _fact_changes(run)
     yield from skill_changes(run)
 
 
 def skill_changes(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill that facts make, or that grows or leaves with them."""
+    """Yield a change for each skill that facts make, extend or leave."""
     if not run.options.consolidates:
         return
     is_changed = False
@@ -98,7 +101,7 @@ def skill_changes(run: Run) -> Iterator[Change]:
 
 
 def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
-    """Return where an evaluation stands with memory; None if there is no such evaluation."""
+    """Return the state of an evaluation on its way to a fact; None without an evaluation."""
     material = material_of_evaluations(run, [evaluation_id])
     evaluation = material.evaluations.get(evaluation_id)
     if evaluation is None:
@@ -110,8 +113,8 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
 
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
     """Yield the material of many evaluations, a page at a time."""
-    remaining = iter(ids)
-    while page := list(islice(remaining, _PAGE)):
+    remaining_ids = iter(ids)
+    while page := list(islice(remaining_ids, _PAGE)):
         yield material_of_evaluations(run, page)
 
 
@@ -120,11 +123,14 @@ def material_of_evaluations(
     ids: Iterable[str],
     facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
 ) -> promote.PromotionMaterial:
-    """Return what decides whether evaluations become facts; `facts` reads those of domains."""
+    """Return the records that decide if evaluations become facts.
+
+    `facts` reads the facts of some domains.
+    """
     view = run.view
     names = list(ids)
-    overruled = view.outcomes.overruled_ids(names)
-    evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
+    overruled_ids = view.outcomes.overruled_ids(names)
+    evaluations = view.evaluations.get_many(name for name in names if name not in overruled_ids)
     domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
     return promotion_material(
         run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
@@ -134,7 +140,7 @@ def material_of_evaluations(
 def _find_due(
     run: Run,
 ) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
-    """Yield what to do about the facts that changed; settle those that need nothing."""
+    """Yield the work on the facts that changed; settle facts that need none."""
     changed, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
     by_domain = _connected_facts(run, changed, recounted) if changed or recounted else {}
     waiting: set[str] = set()
@@ -142,8 +148,8 @@ def _find_due(
         material = material_of_facts(run, run.view.facts.get_many(names))
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
-        superseded = run.view.facts.superseded_ids(names)
-        current = {name: fact for name, fact in material.facts.items() if name not in superseded}
+        old_ids = run.view.facts.superseded_ids(names)
+        current = {name: fact for name, fact in material.facts.items() if name not in old_ids}
         material = msgspec.structs.replace(material, facts=current)
         plan = recurrence.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
@@ -166,10 +172,10 @@ def _find_due(
 def _connected_facts(
     run: Run, changed: Collection[str], recounted: Collection[str]
 ) -> dict[str, set[str]]:
-    """Return domain -> the changed facts, and all that share a cluster or a skill with them.
+    """Return domain -> the changed facts, with all facts that share a cluster or a skill.
 
-    Directly or by way of others, now or before. A `recounted` fact counts if a skill would tell
-    something else of it. A question gets whole domains, as it stores nothing.
+    A shared cluster or skill counts also by way of other facts, now or earlier. A `recounted` fact
+    counts only if its skill would change. A question gets whole domains, because it stores nothing.
     """
     view = run.view
     names = {*changed, *recounted}
@@ -199,10 +205,10 @@ def _connected_facts(
 
 
 def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
-    """Return those of these facts that have more runs, but of which a skill would tell the same."""
+    """Return those of these facts with new runs that change no sentence of a skill."""
     clusters, rules = run.view.clusters, run.policy.promote
     facts, last_link = run.view.facts.get_many(names), clusters.last_link()
-    quiet: set[str] = set()
+    quiet_names: set[str] = set()
     for name, row in sorted(clusters.of_facts(facts).items()):
         if row.counted is None or not run.rules.weighs:
             continue
@@ -224,8 +230,8 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
                 continue
             clusters.keep_unit_tally([unit.fact], new_unit_tally)
         clusters.keep_fact_tally(name, new_tally)
-        quiet.add(name)
-    return quiet
+        quiet_names.add(name)
+    return quiet_names
 
 
 def _is_contested(fact: Fact, tally: FactTally) -> bool:
@@ -237,7 +243,7 @@ def _most_runs(run: Run) -> int:
 
 
 def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
-    """Store which runs were counted for these facts; those that wait are counted again."""
+    """Store the counted runs of these facts; facts that wait are counted again."""
     clusters = run.view.clusters
     rows = clusters.of_facts(names).values()
     clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
@@ -255,7 +261,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
 def _memberships(
     material: promote.PromotionMaterial, superseded: Collection[str]
 ) -> dict[str, Membership]:
-    """Return a row for each fact, with the pool of facts that it is compared with, if any."""
+    """Return a row for each fact, with the pool of facts to which it is compared, if any."""
     pools, rows = recurrence.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
@@ -275,54 +281,54 @@ def keep_clusters(
     new_rows: Mapping[str, Membership],
     threshold: float,
 ) -> list[Membership]:
-    """Store facts that changed in their clusters; return the others that moved because of it.
+    """Store changed facts in their clusters; return the other facts that moved with them.
 
-    A fact that is no seed changes only its own cluster, and so does a seed that comes last. After
-    any other change the whole pool is clustered anew.
+    A fact that leads no cluster changes only its own cluster; the same holds for a leader that
+    comes last. After any other change the whole pool is clustered anew.
     """
-    clusters, stale = view.clusters, set[tuple[str, str]]()
-    moved = {
+    clusters, pools = view.clusters, set[tuple[str, str]]()
+    moved_rows = {
         name: row
         for name, row in new_rows.items()
         if name not in old_rows or _position(row) != _position(old_rows[name])
     }
     for name, row in old_rows.items():
-        if name not in new_rows or name in moved:
+        if name not in new_rows or name in moved_rows:
             clusters.drop_rows([name])
             if row.pool and row.seed == name:
-                stale.add((row.domain, row.pool))
+                pools.add((row.domain, row.pool))
     for name, row in new_rows.items():
-        if name not in moved and row.skill != old_rows[name].skill:
+        if name not in moved_rows and row.skill != old_rows[name].skill:
             clusters.keep_rows([row._replace(seed=old_rows[name].seed)])
-    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved).items()}
-    for row in sorted(moved.values(), key=lambda row: row.place):
+    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved_rows).items()}
+    for row in sorted(moved_rows.values(), key=lambda row: row.place):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:
             seed = row.fact
             clusters.keep_seed(row, fact_words[row.fact])
             if not clusters.is_last(row):
-                stale.add((row.domain, row.pool))
+                pools.add((row.domain, row.pool))
         clusters.keep_rows([row._replace(seed=seed)])
-    return [row for pool in sorted(stale) for row in _rebuild_clusters(view, *pool, threshold)]
+    return [row for pool in sorted(pools) for row in _rebuild_clusters(view, *pool, threshold)]
 
 
 def _rebuild_clusters(
     view: Topics, domain: str, pool: str, threshold: float
 ) -> Iterator[Membership]:
-    """Cluster a pool; yield each row that moves to another cluster, the old and the new one."""
+    """Cluster a pool; yield (old row, new row) of each fact that changes its cluster."""
     rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
     facts = view.facts.get_many(row.fact for row in rows)
     texts = [promote.statement_of(facts[row.fact]) for row in rows]
     for places in promote.clusters(texts, threshold, 1):
         seed = rows[places[0]].fact
-        moved = [rows[place] for place in places if rows[place].seed != seed]
-        clusters.drop_rows([row.fact for row in moved])
-        new_rows = [row._replace(seed=seed) for row in moved]
+        moved_rows = [rows[place] for place in places if rows[place].seed != seed]
+        clusters.drop_rows([row.fact for row in moved_rows])
+        new_rows = [row._replace(seed=seed) for row in moved_rows]
         clusters.keep_rows(new_rows)
         for row in new_rows:
             if row.fact == seed:
                 clusters.keep_seed(row, _fact_words(facts[seed]))
-        yield from (*moved, *new_rows)
+        yield from (*moved_rows, *new_rows)
 
 
 def _position(row: Membership) -> tuple[str, str | None, str, str]:
@@ -336,7 +342,7 @@ def _fact_words(fact: Fact) -> frozenset[str]:
 def living_patterns(
     run: Run, domain: str
 ) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Pattern, Skill]]:
-    """Yield the patterns of a domain as they are counted now, each with its living skill."""
+    """Yield the recurring facts of each living skill of a domain, as counted now."""
     material = material_of_facts(run, run.view.facts.by_domain([domain]))
     names = set(material.skills_of.values())
     skills = with_waiting_accounts(run.view, run.view.skills.live(names))
@@ -366,12 +372,12 @@ def _fact_changes(run: Run) -> Iterator[Change]:
         refs = (Ref("fact", retelling.fact.id) for retelling in plan.retellings)
         all_links = [*plan.links, *run.view.links.by_target(refs)]
         sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
-        promoted = {fact.evaluation.id for fact in plan.facts}
-        run.settle(promote.STEP, sources.union(promoted, keys))
+        promoted_ids = {fact.evaluation.id for fact in plan.facts}
+        run.settle(promote.STEP, sources.union(promoted_ids, keys))
 
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
-    """Return what these evaluations support and contradict; store what their runs say."""
+    """Return the facts that these evaluations support or contradict; store their claims."""
     material = material_of_evaluations(run, keys, LazyFacts)
     evaluated = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
@@ -407,7 +413,7 @@ def _pattern_changes(run: Run) -> Iterator[Change]:
 
 
 def compose_pattern(run: Run, pattern: recurrence.Pattern, draft: Draft) -> Change | None:
-    """Return the change that makes the skill of a pattern, or lets it grow."""
+    """Return the change that makes or extends the skill of recurring facts."""
     if pattern.skill is None:
         is_taken = run.view.skills.is_name_taken
         return recurrence.skill_change(

@@ -1,7 +1,6 @@
-"""The daily quota (UTC) of untrusted files and outcomes; what exceeds it waits.
+"""The daily quota (UTC) of untrusted files and outcomes; the rest of them waits.
 
-It is counted from the branch's commits of the day, so it survives a restart and holds for every
-clone that has those commits.
+It is counted from the day's commits, so it survives a restart and covers all clones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,30 +16,31 @@ _RECORD, _EVALUATE = "record", "evaluate"
 def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datetime) -> list[str]:
     """Return the untrusted ones of these files that exceed today's quota.
 
-    Those that arrived first come first; a file that is too large leaves room for later ones.
+    The files that arrived first are admitted first; a file that is too large leaves room for later
+    ones.
     """
     arrivals = inbox.arrivals(names)
     if not arrivals:
         return []
     quota = view.policy.record.untrusted_per_day
-    recorded = _untrusted_today(view, _RECORD, now)
-    paths = filter(None, map(view.records.path_of, recorded))
-    files = quota.files - len(recorded)
+    recorded_ids = _untrusted_today(view, _RECORD, now)
+    paths = filter(None, map(view.records.path_of, recorded_ids))
+    files = quota.files - len(recorded_ids)
     size = max(0, quota.bytes - sum(map(len, view.files.read(paths).values())))
-    over_quota: list[str] = []
+    excess_names: list[str] = []
     for arrival in arrivals:
         if files > 0 and arrival.size <= size:
             files -= 1
             size -= arrival.size
         else:
-            over_quota.append(arrival.name)
-    return over_quota
+            excess_names.append(arrival.name)
+    return excess_names
 
 
 def left_to_judge(view: Topics, now: datetime) -> int:
     """Return the number of untrusted outcomes that may still be judged today."""
-    judged = _untrusted_today(view, _EVALUATE, now)
-    return max(0, view.policy.evaluate.untrusted_per_day - len(judged))
+    judged_ids = _untrusted_today(view, _EVALUATE, now)
+    return max(0, view.policy.evaluate.untrusted_per_day - len(judged_ids))
 
 
 def _tomorrow(now: datetime) -> str:
@@ -48,7 +48,7 @@ def _tomorrow(now: datetime) -> str:
 
 
 def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
-    """Return why these files wait."""
+    """Return the reason why these files wait."""
     quota = view.policy.record.untrusted_per_day
     return (
         f"{len(names)} file{'s' * (len(names) != 1)} for which there is no room today: at most "
@@ -58,7 +58,7 @@ def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
 
 
 def why_outcomes(view: Topics, count: int, now: datetime) -> str:
-    """Return why so many outcomes wait for the judge."""
+    """Return the reason why so many outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "
         f"{view.policy.evaluate.untrusted_per_day} are judged in a day "
@@ -68,5 +68,5 @@ def why_outcomes(view: Topics, count: int, now: datetime) -> str:
 
 def _untrusted_today(view: Topics, step: str, now: datetime) -> list[Ref]:
     refs = view.history.targets_of_day(step, now.astimezone(UTC).date())
-    untrusted = view.outcomes.untrusted_ids(ref.id for ref in refs)
-    return sorted(ref for ref in refs if ref.id in untrusted)
+    untrusted_ids = view.outcomes.untrusted_ids(ref.id for ref in refs)
+    return sorted(ref for ref in refs if ref.id in untrusted_ids)

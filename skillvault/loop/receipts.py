@@ -1,6 +1,6 @@
-"""The names that a decision applied, resolved with the receipts of what its agent was shown.
+"""The skills that a decision says it applied, resolved by what its agent was shown.
 
-A receipt may still wait in the inbox.
+A receipt is the record of a recommendation; it may still wait in the inbox.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,24 +26,24 @@ def with_names(
     receipts: Callable[[Outcome], Iterable[Recommendation]],
     read_text: Callable[[str, str], str],
 ) -> Outcome:
-    """Return the outcome with the skills that it applied by name; unknown ones stay as they are.
+    """Return the outcome with the names of the skills that it applied; unknown ones stay.
 
-    `receipts` returns an outcome's own ones, `read_text` a skill's text by its name and version.
+    `receipts` returns an outcome's own receipts, `read_text` a skill's text of a version.
     """
-    applied = outcome.applied
-    if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
+    applied_names = outcome.applied
+    if outcome.decision.id is None or not applied_names or all(map(is_slug, applied_names)):
         return outcome
     names = aliases.aliases_of(
         receipts(outcome), lambda name, blob: aliases.title_of(read_text(name, blob))
     )
-    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
+    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied_names, names))
 
 
 class Receipts:
-    """The receipts of decisions: those that are recorded, and those that wait in the inbox.
+    """The receipts of decisions: the recorded ones, and those that wait in the inbox.
 
-    The inbox is read once, when somebody asks. `arrived` are receipts that were read already, from
-    the inbox files `names`.
+    The inbox is read once, at the first question. `arrived` are receipts that were read already,
+    from the inbox files `names`.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Receipts:
         )
 
     def check_claim(self, outcome: Outcome) -> None:
-        """Raise BadInputError if all receipts of its decision are another agent's."""
+        """Raise BadInputError if all receipts of the decision are another agent's."""
         decision = outcome.decision.id
         is_nobodys = outcome.source.agent is None and not outcome.is_described
         if decision is not None and not is_nobodys and (receipts := self._by_decision(decision)):
             record.check_claim(outcome, receipts, self._claims_of(decision))
 
     def take(self, outcome: Outcome) -> None:
-        """Let an outcome be the end of its decision for those that follow."""
+        """Note an outcome as the end of its decision, for the outcomes that follow."""
         is_claim = outcome.trust == "local" and outcome.is_described
         if outcome.decision.id is not None and is_claim:
             self._claims_of(outcome.decision.id).append(decision_outcomes.claim_of(outcome))
@@ -89,28 +89,28 @@ class Receipts:
 
     def _by_decision(self, decision: str) -> list[Recommendation]:
         if decision not in self._shown:
-            recorded = self._view.recommendations.by_decision(decision)
-            self._shown[decision] = [*recorded, *self._waiting.get(decision, ())]
+            recorded_receipts = self._view.recommendations.by_decision(decision)
+            self._shown[decision] = [*recorded_receipts, *self._waiting.get(decision, ())]
         return self._shown[decision]
 
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:
         """Decision -> its receipts that are not recorded yet."""
         names = [name for name in self._inbox.names() if name.startswith(_OURS)]
-        unread = (
+        unread_names = (
             _read_receipt(self._inbox, name, self._now) for name in names if name not in self._read
         )
         by_decision: dict[str, list[Recommendation]] = {}
-        for receipt in (*self._arrived, *filter(None, unread)):
+        for receipt in (*self._arrived, *filter(None, unread_names)):
             by_decision.setdefault(receipt.decision, []).append(receipt)
         return by_decision
 
 
 def _read_receipt(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:
-    """Return a receipt in the inbox; None for a bad file, which `record` will refuse."""
+    """Return a receipt from the inbox; None for a bad file, which `record` will refuse."""
     try:
         file = inbox.read_file(name)
-        raw = codec.parse_incoming(name, file.data) if file else {}
-        return intake.parse_recommendation(raw, trust="local", now=now) if raw else None
+        values = codec.parse_incoming(name, file.data) if file else {}
+        return intake.parse_recommendation(values, trust="local", now=now) if values else None
     except BadInputError:
         return None

@@ -1,4 +1,4 @@
-"""record: take in what arrived, refuse what cannot be taken."""
+"""The step `record`: take the files of the inbox in as records, and refuse bad files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ _NO_DECISION = (
 
 
 class Intake(Struct, frozen=True):
-    """The files that a run takes of the inbox, and (reason -> names) those it leaves there.
+    """The files that a run takes from the inbox, and (reason -> names) of those it leaves there.
 
     `held` says why untrusted files wait for another day, "" if none does.
     """
@@ -43,19 +43,19 @@ class Intake(Struct, frozen=True):
 def intake_of(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
-    """Return the files in the inbox, once nobody writes them or patience is over."""
+    """Return the files in the inbox, once they are no longer being written or patience is over."""
     arrived = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
     names = inbox.names()
-    over_quota = find_over_quota(head, inbox, names, now)
-    allowed = sorted(set(names).difference(over_quota))
+    excess_names = find_over_quota(head, inbox, names, now)
+    allowed = sorted(set(names).difference(excess_names))
     settle_seconds = head.policy.record.settle_seconds
-    stable, young = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
-    obstacles = {WRITING: young, **inbox.obstacles()}
-    reason = why_files(head, over_quota, now) if over_quota else ""
-    return Intake(stable, arrived, obstacles, reason)
+    stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
+    obstacles = {WRITING: young_names, **inbox.obstacles()}
+    reason = why_files(head, excess_names, now) if excess_names else ""
+    return Intake(stable_names, arrived, obstacles, reason)
 
 
 class _InboxFile(NamedTuple):
@@ -82,13 +82,13 @@ def step(run: Run) -> Iterator[Change]:
             records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)
     paths = run.find_writable(records.values())
-    ready = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
-    for domain in sorted({record.domain for record in ready.values()}):
-        refs = sorted(ref for ref, record in ready.items() if record.domain == domain)
+    writable = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
+    for domain in sorted({record.domain for record in writable.values()}):
+        refs = sorted(ref for ref, record in writable.items() if record.domain == domain)
         for start in range(0, len(refs), BATCH):
             batch = refs[start : start + BATCH]
             file_names = [name for ref in batch for name in names[ref]]
-            yield rules.record_change(domain, [ready[ref] for ref in batch], file_names)
+            yield rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 
 
 def waiting(run: Run) -> int:
@@ -102,9 +102,9 @@ def count_over_quota(run: Run) -> int:
 
 
 def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
-    """Return (inbox name, record) of everything that may be taken.
+    """Return (inbox name, record) of all admissible files.
 
-    The order of the ids decides between two that conflict, not the order of arrival.
+    The order of the ids decides between two records that conflict, not the order of arrival.
     """
     # A record that arrived in both folders is local: that sorts before `untrusted`.
     files = sorted(_read_files(run), key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
@@ -126,9 +126,9 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
 
 
 def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
-    """Yield (inbox name, record) of what can be read; refuse the rest.
+    """Yield (inbox name, record) of each readable file; refuse the others.
 
-    A result that leaves its domain to its decision comes last; it waits if nobody knows that.
+    A result without a domain takes that of its decision; it comes last, and waits for the decision.
     """
     domains = _DecisionDomains(run.view)
     without_domain: list[_InboxFile] = []
@@ -172,14 +172,14 @@ def _admit_sessions(
 def _admit_outcomes(
     run: Run, files: Sequence[tuple[str, Outcome]], receipts: Receipts
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcomes that claim no event and no decision of another; refuse the rest."""
+    """Yield the outcomes that claim no foreign event or decision; refuse the others."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
-    events = {rules.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(event_ids)}
-    recorded = run.view.records.existing(ref_of(outcome) for _, outcome in files)
+    events = {rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)}
+    recorded_refs = run.view.records.existing(ref_of(outcome) for _, outcome in files)
     for name, outcome in files:
         try:
             rules.check_event(outcome, events)
-            if ref_of(outcome) not in recorded:
+            if ref_of(outcome) not in recorded_refs:
                 receipts.check_claim(outcome)
         except BadInputError as error:
             run.refuse(name, error)
@@ -203,7 +203,7 @@ def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
 
 
 def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
-    """Parse a file; an agent's cannot claim that somebody else observed the result."""
+    """Parse a file; an agent cannot claim that somebody else observed the result."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.parse_incoming(item.name, item.data)
@@ -230,7 +230,7 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
 
 
 class _DecisionDomains:
-    """The domains of decisions, as outcomes and receipts have them, recorded or arrived.
+    """The domains of decisions, from outcomes and receipts, recorded or just arrived.
 
     The domain of an outcome, which describes the decision, precedes that of a receipt.
     """
@@ -241,7 +241,7 @@ class _DecisionDomains:
 
     @cached_property
     def recorded(self) -> dict[Trust, frozenset[str]]:
-        """Trust -> the domains of the vault before these files."""
+        """Trust -> the domains of the decisions in the vault."""
         view = self._view
         return {
             trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
@@ -256,7 +256,7 @@ class _DecisionDomains:
             self._note_domain(record.decision, record)
 
     def domain_of(self, file: _InboxFile) -> str | None:
-        """Return the domain of a result's decision; None while nobody knows it."""
+        """Return the domain of a result's decision; None while it is unknown."""
         decision: str = file.values["decision"]["id"]
         for outcome in self._view.outcomes.by_decision(decision):
             self._note_domain(decision, outcome)
@@ -275,7 +275,7 @@ class _DecisionDomains:
 
 
 def _needs_domain(values: Mapping[str, Any]) -> bool:
-    """Return True if a file is a result that leaves its domain to its decision."""
+    """Return True for a result that takes the domain of its decision."""
     decision, result = values.get("decision"), values.get("result")
     is_named = isinstance(decision, dict) and isinstance(decision.get("id"), str)
     is_observed = isinstance(result, dict) and result.get("observed_by") is not None

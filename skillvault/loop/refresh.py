@@ -1,4 +1,4 @@
-"""refresh: a subject's skill is written anew if its account says something else by now."""
+"""The step `refresh`: rewrite a subject's skill when its outcomes give other statements."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +20,7 @@ from skillvault.model.records import Skill
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change for each skill."""
+    """Yield a change for each skill."""
     yield from perform_due(run, STEP, partial(_plan_refresh, run), partial(_refresh, run))
     yield from _archive_baseless(run)
 
@@ -32,10 +32,10 @@ def skip_step(run: Run) -> Iterator[Change]:
 
 
 def _archive_baseless(run: Run) -> Iterator[Change]:
-    """Archive skills without outcomes, and those of domains that say nothing any more."""
+    """Archive skills without outcomes, and strategies of domains without rules."""
     skills = run.view.skills
-    of_domains = (place for kind in OF_DOMAIN for place in skills.living(kind))
-    for place in sorted({*skills.without_outcomes(), *of_domains}):
+    domain_places = (place for kind in OF_DOMAIN for place in skills.living(kind))
+    for place in sorted({*skills.without_outcomes(), *domain_places}):
         skill = skills.find(place.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
@@ -45,7 +45,7 @@ def _archive_baseless(run: Run) -> Iterator[Change]:
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
-    """Return True if an evaluated outcome is left of a skill's subject, or of what it says."""
+    """Return True if a skill's subject or statements still have an evaluated outcome."""
     domain = skill.domain or ""
     if skill.kind in OF_DOMAIN and skill.subject == subject_key((domain, "", None)):
         if skill.kind == "strategy":
@@ -57,17 +57,17 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
     return skill.subject in keys
 
 
-def _plan_refresh(run: Run, findings: Findings, present: ExistingSkill) -> SkillRefresh | None:
-    name = present.skill.name if present.skill else ""
-    older = (place for place in present.more if not is_edited(run, place.partition("/")[2]))
+def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> SkillRefresh | None:
+    name = existing.skill.name if existing.skill else ""
+    places = (place for place in existing.more if not is_edited(run, place.partition("/")[2]))
     sources = find_sources(run, findings.account.outcomes, name)
     return refreshing.find_refresh(
-        findings, replace(present, more=tuple(older)), sources, run.policy
+        findings, replace(existing, more=tuple(places)), sources, run.policy
     )
 
 
 def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
-    """Yield the change of one skill; nothing if the program may not do it."""
+    """Yield the change of a skill; nothing if skillvault may not change it."""
     skill = task.present.skill
     assert skill is not None
     versions = run.versions(skill.name)
@@ -83,7 +83,7 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
 
 
 def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
-    """Return the change that writes a skill's text anew."""
+    """Return the change that writes the text of a skill anew."""
     skill = task.present.skill
     assert skill is not None
     return refreshing.rewrite_change(

@@ -1,6 +1,6 @@
-"""Rejections of proposals by what they said: nothing that says the same is made again.
+"""Rejected proposals by their texts: a skill that says the same is not made again.
 
-A rejection by its sources is in `Rejections`.
+Rejections by the sources of a record are in `learning/rejection.py`.
 """
 
 from collections.abc import Mapping
@@ -22,23 +22,23 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
-    """Return the skills that persons rejected and did not take back, the latest rejection first.
+    """Return the skills that persons rejected and did not take back, the latest first.
 
-    Only the latest one of a name, except for next versions: each of those said something else.
+    Only the latest rejection of a name counts, except for next versions, whose texts differ.
     """
-    forgets = _skills_of(view, FORGET)
+    forget_pairs = _skills_of(view, FORGET)
     pairs = [
         (sha, name)
         for sha, name in _skills_of(view, REJECT, UNDO)
-        if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forgets)
+        if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
     existing = view.records.existing(Ref("skill", name) for _, name in pairs)
-    missing = {name for _, name in pairs if Ref("skill", name) not in existing}
-    find_rejected = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
-    if not find_rejected:
+    gone = {name for _, name in pairs if Ref("skill", name) not in existing}
+    rejections = [(sha, name) for sha, name in pairs if name in gone or may_be_next(name)]
+    if not rejections:
         return []
-    reasons = git.history.trailer_values([sha for sha, _ in find_rejected], WHY)
-    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in find_rejected}
+    reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY)
+    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejections}
     contents = skill_files(git, places)
     by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():
@@ -53,20 +53,20 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
                 reason=reasons.get(sha, ""),
                 replaces=skill.replaces,
             )
-            if skill.replaces or name in missing:
+            if skill.replaces or name in gone:
                 by_text.setdefault((name, sha if skill.replaces else ""), refusal)
     return list(by_text.values())
 
 
 def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
-    """Return the (commit, skill) pairs that these steps were about, newest first."""
+    """Yield the (commit, skill) pairs of these steps, newest first."""
     commits = [commit for step in steps for commit in view.history.commits_of_step(step)]
     refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]
     return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
 
 
 def is_refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
-    """Return True if a person rejected a skill that says the same in its domain; report it."""
+    """Return True, and report it, if a person rejected such a skill in the same domain."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.proposals else ():
         for refusal in rejections.proposals:
@@ -80,13 +80,13 @@ def is_refused(change: Change, rejections: Rejections, report: list[Rejection]) 
 
 
 def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
-    """Return the paths of a skill on a shelf: all of its files, and the links to it."""
+    """Return the files of a skill on a shelf, and the links to the skill."""
     links = head.links.by_target([Ref("skill", name)])
     return [*head.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
 def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
-    """Return (the rejection of a skill, the files and links it removed); UsageError without one."""
+    """Return (the rejection of a skill, its removed files and links); UsageError without one."""
     matches = (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name)
     refusal = next(matches, None)
     if refusal is None:
@@ -94,14 +94,14 @@ def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, 
     parent = f"{refusal.commit}^"
     changed = store.git.history.diff_trees(parent, refusal.commit)
     lists = [path for path in changed if layout.links_owner(path)]
-    removed = [path for path, entry in changed.items() if entry is None and path not in lists]
+    deleted = [path for path, entry in changed.items() if entry is None and path not in lists]
     places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
-    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in removed), *places])
+    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in deleted), *places])
     links: list[Link] = []
     for path in lists:
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, refusal.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
-    return refusal, {path: contents[f"{parent}:{path}"] for path in removed}, links
+    return refusal, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 
 def _removed_links(head: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

@@ -1,6 +1,6 @@
-"""The steps of the loop, in their order; each has one entry that says all about it.
+"""The steps of the loop, in order; each has one entry. A new step is entered in `_LOOP`.
 
-Many readers need these facts and run no step, so the module of a step is imported when it runs.
+Many readers need the entries and run no step, so the module of a step is imported when it runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,11 +32,11 @@ from skillvault.model.due import Agenda, Queue
 class Step(Struct, frozen=True):
     """A step of the loop; both functions take a `Run`.
 
-    `run` yields the changes that are due. `waiting` counts what is due beside the keys in its
-    queues: files, an hour, a day's quota.
-    `writes_skills`: it writes the text of skills. `moves`: it moves skills into archive/ or back.
-    `depends_on`: the queues that make it due. `everywhere`: every clone of a team does it, not the
-    learner alone. `wakes` are earlier steps that run again once this one is done.
+    `run` yields the changes that are due. `waiting` counts due work that is not in the queues:
+    files, an hour, a day's quota. `writes_skills`: the step writes texts of skills. `moves`: it
+    moves skills into archive/ or back. `depends_on`: the queues that make it due. `everywhere`:
+    every clone of a team does it, not only the learner. `wakes` are earlier steps that run again
+    after it.
     """
 
     name: str

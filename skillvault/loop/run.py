@@ -1,7 +1,7 @@
 """A run: one pass over the steps of the loop, each of which asks the vault what is due.
 
-The steps yield changes; here they are committed, staged in a dry run, or left waiting. The command
-line, the daemon and a git hook call the same `run_steps`.
+Steps yield changes. This module commits each change, only stages it in a dry run, or lets it wait.
+Command line, daemon and git hook all call `run_steps`.
 """
 
 import time
@@ -91,7 +91,7 @@ Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
 class WaitingItem(Struct, frozen=True, omit_defaults=True):
-    """Something that could not be done now, and why; `tomorrow`: it is useless to try earlier."""
+    """Work that could not be done now, and why; with `tomorrow`, trying earlier is useless."""
 
     path: str
     reason: str
@@ -99,14 +99,14 @@ class WaitingItem(Struct, frozen=True, omit_defaults=True):
 
 
 class BrokenRule(Struct, frozen=True):
-    """A rule that forbids something, and the `file:line` of code that does it."""
+    """A rule that forbids something, and the `file:line` of the code that does it."""
 
     rule: str
     places: tuple[str, ...]
 
 
 class ChangeResult(Struct, frozen=True):
-    """A change, its commit (None in a dry run), and the changes that share the commit."""
+    """A change, its commit (None in a dry run), and all changes in that commit."""
 
     change: Change
     commit: str | None
@@ -114,17 +114,18 @@ class ChangeResult(Struct, frozen=True):
 
     @property
     def subject(self) -> str | None:
-        """The subject of the commit; None if an earlier change of it has shown that."""
+        """The subject of the commit; None if an earlier change of the same commit has shown it."""
         is_first = not self.sharing or self.sharing[0] is self.change
         return headline_of(self.sharing or [self.change]) if is_first else None
 
 
 class Report(Struct):
-    """The results of a run; `reasons()` works out for `skill` and `fact` why it made none.
+    """The results of a run.
 
-    `uses()` are those of skills by the decisions whose ends, or receipts, it recorded. `problems`
-    are mistakes that nothing waits for. `broken` are the rules that code breaks. `learner` is the
-    clone that learns, if it is another one.
+    `reasons()` explains why the run made no skill and no fact. `uses()` are the uses of skills by
+    decisions whose ends or receipts the run recorded. `problems` are mistakes that delay no work.
+    `broken` are the rules that code breaks. `learner` is the clone that learns, if that is another
+    clone.
     """
 
     done: list[ChangeResult] = field(default_factory=list)
@@ -141,8 +142,8 @@ class Report(Struct):
 
     @property
     def is_fruitless(self) -> bool:
-        """True if the clone that learns made no skill and no fact."""
-        kinds = {ref.kind for done in self.done for ref in done.change.targets}
+        """True if this clone learns and the run made neither a skill nor a fact."""
+        kinds = {ref.kind for result in self.done for ref in result.change.targets}
         return not (self.learner or kinds & {"skill", "fact"})
 
     @property
@@ -154,25 +155,27 @@ class Report(Struct):
         return {**counts, "refused": len(self.quarantined)}
 
     def include(self, part: "Report") -> None:
-        """Add another report, without the records that it wrote."""
+        """Add the results of another report, without the records that its changes wrote."""
         self.done += [
-            ChangeResult(replace(done.change, writes=()), done.commit) for done in part.done
+            ChangeResult(replace(result.change, writes=()), result.commit) for result in part.done
         ]
         for key in ("waiting", "rejected", "quarantined", "known"):
             getattr(self, key).extend(getattr(part, key))
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """The options of a run, and what it takes in.
+    """The options and the input of a run.
 
-    `dry`: nothing is published. `asks`: the run answers a question, so it notes nothing down and
-    counts everything. `names` are the inbox files that it takes, `arrived` files that are handed
-    over, `answers` those that an agent just gave.
-    `steps` are those that were asked for by name. `code` replaces the policy's code bases.
-    `withdrawn` are the `<kind>:<id>` that a decision removes without rejecting them. `recounts` are
-    the strategies that are written anew even if they are not due.
-    `consolidates`: facts may become skills. `on_done` is called with each change that is made.
-    `between` is called where nothing is half done, and may raise. `track` shows the progress.
+    `dry`: no change is published. `asks`: the run answers a question, so it stores nothing and
+    counts everything. `names` are the inbox files to take, `arrived` files that the caller handed
+    over, `answers` the answers that an agent just gave.
+
+    `steps` are the steps that the caller named. `code` replaces the code bases of the policy.
+    `withdrawn` are the `<kind>:<id>` of records that a decision removes without rejecting them.
+    `recounts` are strategies to write anew even if they are not due.
+
+    `consolidates`: facts may become skills. `on_done` is called with each finished change.
+    `between` is called when no work is half done, and may raise. `track` shows the progress.
     """
 
     dry: bool = False
@@ -196,14 +199,14 @@ def _locally_edited(error: UncommittedEditError) -> WaitingItem:
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
-    """Return the parts of a skill that a person may have changed since the program wrote it."""
+    """Return the parts of a skill that a person may have edited."""
     return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 
 def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
-    """Return True if the pending changes share a commit that does not include this one.
+    """Return True if the pending changes share a commit without this change.
 
-    Changes that share a commit are published together, whatever the time.
+    Changes that share a commit are published together, however long this takes.
     """
     if not pending or not pending[-1].commit_with:
         return False
@@ -216,9 +219,9 @@ def _is_late(count: int, start: float, last_duration: float) -> bool:
 
 
 class Run:
-    """One pass over the steps: the state of the vault, and what happened so far.
+    """One pass over the steps: the state of the vault, and the results so far.
 
-    `shelf` serves more than one run; a run without it makes its own when a step asks for it.
+    `shelf` is a collection of skills that several runs share; without it the run loads its own.
     """
 
     def __init__(
@@ -267,36 +270,36 @@ class Run:
 
     @cached_property
     def shelf(self) -> "Shelf":
-        """The skills with all their layers, and what is known of their use."""
+        """The skills from all layers, with the evidence of their use."""
         return self._shelf() if self._shelf else shelves.Shelf(self.store)
 
     @cached_property
     def accounts(self) -> "Accounts":
-        """The accounts of the vault, read once for all steps."""
+        """The outcomes of each action and subject, read once for all steps."""
         return accounts.Accounts(self._material)
 
     @cached_property
     def rejections(self) -> Rejections:
-        """The rejections by persons before this run."""
+        """The records that persons removed before this run."""
         history = self.view.history
         steps = (ANSWER, *RECOMPUTING)
-        withdrawn = {str(ref) for step in steps for ref in history.withdrawals(step)}
-        withdrawn |= self.options.withdrawn
+        withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
+        withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
         changes += [staged.change for staged in self._pending]
-        withdrawn |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
+        withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
             history.commits_of_removed(),
             self.view.records,
-            withdrawn,
+            withdrawn_refs,
             refusals(self.store.git, self.view),
             versions=partial(names_of_versions, self.view),
         )
 
     def products_of(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
-        """Return source id -> id of what a step made of it, if that still exists.
+        """Return source id -> id of the record that a step made of the source, if it still exists.
 
-        Read from the commits, so that a step does not repeat itself if a person removes a link.
+        The commits say so. So a step does not repeat itself if a person removes a link.
         """
         products: dict[str, str] = {}
         for source, target in self.view.history.targets_of(step, kind, sources):
@@ -310,13 +313,13 @@ class Run:
         return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
 
     def versions(self, name: str) -> WrittenTexts:
-        """Return the texts of a skill that the program itself wrote."""
+        """Return the texts of a skill that skillvault itself wrote."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
         shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
-        stored = skill_texts(
+        contents = skill_texts(
             self.store.git, [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
         )
-        pairs = [(stored.get((f"{sha}^", name)), stored.get((sha, name))) for sha in shas]
+        pairs = [(contents.get((f"{sha}^", name)), contents.get((sha, name))) for sha in shas]
         texts = [(base[1:] if base else None, text[1:]) for base, text in pairs if text]
         for old_skill, new_skill in self._written.get(name, []):
             old_parts = _personal_parts(old_skill) if old_skill else None
@@ -333,11 +336,11 @@ class Run:
         return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     def leave(self, names: Iterable[str], reason: str) -> None:
-        """Report why inbox entries are not taken in this run."""
+        """Report why this run does not take some inbox entries."""
         self.report.waiting += [WaitingItem(f"inbox/{name}", reason) for name in sorted(names)]
 
     def refuse(self, name: str, error: BadInputError) -> None:
-        """Quarantine a file that cannot be taken; only report it in a dry run."""
+        """Quarantine a file that cannot be read; only report the file in a dry run."""
         if self.options.dry:
             refusal = RefusedFile(name, error.code, error.message, error.line)
         else:
@@ -345,25 +348,25 @@ class Run:
         self.report.quarantined.append(refusal)
 
     def drop_known(self, name: str) -> None:
-        """Drop an inbox file that has nothing new."""
+        """Remove an inbox file whose content is recorded already."""
         if not self.options.dry and self.view.commit:
             self.inbox.mark_done([name], self.store.taken, self.view.commit)
 
     def renew(self) -> None:
-        """Read the vault again, as another run may have changed it."""
+        """Read the vault again, because another run may have changed it."""
         self.flush()
         self.store.follow()
         self._base = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
-        """Let a step skip these until they change again."""
+        """Take keys out of a step's queue until their records change again."""
         if not self.options.asks:
             self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
-        """Commit one change, with others if they come quickly; only stage it in a dry run.
+        """Commit a change, together with others that follow quickly; only stage it in a dry run.
 
-        It waits if a person edits one of its paths, or if a change that it rests on waits.
+        The change waits if a person edits one of its paths, or if a change that it rests on waits.
         """
         changes = [staged.change for staged in self._pending]
         if _begins_commit(changes, change) and _is_late(
@@ -400,20 +403,20 @@ class Run:
             self.flush()
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
-        """Report that something could not be done now."""
+        """Report work that could not be done now."""
         self.report.waiting.append(WaitingItem(path, reason, tomorrow))
 
     def wait_for_judge(self, path: str, reason: str) -> None:
-        """Report that something waits for the judge."""
+        """Report work that waits for the judge."""
         self.report.unavailable = reason
         self.wait(path, reason)
 
     def write_skill(
         self, name: str, brief: Brief, compose: Callable[[Draft], Change | None]
     ) -> Iterator[Change]:
-        """Yield the change that needs a text of the judge; it waits if the judge cannot be asked.
+        """Yield the change that needs a text of the judge; report it as waiting without a judge.
 
-        Nothing if the judge writes no text, or if a person rejected what the change would say.
+        No change comes if the judge writes no text, or if a person rejected such a skill.
         """
         flush_for_judge(self)
         try:
@@ -426,13 +429,13 @@ class Run:
             yield from self.admit(with_draft(change, draft, self.view))
 
     def admit(self, change: Change) -> Iterator[Change]:
-        """Yield a change as far as the gate and the rejections allow it."""
+        """Yield a change unless a person rejected it, as the proposal that the gate asks for."""
         admitted = self.gate.convert(change)
         if admitted and not is_refused(admitted, self.rejections, self.report.rejected):
             yield admitted
 
     def flush(self) -> None:
-        """Publish what is pending: at once, or one by one if a person edits a path."""
+        """Publish the pending changes together, or one by one if a person edits a path."""
         pending, self._pending = self._pending, []
         if self.options.dry:
             for staged in pending:
@@ -467,7 +470,7 @@ class Run:
             self.report.waiting.append(_locally_edited(error))
 
     def _is_complete(self, change: Change) -> bool:
-        """Return True if everything exists that a change is made of and links to."""
+        """Return True if all records exist that a change is made of and links to."""
         return len(self.view.records.existing(change.needs)) == len(change.needs)
 
     def _commit(self, pending: Sequence["StagedChange"]) -> None:
@@ -490,7 +493,7 @@ class Run:
     def find_writable(
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
     ) -> set[str]:
-        """Return the paths of records that may be written; the others are reported waiting."""
+        """Return the paths of records that may be written; report the others as waiting."""
         files: dict[str, bytes | None] = {
             layout.path_of(r): self.store.encode_record(r) for r in records
         }
@@ -505,34 +508,35 @@ def perform_due(
     decide: Callable[[Findings, ExistingSkill], _Task | None],
     compose: Callable[[_Task], Iterator[Change]],
 ) -> Iterator[Change]:
-    """Yield the changes of what a step decides to do; settle what leads to none.
+    """Yield the changes of the tasks that a step decides on.
 
-    That says the same as something rejected, and is not written again at each run.
+    Tasks without a change say the same as a rejected skill. They are settled, so that their text is
+    not written again at each run.
     """
-    changed: set[str] = set()
-    quiet: set[str] = set()
+    changed_keys: set[str] = set()
+    quiet_keys: set[str] = set()
     for task, keys in list(run.accounts.find_due(step, decide)):
         changes = list(compose(task))
-        (changed if changes else quiet).update(keys)
+        (changed_keys if changes else quiet_keys).update(keys)
         yield from changes
     if not run.report.unavailable:
-        run.settle(step, quiet - changed)
+        run.settle(step, quiet_keys - changed_keys)
 
 
 def flush_for_judge(run: Run) -> None:
-    """Publish what is pending before a service is asked, as others wait for the lock."""
+    """Publish the pending changes before a slow judge is asked, since others wait for the lock."""
     if run.judge.info.name != "offline":
         run.flush()
 
 
 def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
-    """Do what is due in these steps, all by default, in the order of the loop."""
+    """Do the work that is due in these steps, or in all steps, in the order of the loop."""
     for name in names:
         if name not in STEPS:
             raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
-    paused = run.store.pause_reason(run.policy)
-    if paused and not run.options.dry:
-        raise PausedError(f"paused: {paused}")
+    pause_reason = run.store.pause_reason(run.policy)
+    if pause_reason and not run.options.dry:
+        raise PausedError(f"paused: {pause_reason}")
     run.report.learner = learner_elsewhere(run.store.git, run.policy)
     chosen = [
         step
@@ -542,8 +546,8 @@ def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
     for step in chosen:
         has_changed = _run_step(run, step)
         for name in step.wakes if has_changed else ():
-            if (woken := run.rules.steps[name]) in chosen:
-                _run_step(run, woken)
+            if (woken_step := run.rules.steps[name]) in chosen:
+                _run_step(run, woken_step)
     run.flush()
     run.report.rejected = sorted(set(run.report.rejected))
     return run.report
@@ -558,8 +562,8 @@ def _run_step(run: Run, step: Step) -> bool:
 
 
 def count_results(report: Report) -> dict[str, int]:
-    """Return how much a run did, by kind of work."""
-    writes = [record for done in report.done for record in done.change.writes]
+    """Return the numbers of records that a run wrote, by kind of work."""
+    writes = [record for result in report.done for record in result.change.writes]
     links = [record for record in writes if isinstance(record, Link)]
     uses = report.uses()
     types = [link.type for link in links]

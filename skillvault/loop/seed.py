@@ -1,7 +1,7 @@
-"""The steps of the profile `seed`: facts by repetition, and a skill for each significant outcome.
+"""The steps of the profile `seed`: one skill for each significant outcome, facts by repetition.
 
-Skills that say the same by their words are merged. A domain gets a strategy from its latest
-outcomes, every ten.
+Skills with the same words are merged. A domain gets a strategy from every ten outcomes. The rules
+are in `learning/seed/`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ from skillvault.model.records import (
 
 
 def promote_step(run: Run) -> Iterator[Change]:
-    """Yield one change for each fact, repeated fact, skill, and skill that grows."""
+    """Yield a change for each fact, repeated fact, new skill, and growing skill."""
     plan = _plan_facts(run)
     run.report.rejected += plan.rejected
     for promotion in run.track(plan.promotions, "promoting"):
@@ -83,21 +83,19 @@ _MAKERS = (GENERATE, "refresh", "merge")
 
 
 def generate_step(run: Run) -> Iterator[Change]:
-    """Yield one change for each outcome that becomes a skill, or repeats the failure of one."""
+    """Yield a change for each outcome that becomes a skill or repeats a failure."""
     yield from _outcome_changes(run)
     yield from _strategy_changes(run)
 
 
-def standings(
+def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return where each evaluated outcome stands with a skill of its own."""
+    """Return the state of each evaluated outcome on its way to a skill."""
     ids = [entry.id for entry in history if entry.evaluated]
     histories = run.accounts.histories(ids, "subject")
     return {
-        name: standing
-        for subject in histories
-        for name, standing, _ in _find_standings(run, subject, ids)
+        name: state for subject in histories for name, state, _ in _find_states(run, subject, ids)
     }
 
 
@@ -115,14 +113,14 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
 
 
 def _find_new_skills(run: Run) -> Iterator[Findings]:
-    """Yield what is to become a skill, oldest first; settle the rest."""
+    """Yield the outcomes that become a skill, oldest first; settle the others."""
     keys = set(run.view.due.keys(GENERATE))
     orphans, all_findings = set(keys), list[Findings]()
     for history in run.accounts.histories(sorted(keys), "subject"):
         changed = keys.intersection(entry.id for entry in history)
         orphans -= changed
         ids = _affected_ids(history, changed)
-        findings = [f for _, _, f in _find_standings(run, history, ids) if f]
+        findings = [f for _, _, f in _find_states(run, history, ids) if f]
         all_findings += findings
         if not findings:
             run.settle(GENERATE, changed)
@@ -130,51 +128,51 @@ def _find_new_skills(run: Run) -> Iterator[Findings]:
     yield from sorted(all_findings, key=lambda findings: findings.account.outcomes[0].order)
 
 
-def _find_standings(
+def _find_states(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[tuple[str, SkillState, Findings | None]]:
     for material in _materials(run, history, ids):
-        standing, findings = seed_skills.outcome_state(material, run.policy)
-        if material.rejection and standing.state == "rejected":
+        state, findings = seed_skills.outcome_state(material, run.policy)
+        if material.rejection and state.state == "rejected":
             run.report.rejected.append(material.rejection)
-        yield material.outcome.id, standing, findings
+        yield material.outcome.id, state, findings
 
 
 def _repeat_changes(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[Change]:
-    """Link failures that repeat the first one of their subject to its skill."""
-    repeats: dict[str, list[str]] = {}
+    """Link failures to the skill of the first failure of their subject."""
+    ids_by_skill: dict[str, list[str]] = {}
     for material in _materials(run, history, ids):
-        standing, _ = seed_skills.outcome_state(material, run.policy)
-        skill = _living(run, material.warning) if standing.state == "counted" else None
+        state, _ = seed_skills.outcome_state(material, run.policy)
+        skill = _living(run, material.warning) if state.state == "counted" else None
         if skill is None:
             continue
         link = link_id("reinforced", Ref("evaluation", material.outcome.id), Ref("skill", skill))
         if rejection := run.rejections.of_target(Ref("link", link)):
             run.report.rejected.append(rejection)
         else:
-            repeats.setdefault(skill, []).append(material.outcome.id)
-    for name, repeated_ids in repeats.items():
+            ids_by_skill.setdefault(skill, []).append(material.outcome.id)
+    for name, repeated_ids in ids_by_skill.items():
         if living_skill := run.view.skills.find(name):
             yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
 
 
 def _living(run: Run, name: str | None) -> str | None:
-    """Return the name of an unarchived skill: this one, or the one it was merged into."""
-    visited: set[str] = set()
-    while name and name not in visited:
+    """Return the name of this skill if it is unarchived, else of the one it was merged into."""
+    visited_names: set[str] = set()
+    while name and name not in visited_names:
         if run.view.skills.live([name]):
             return name
-        visited.add(name)
+        visited_names.add(name)
         name = run.view.links.merge_targets([Ref("skill", name)]).get(name)
     return None
 
 
 def _affected_ids(history: Sequence[IndexedOutcome], changed: Collection[str]) -> set[str]:
-    """Return the evaluated outcomes among the changed ones, and the successor of each."""
-    evaluated = [entry.id for entry in history if entry.evaluated or entry.id in changed]
-    successors = {later for earlier, later in pairwise(evaluated) if earlier in changed}
+    """Return the evaluated outcomes among the changed ones, and the outcome after each."""
+    evaluated_ids = [entry.id for entry in history if entry.evaluated or entry.id in changed]
+    successors = {later for earlier, later in pairwise(evaluated_ids) if earlier in changed}
     return {entry.id for entry in history if entry.evaluated} & {*changed, *successors}
 
 
@@ -182,24 +180,24 @@ def _materials(
     run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
 ) -> Iterator[OutcomeMaterial]:
     """Yield the material of these outcomes; the first failure without a score makes the warning."""
-    evaluated = [entry.id for entry in history if entry.evaluated]
-    earlier = dict(zip(evaluated[1:], evaluated, strict=False))
-    outcomes = run.view.outcomes.get_many({*ids, *(earlier[n] for n in ids if n in earlier)})
+    evaluated_ids = [entry.id for entry in history if entry.evaluated]
+    past = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
+    outcomes = run.view.outcomes.get_many({*ids, *(past[n] for n in ids if n in past)})
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
-    refs = [Ref("evaluation", name) for name in evaluated]
+    refs = [Ref("evaluation", name) for name in evaluated_ids]
     skills, rejections = _skills_of(run, refs), _rejections_of(run, refs)
     warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
     warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
     warning_rejection = next(warnings, None)
-    for name in evaluated:
+    for name in evaluated_ids:
         if name not in ids or name not in outcomes or name not in evaluations:
             continue
         outcome = outcomes[name]
         material = OutcomeMaterial(
             outcome=outcome,
             evaluation=evaluations[name],
-            previous=outcomes.get(earlier.get(name, "")),
+            previous=outcomes.get(past.get(name, "")),
             task=tasks.get(name, ""),
             skill=skills.get(name),
             warning=warning,
@@ -213,7 +211,7 @@ def _materials(
 
 
 def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
-    """Return outcome -> the skill that was made of it or tells it, even if the link is gone."""
+    """Return outcome -> the skill that was made of it or mentions it, even if the link is gone."""
     pairs = [pair for step in _MAKERS for pair in run.view.history.targets_of(step, "skill", refs)]
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
@@ -255,13 +253,13 @@ def _strategy_changes(run: Run) -> Iterator[Change]:
             )
 
 
-def strategy_standing(run: Run, domain: str) -> SkillState:
-    """Return where a domain stands with its strategy."""
+def strategy_state(run: Run, domain: str) -> SkillState:
+    """Return the state of a domain's strategy."""
     return _state(run, _material_of(run, domain))
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
-    """Yield what separates the outcomes that the strategy of a domain reads."""
+    """Yield the conditions that separate the outcomes of a domain's strategy."""
     yield from _brief_of(run, _material_of(run, domain)).rules
 
 
@@ -282,16 +280,16 @@ def _state(run: Run, material: strategy.StrategyMaterial) -> SkillState:
 def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
     target, numbers = Ref("skill", strategy_name(domain)), run.policy.generate
     skill = run.view.skills.find(target.id)
-    most = max(numbers.strategy_max, numbers.strategy_every)
-    names = run.view.outcomes.latest_evaluated(domain, most)
-    linked = _linked_outcomes(run, target.id, names)
-    unread = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
+    max_outcomes = max(numbers.strategy_max, numbers.strategy_every)
+    names = run.view.outcomes.latest_evaluated(domain, max_outcomes)
+    ids = _linked_outcomes(run, target.id, names)
+    unread = next((n for n, name in enumerate(reversed(names)) if name in ids), len(names))
     is_missing = skill is None and unread >= numbers.strategy_every
     return strategy.StrategyMaterial(
         domain=domain,
         read=tuple(names[-numbers.strategy_max :]),
         unread=unread,
-        linked=frozenset(linked),
+        linked=frozenset(ids),
         is_recounted=target.id in run.options.recounts,
         made_at=run.now,
         skill=with_waiting_account(run.view, skill) if skill else None,
@@ -302,13 +300,13 @@ def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
 
 
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
-    """Return those of these outcomes that a strategy was made of, even if the link is gone."""
+    """Return those of these outcomes that a strategy was made of, even without a link."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
-    linked = {source for source, target in products if target == name}
+    linked_ids = {source for source, target in products if target == name}
     for end in with_version(run.view, name):
-        linked |= run.view.links.sources_among(sources, end)
-    return linked
+        linked_ids |= run.view.links.sources_among(sources, end)
+    return linked_ids
 
 
 def _brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
@@ -340,14 +338,14 @@ _LATEST = 5  # sources of an evolved skill with which others are compared
 
 
 def merge_step(run: Run) -> Iterator[Change]:
-    """Yield one change for each merge, as long as anything is similar: also to a merged skill."""
+    """Yield a change for each merge, until no two skills are similar."""
     keys = set(run.view.due.keys(MERGE))
     by_domain = run.view.outcomes.ids_by_domain(keys)
     run.settle(MERGE, keys.difference(*by_domain.values()))
     for domain, domain_keys in by_domain.items():
-        tried: set[tuple[str, ...]] = set()
-        while merge := next(_find_merges(run, domain, domain_keys, tried), None):
-            tried.add(merge.sources)
+        tried_merges: set[tuple[str, ...]] = set()
+        while merge := next(_find_merges(run, domain, domain_keys, tried_merges), None):
+            tried_merges.add(merge.sources)
             yield from run.write_skill(
                 merge.sources[-1], merge.brief, partial(_compose_merge, run, merge)
             )
@@ -357,7 +355,7 @@ def merge_step(run: Run) -> Iterator[Change]:
 
 
 def _find_merges(
-    run: Run, domain: str, keys: Collection[str], tried: Collection[tuple[str, ...]]
+    run: Run, domain: str, keys: Collection[str], tried_merges: Collection[tuple[str, ...]]
 ) -> Iterator[SkillMerge]:
     """Yield the untried merges of the skills that these outcomes of a domain made."""
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
@@ -378,12 +376,12 @@ def _find_merges(
         for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
             if not _is_rejected(run, group):
                 merge = _joint_merge(run, kind, group, skills)
-                if merge.sources not in tried:
+                if merge.sources not in tried_merges:
                     yield merge
 
 
 def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
-    """Yield the words of a skill, and of the latest sources of an evolved one."""
+    """Yield the words of a skill, and for an evolved skill those of its latest sources."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
         created = run.view.skills.creation_times(_sources(run, name))
@@ -397,7 +395,7 @@ def _sources(run: Run, name: str) -> list[str]:
 
 
 def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
-    """Yield the trusted generated skills of a kind in service, and those merged from such."""
+    """Yield the trusted generated skills of a kind in service, and the merged ones."""
     for name in run.view.skills.names("skills", domain):
         skill = run.view.skills.get(name)
         if skill is None or skill.origin != "generated" or skill.trust != "local":
@@ -408,7 +406,7 @@ def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple
 
 
 def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
-    """Return a skill's kind; of an evolved one that of its sources."""
+    """Return the kind of a skill, for an evolved skill that of its sources."""
     if skill.kind != "evolved":
         return skill.kind
     sources = map(run.view.skills.find, _sources(run, name))
@@ -417,7 +415,7 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
 
 
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
-    """Return True if a person rejected such a merge; report it."""
+    """Return True, and report it, if a person rejected such a merge."""
     names = set(group.names)
     if group.into:
         names.update(_sources(run, group.into))
@@ -430,8 +428,8 @@ def _is_rejected(run: Run, group: MergeGroup) -> bool:
 def _joint_merge(
     run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
 ) -> SkillMerge:
-    into = group.into
-    names = [*group.names, *([into] if into else [])]
+    evolved_name = group.into
+    names = [*group.names, *([evolved_name] if evolved_name else [])]
     by_skill = run.view.skills.outcomes_behind(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}
     history = sorted(outcomes.values(), key=lambda outcome: outcome.order)
@@ -445,7 +443,7 @@ def _joint_merge(
         brief=Agreement(together=_findings_of(run, history, kind), apart=tuple(by_subject)),
         sources=tuple(f"skills/{name}" for name in group.names),
         at=run.now,
-        skill=skills[into] if into else None,
+        skill=skills[evolved_name] if evolved_name else None,
     )
 
 

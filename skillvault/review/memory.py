@@ -156,7 +156,7 @@ class FactMemory:
             statement,
             domain,
             importance=importance,
-            supersedes=replaced[-1] if replaced else None,
+            old_fact=replaced[-1] if replaced else None,
             review_by=review_by,
             now=now,
         )

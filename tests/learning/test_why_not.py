@@ -6,7 +6,7 @@ import pytest
 
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.generate.warning_pattern import ExistingSkill, SkillState
-from skillvault.learning.why_not import AccountMaterial, outcome_state, summary
+from skillvault.learning.why_not import ActionOutcomes, outcome_state, summary
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Skill
 from tests.given import outcome, trade
@@ -86,10 +86,10 @@ def test_what_says_nothing_is_silent(one: Outcome) -> None:
 def test_of_all_outcomes_each_reason_is_told_once_with_its_count() -> None:
     between = [outcome(trade(day, score)) for day, score in enumerate((-0.05, 0.1))]
     silent = ended(5, "", "neutral")
-    standings = {one.id: SkillState("between", "") for one in between}
-    standings[silent.id] = _stands(silent, [silent])
+    states = {one.id: SkillState("between", "") for one in between}
+    states[silent.id] = _stands(silent, [silent])
     everyone = {one.id: one for one in [*between, silent]}
-    material = AccountMaterial(outcomes=everyone, evaluations={}, standings=standings)
+    material = ActionOutcomes(outcomes=everyone, evaluations={}, states=states)
     assert summary([material], Policy()) == [
         (
             "2 outcomes: score -5.0 % to +10.0 %; a warning needs less than -10.0 %, "

@@ -1,4 +1,4 @@
-"""account: the findings about an action or a subject, computed from its records when due."""
+"""account: the statements about the outcomes of an action or a subject, for skills to hold."""
 
 from skillvault.model.due import (
     DomainRecords,

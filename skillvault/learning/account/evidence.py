@@ -1,6 +1,6 @@
 """The evidence file beside a skill: the outcomes that support and contradict each statement.
 
-`check` recounts every statement from it. It compares values and parses no prose.
+`check` recounts every statement from this file. It compares values and reads no prose.
 """
 
 import json
@@ -18,11 +18,11 @@ _HEAD = "# Which outcomes stand for and against each statement. `skillvault chec
 
 
 def to_text(findings: Findings) -> str:
-    """Render the evidence file, one list on a line so that a diff shows what changed."""
+    """Render the evidence file, one list a line so that a diff shows what changed."""
     read_ids = [outcome.id for outcome in findings.account.outcomes]
-    about = [outcome.id for outcome in findings.significant]
+    significant_ids = [outcome.id for outcome in findings.significant]
     lines = [_HEAD, f"kind: {findings.kind}", f"read: {json.dumps(read_ids)}"]
-    lines += [f"about: {json.dumps(about)}"] if about != read_ids else []
+    lines += [f"about: {json.dumps(significant_ids)}"] if significant_ids != read_ids else []
     lines.append("statements:" if findings.statements else "statements: []")
     for statement in findings.statements:
         lines.append(f"- statement: {json.dumps(statement.text, ensure_ascii=False)}")
@@ -49,7 +49,7 @@ def _sides(statement: Statement) -> tuple[tuple[str, ...], ...]:
 def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
     """Return the statements whose counts differ from the records.
 
-    `account` has the outcomes that the file names as read, as they are recorded now.
+    `account` has the outcomes that the evidence file names, as recorded now.
     """
     if evidence.kind not in ("warning", "pattern"):
         findings = findings_of(account, evidence.kind, policy)
@@ -69,12 +69,12 @@ def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) ->
 def _count_sides(
     entry: StatementEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
-    """Return the sides of a rule, counted by its conditions; None for other statements."""
+    """Return the outcomes for and against a rule, counted anew; None for other statements."""
     if entry.rule is None:
         return None
-    blank = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
-    rule = msgspec.convert({**blank, "holds_for": [], **entry.rule}, Separation)
+    no_counts = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
+    rule = msgspec.convert({**no_counts, "holds_for": [], **entry.rule}, Separation)
     outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
-    compared = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
-    met, unmet = sides_of(rule, compared, policy)
-    return *met, *unmet
+    read_outcomes = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
+    meeting_ids, opposing_ids = sides_of(rule, read_outcomes, policy)
+    return *meeting_ids, *opposing_ids

@@ -1,7 +1,7 @@
-"""Points at which an account is read: they grow with its outcomes, and anything new adds one.
+"""Reading points: the numbers of outcomes at which a skill's action or subject is read again.
 
-Nothing is due between them, so not every outcome starts a test. What is read depends on the
-outcomes in order of time alone, never on their order of arrival.
+Between two points nothing is due, so not every outcome starts a test; an outcome with news adds a
+point. The points depend on the outcomes in order of time alone, never on their order of arrival.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ def is_graded(outcomes: Sequence[Outcome]) -> bool:
 
 
 def points() -> Iterator[int]:
-    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: a quarter more each."""
+    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: each is a quarter more than the one before."""
     point = 1
     while True:
         yield point
@@ -43,12 +43,12 @@ def points() -> Iterator[int]:
 
 
 def last_point(count: int) -> int:
-    """Return the last point that so many outcomes have reached; 0 for none."""
+    """Return the last point that `count` outcomes have reached; 0 for no outcomes."""
     return max(takewhile(lambda point: point <= count, points()), default=0)
 
 
 def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of an outcome that decide when its account is read.
+    """Return the marks of an outcome: the news that decides when its account is read again.
 
     Marks are a score beyond a bound, a success, a lesson, an error and a refused answer.
     """
@@ -67,9 +67,9 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
 def advance_position(
     position: Position, counts: Mapping[str, int], outcomes: Iterable[IndexedOutcome]
 ) -> tuple[Position, Counter[str]]:
-    """Return the position and the mark counts after these outcomes, in order of time.
+    """Return the reading position and the counts of marks after these further outcomes.
 
-    `counts` says how many earlier outcomes had each mark.
+    `counts` has the number of earlier outcomes with each mark.
     """
     number, last, end, point = position
     new_counts = Counter(counts)

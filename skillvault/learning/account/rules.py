@@ -1,4 +1,4 @@
-"""Rules and leads of an action, and the numbers of an outcome that stand out."""
+"""The tested rules of an action, its leads (rules from few outcomes), and its unusual numbers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
@@ -21,7 +21,7 @@ _STATUS: Mapping[str, Status] = {
 
 
 def outliers(outcome: Outcome, peers: Iterable[Outcome]) -> Iterator[Outlier]:
-    """Yield the numbers known before the result that are far from those of its peers."""
+    """Yield an outcome's numbers, recorded before the result, that differ much from its peers'."""
     peer_numbers = [_numbers_of(peer) for peer in peers if peer.id != outcome.id]
     for key, value in sorted(_numbers_of(outcome).items()):
         values = [numbers[key] for numbers in peer_numbers if key in numbers]
@@ -56,7 +56,7 @@ def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
-    """Return the rules and leads of one action of a domain, from its outcomes in any order."""
+    """Return the rules and leads of one action of a domain; the order of outcomes is free."""
     previous_point = last_point(len(outcomes) - 1)
     rules = contrast.rules_and_leads(
         outcomes, _ids_by_result(outcomes, policy), policy.evaluate, previous_point=previous_point
@@ -65,16 +65,16 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
 
 
 def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
-    """Return the ids of the outcomes with each result, without results that ask the same."""
+    """Return the ids of the outcomes with each result; equal groups only once."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
-    heavy, great = _bound_words(policy)
+    loss, gain = _bound_words(policy)
     ids = {
         result: frozenset(o.id for o in outcomes if has_result(o, result, policy))
-        for result in (losses, wins, heavy, great)
+        for result in (losses, wins, loss, gain)
     }
     is_binary = len(ids[losses]) + len(ids[wins]) == len(outcomes)
     duplicates = {wins} if is_binary else set()
-    duplicates |= {result for result in (heavy, great) if ids[result] in (ids[losses], ids[wins])}
+    duplicates |= {result for result in (loss, gain) if ids[result] in (ids[losses], ids[wins])}
     return {result: names for result, names in ids.items() if result not in duplicates}
 
 

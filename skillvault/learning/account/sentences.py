@@ -1,4 +1,4 @@
-"""Sentences of statements: each is whole and has its counts."""
+"""The sentences of statements, each complete and with its counts. Change a skill's wording here."""
 
 import re
 from collections import Counter
@@ -64,7 +64,7 @@ def rule_sentence(rule: Separation) -> str:
 def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:
     """Render advice with its author and the number of runs.
 
-    A correction needs the subject that it corrects: `labels` has the subject of each try, by id.
+    A correction needs the subject that it corrects: `labels` has the subject of each run, by id.
     """
     failures = sum(attempt.status == "failure" for attempt in tries)
     notes = ["a person says so"] if advice.by == "person" else []
@@ -90,35 +90,35 @@ def deed_sentence(
     labels: Mapping[str, str],
     remedy: Try | None = None,
 ) -> str:
-    """Render a deed and its result: `deed → result (3 of 3 runs failed)`.
+    """Render what runs did, and their result: `deed → result (3 of 3 runs failed)`.
 
     `tries` have this result and `other_tries` the opposite one. `labels` has the subject of each
-    try, by id.
+    run, by id.
     """
-    latest = tries[-1]
+    latest_try = tries[-1]
     distinct_labels = {labels.get(attempt.id) for attempt in tries}
-    label = _label(latest, labels) if len(distinct_labels) == 1 else ""
+    label = _label(latest_try, labels) if len(distinct_labels) == 1 else ""
     runs = [*tries, *other_tries]
-    verb = "failed" if latest.status == "failure" else "worked"
+    verb = "failed" if latest_try.status == "failure" else "worked"
     counts = f"{count_of(len(tries), len(runs))} runs {verb}"
     notes = [", ".join([counts, *_average(runs)])] if len(runs) > 1 else []
     results = {attempt.error: attempt.result for attempt in tries if attempt.error}
-    results.pop(latest.error, None)
+    results.pop(latest_try.error, None)
     notes += [
         f"also: {make_inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]
     ]
     if remedy is not None:
         notes.append(f"later worked: {make_inert(remedy.deed, _DEED).rstrip('.')}")
     note = f" ({'; '.join(notes)})" if notes else ""
-    return _end_sentence(f"{label}{_deed_and_result(latest)}{note}")
+    return _end_sentence(f"{label}{_deed_and_result(latest_try)}{note}")
 
 
 def kinds_sentence(texts: Sequence[str], kind: str) -> str:
-    """Join deeds that differ in figures alone, the latest first, in one line."""
-    more = f"; {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    """Join deeds that differ only in figures in one line, the latest first."""
+    omission = f"; {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
     listing = "; ".join(text.rstrip(".") for text in texts[:_LISTED])
     quantity = "both" if len(texts) == 2 else "all"
-    return f"{listing}{more} ({quantity} {kind})."
+    return f"{listing}{omission} ({quantity} {kind})."
 
 
 _ENDED: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutral": "open"}
@@ -127,7 +127,7 @@ _ENDED: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutr
 def tried_sentence(
     attempt: Try, labels: Mapping[str, str], earlier_tries: Sequence[Try] = ()
 ) -> str:
-    """Render a try in a line with its date; `earlier_tries` have the same deed."""
+    """Render a run in a line with its date; `earlier_tries` did the same."""
     tries = [*earlier_tries, attempt]
     is_shared = len({labels.get(run.id) for run in tries}) == 1
     label = _label(attempt, labels) if is_shared else ""
@@ -141,7 +141,7 @@ def tried_sentence(
 
 
 def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:
-    """Render a try in a line with the weaknesses and strengths that a judge found."""
+    """Render a run in a line, with the weaknesses and strengths that a judge noted."""
     remarks = (("weak", attempt.weaknesses), ("strong", attempt.strengths))
     notes = [
         f"{word}: {', '.join(whole_sentences(text, _TEXT).rstrip('.') for text in texts)}"
@@ -157,13 +157,13 @@ def _end_sentence(text: str) -> str:
 
 
 def _label(attempt: Try, labels: Mapping[str, str]) -> str:
-    """Return the prefix that names the subject of a try; "" if its deed names it."""
+    """Return the prefix that names the subject of a run; "" if its deed names the subject."""
     label = labels.get(attempt.id, "")
     return "" if not label or label.casefold() in attempt.deed.casefold() else f"{label}: "
 
 
 def labels_of(tries: Sequence[Try], tasks: Mapping[str, str]) -> dict[str, str]:
-    """Return the subject of each try, by id: its target, or its task if all have one target."""
+    """Return the subject of each run, by id: its target, or its task if all share a target."""
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}
     requests = {t.id: _FILLER.sub("", " ".join(tasks.get(t.id, "").split())) for t in tries}
@@ -186,7 +186,7 @@ def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield `average win +4 %` and `average loss -3 %`, if they have scores, and `1 neutral`."""
+    """Yield `average win +4 %` and `average loss -3 %`, if scored, and `1 neutral`."""
     for status, noun in (("success", "win"), ("failure", "loss")):
         results = [outcome.result for outcome in outcomes if outcome.result.status == status]
         scores = [result.score for result in results if result.score is not None]
@@ -197,17 +197,17 @@ def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _average(tries: Sequence[Try]) -> list[str]:
-    """Return the average score in words if all tries have a score, else []."""
+    """Return the average score in words if all runs have a score, else []."""
     scores = [attempt.score for attempt in tries if attempt.score is not None]
     is_complete = len(scores) == len(tries)
     return [f"{format_percent(sum(scores) / len(scores))} on average"] if is_complete else []
 
 
-def tools_sentence(tools: Sequence[str], worked: tuple[int, int], failed: tuple[int, int]) -> str:
-    """Render tools with the number of users among the runs that worked and that failed."""
+def tools_sentence(tools: Sequence[str], wins: tuple[int, int], losses: tuple[int, int]) -> str:
+    """Render tools with the numbers of their users among successful and failed runs."""
     names = join_items(f"`{inline(name, 40)}`" for name in tools)
     return make_sentence(
-        f"use {names}: {count_of(*worked)} that succeeded did, {count_of(*failed)} that failed"
+        f"use {names}: {count_of(*wins)} that succeeded did, {count_of(*losses)} that failed"
     )
 
 
@@ -229,7 +229,7 @@ def answers_sentence(answers: RefusedAnswers, *, names_task: bool) -> str:
 
 
 def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: int) -> str:
-    """Say who must confirm a success before it is claimed, with the count of refused claims."""
+    """Say who must confirm a success before it is claimed, with the number of refused claims."""
     observers = join_items((_OBSERVERS[observer] for observer, _ in observer_counts), last="or")
     share = count_of(sum(times for _, times in observer_counts), failures)
     return make_sentence(
@@ -239,9 +239,9 @@ def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: i
 
 
 def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
-    """Render the values recorded before a decision, unusual ones first; "" for none.
+    """Render the values recorded before a decision, unusual values first; "" without any.
 
-    `other_outcomes` have another result. Values that more than half of them share are left out.
+    `other_outcomes` have another result. A value that more than half of them share is left out.
     """
     opposite: Status = "failure" if outcome.result.status == "success" else "success"
     notes: list[tuple[bool, str]] = []
@@ -261,7 +261,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
 
 
 def _describe_contrast(value: Scalar, other_values: Sequence[Scalar]) -> str:
-    """Return the other values, as a range or a few names, if they exclude this value."""
+    """Return the other outcomes' values, as a range or names, if this value is not among them."""
     if isinstance(value, int | float):
         numbers = [number for number in other_values if isinstance(number, int | float)]
         low, high = min(numbers, default=value), max(numbers, default=value)
@@ -286,18 +286,18 @@ def _render_value(value: Scalar) -> str:
 def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
     """Render the greatest of `count` losses or gains: amount, date, duration and cause."""
     score = outcome.result.score or 0.0
-    verb, most = ("lost", "worst") if score < 0 else ("gained", "best")
+    verb, superlative = ("lost", "worst") if score < 0 else ("gained", "best")
     span, money = describe_duration(outcome), amount_of(outcome)
     parts = [f"{verb} {format_percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money)]
     parts += [f" on {outcome.occurred_at:%Y-%m-%d}", f" after {span}" if span else ""]
     reason = attempt.result.removeprefix(format_percent(score)).lstrip(":, ")
     cause = _deed_and_result(replace(attempt, result=reason))
-    rank = f", the {most} of {count} such" if count > 1 else ""
+    rank = f", the {superlative} of {count} such" if count > 1 else ""
     return make_sentence("".join([*parts, rank, f": {cause}" if cause else ""]))
 
 
 def outlier_sentence(outlier: Outlier) -> str:
-    """Render an unusual number of an outcome; it need not be the cause."""
+    """Render an unusual number of an outcome, which need not be the cause."""
     low, high = format_number(outlier.low), format_number(outlier.high)
     return make_sentence(
         f"what stood out on {outlier.at:%Y-%m-%d}: {inline(outlier.key)} "

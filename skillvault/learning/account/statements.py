@@ -1,6 +1,7 @@
 """Statements: the sentences of a guide, a warning or a pattern, each with its outcomes.
 
-The same outcomes give the same statements in any vault and any order of arrival.
+The same outcomes give the same statements in any vault and any order of arrival. A new kind of
+statement is a generator here, with its sentence in `sentences.py`.
 """
 
 import re
@@ -55,7 +56,7 @@ _DATA = re.compile(
 
 
 def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
-    """Return the findings of an account for a kind of skill."""
+    """Return the statements of an account for a kind of skill, and the outcomes behind them."""
     outcomes = account.outcomes
     if kind in ("warning", "pattern"):
         bound = "loss" if kind == "warning" else "gain"
@@ -81,13 +82,13 @@ def graded_findings(account: Account, kind: SkillKind, members: Sequence[Outcome
 
 
 def calls_for_skill(findings: Findings) -> bool:
-    """Return True if findings suffice for a skill; two tries suffice for a guide."""
+    """Return True if findings suffice for a skill; a guide needs two runs."""
     has_tries = findings.kind == "guide" and len(findings.account.outcomes) > 1
     return any(has_tries or statement.kind != "tried" for statement in findings.statements)
 
 
 def digest(findings: Findings) -> str:
-    """Return twelve hex digits that change with the statements or the outcomes read."""
+    """Return twelve hex digits that change with the statements or the outcomes."""
     outcomes = findings.account.outcomes
     remarks = [(t.strengths, t.weaknesses) for t in findings.account.tries]
     values = [len(outcomes), outcomes[-1].id, findings.statements, remarks]
@@ -95,7 +96,7 @@ def digest(findings: Findings) -> str:
 
 
 def evidence_ids(findings: Findings) -> list[str]:
-    """Return the ids of the outcomes that support or contradict the statements of a skill."""
+    """Return the ids of the outcomes for and against the statements of a skill."""
     ids = {outcome.id for outcome in findings.account.outcomes}
     statement_ids = {i for s in findings.statements for i in (*s.supporting, *s.against)}
     return sorted(statement_ids & ids or {outcome.id for outcome in findings.significant})
@@ -113,7 +114,7 @@ def account_of(
     tasks: Mapping[str, str],
     rules: tuple[Separation, ...] = (),
 ) -> Account:
-    """Return the account of these outcomes, oldest first."""
+    """Return the account of these outcomes: their runs in order of time, and their rules."""
     return Account(
         outcomes=tuple(outcomes),
         tries=tuple(try_of(outcome, evaluations.get(outcome.id)) for outcome in outcomes),
@@ -124,12 +125,12 @@ def account_of(
 
 
 def account_keys(account: Account) -> tuple[str, ...]:
-    """Return keys for the lessons and deeds of an account; the same content has the same key."""
+    """Return keys of the lessons and deeds of an account; equal content has equal keys."""
     return tuple(sorted(frozenset[str]().union(*map(try_keys, account.tries))))
 
 
 def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
-    """Return the keys of a try's advice and deed; with `either`, of its deed with any result."""
+    """Return the keys of a run's advice and deed; with `either`, whatever the deed's result."""
     texts = [advice.text for advice in attempt.advice]
     statuses = ("success", "failure") if either else (attempt.status,)
     texts += [f"{status}: {attempt.deed}" for status in statuses if attempt.deed]
@@ -159,7 +160,7 @@ def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
 
 
 def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the latest tries, grouped by deed, or by error if they have no deed."""
+    """Yield the latest runs, grouped by deed, or by error if they have no deed."""
     groups = [group for group in group_by_deed(tries) if group[0].deed]
     errors: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
@@ -191,7 +192,7 @@ def _limit_single_trades(
 
 
 def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, float, int]:
-    """Sort key: number of runs, a remedy, the greatest score, then the latest."""
+    """Sort key: number of runs, then a remedy, the greatest score, the latest time."""
     supporting_tries = [t for t in tries if t.id in statement.supporting]
     scores = [abs(attempt.score) for attempt in supporting_tries if attempt.score is not None]
     counts = len(statement.supporting), bool(statement.others[1]), max(scores, default=0.0)
@@ -200,26 +201,26 @@ def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
     """Return the statement of a rule or a lead, counted over all these outcomes."""
-    met, unmet = sides_of(rule, outcomes, policy)
+    meeting_ids, opposing_ids = sides_of(rule, outcomes, policy)
     episodes = episodes_of(outcomes, policy.evaluate.episode_minutes)
     numbers = dict(zip((outcome.id for outcome in outcomes), episodes, strict=True))
     result_episodes, met_episodes = (
-        {numbers[name] for name in ids} for ids in (met[0], met[0] + met[1])
+        {numbers[name] for name in ids} for ids in (meeting_ids[0], meeting_ids[0] + meeting_ids[1])
     )
     counted_rule = replace(
         rule,
         read=len(outcomes),
         until=outcomes[-1].occurred_at,
-        met=(len(met[0]), len(met[0]) + len(met[1])),
-        other=(len(unmet[0]), len(unmet[0]) + len(unmet[1])),
+        met=(len(meeting_ids[0]), len(meeting_ids[0]) + len(meeting_ids[1])),
+        other=(len(opposing_ids[0]), len(opposing_ids[0]) + len(opposing_ids[1])),
         episodes=(len(result_episodes), len(met_episodes)),
     )
     return Statement(
         kind="rule",
         text=sentences.rule_sentence(counted_rule),
-        supporting=met[0],
-        against=met[1],
-        others=unmet,
+        supporting=meeting_ids[0],
+        against=meeting_ids[1],
+        others=opposing_ids,
         rule=counted_rule,
     )
 
@@ -227,7 +228,7 @@ def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Stat
 def sides_of(
     rule: Separation, outcomes: Sequence[Outcome], policy: Policy
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the ids of outcomes that meet a rule and of the others, with and without its result.
+    """Return the ids of the outcomes that meet a rule: those with its result, and the others.
 
     Neutral outcomes do not count for a lead.
     """
@@ -238,12 +239,14 @@ def sides_of(
         checks = [is_met(condition, outcome) for condition in rule.conditions]
         if None not in checks:
             sides[all(checks), has_result(outcome, rule.result, policy)].append(outcome.id)
-    met, unmet = ((tuple(sides[on, True]), tuple(sides[on, False])) for on in (True, False))
-    return met, unmet
+    with_rule, without_rule = (
+        (tuple(sides[side, True]), tuple(sides[side, False])) for side in (True, False)
+    )
+    return with_rule, without_rule
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the lessons: those of a person first, then those of most tries, then the latest."""
+    """Yield the lessons: a person's first, then those of most runs, then the latest."""
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in pairs))
     groups: list[list[tuple[Try, Advice]]] = []
@@ -267,7 +270,7 @@ def _lesson_order(group: Sequence[tuple[Try, Advice]]) -> tuple[int, bool, int, 
 
 
 def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statement]:
-    """Yield the conclusions of a model, each once for all tries that it says it of.
+    """Yield the conclusions of a model, each once for all runs with this conclusion.
 
     With `remarks`, also the weaknesses of failures and the strengths of successes.
     """
@@ -287,7 +290,7 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
 def _deeds(
     tries: Sequence[Try], labels: Mapping[str, str], tasks: Mapping[str, str]
 ) -> Iterator[Statement]:
-    """Yield the deeds with their results, failures first and with a remedy if there is one."""
+    """Yield the deeds with their results: failures first, each with its remedy if there is one."""
     remedies: set[str] = set()
     successes: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
@@ -324,7 +327,7 @@ def _deed_statement(
 
 
 def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[Statement]:
-    """Merge deeds that differ in figures alone and have the same result."""
+    """Merge deeds that have the same result and differ only in figures."""
     kinds = {attempt.id: n for n, group in enumerate(group_by_kind(tries)) for attempt in group}
     groups: dict[tuple[str, int], list[Statement]] = defaultdict(list)
     for deed in deeds:
@@ -345,19 +348,19 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
 
 
 def is_one_sided(wins: int, losses: int) -> bool:
-    """Return True if all results agree or one is more frequent than chance explains."""
+    """Return True if all results agree, or chance does not explain the more frequent result."""
     if not (wins and losses):
         return bool(wins or losses)
-    count, most = wins + losses, max(wins, losses)
-    tail = sum(comb(count, k) for k in range(most, count + 1)) / 2**count
+    count, majority = wins + losses, max(wins, losses)
+    tail = sum(comb(count, k) for k in range(majority, count + 1)) / 2**count
     return bool(2 * tail <= _CHANCE)
 
 
 def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success with the same problem after the last of these failures.
+    """Return the next success on the same problem after the last of these failures.
 
-    A problem is a task, or else the target. A trade without a task has none, for the next trade is
-    another one. If many tries share the problem, the deeds must also share words.
+    The problem is the task, or else the target. A trade without a task has no problem, because the
+    next trade is a new one. If many runs share the problem, the deeds must also share words.
     """
     last = losses[-1]
     task, deed_terms = tasks.get(last.id), terms(last.deed)
@@ -416,7 +419,7 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
 
 
 def _tools_of(outcome: Outcome) -> frozenset[str]:
-    """Return the tools that an outcome logged, or its reasoning names and its task does not."""
+    """Return the tools in an outcome's log, or named in its reasoning but not in its task."""
     decision = outcome.decision
     request = f"{decision.task} {decision.action} {decision.target or ''}".casefold()
     names = {name for name in _tool_names(decision.reasoning) if name.casefold() not in request}
@@ -430,7 +433,7 @@ def _tool_names(reasoning: str) -> frozenset[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
-    """Yield the count of failures that their agents claimed as successes."""
+    """Yield the number of failures that their agents claimed as successes."""
     failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
     refusals = [outcome for outcome in failures if outcome.is_claim_refused]
     if len(refusals) > 1:
@@ -462,7 +465,7 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
 def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
-    """Yield the statements about losses, or about gains: the greatest first, its entry last."""
+    """Yield the statements about losses, or gains: the greatest first, its values last."""
     tries = {attempt.id: attempt for attempt in account.tries}
     member_tries = [tries[outcome.id] for outcome in members]
     scored_outcomes = [outcome for outcome in members if outcome.result.score is not None]
@@ -508,7 +511,7 @@ def _graded_statements(
 
 
 def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
-    """Yield the deed of losses, or of gains, unless it had the opposite result about as often."""
+    """Yield the deed of losses, or of gains, unless its opposite result is about as frequent."""
     wins = [attempt for attempt in group if attempt.status == "success"]
     losses = [attempt for attempt in group if attempt.status == "failure"]
     matching_tries, other_tries = (losses, wins) if kind == "warning" else (wins, losses)

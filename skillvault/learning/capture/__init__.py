@@ -1,1 +1,1 @@
-"""Make patterns of the rules of agents that code supports; no I/O."""
+"""The rule of `capture`: rules of agents that code supports become patterns, and back."""

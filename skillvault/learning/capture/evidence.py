@@ -1,4 +1,4 @@
-"""Find the terms of a rule, and judge whether enough files of a code base have them."""
+"""Find the search terms of a rule, and judge if enough files of a code base have them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -33,9 +33,9 @@ _STOP = frozenset(dict(read_sections("skillvault.learning.capture", "words.txt")
 
 
 class Terms(Struct, frozen=True):
-    """The terms to search for: the code spans of a rule, its quotations, else words of it.
+    """The search terms of a rule: its code spans, else its quotations, else some of its words.
 
-    A `negative` rule forbids its terms: a file that has them breaks it.
+    A `negative` rule forbids its terms: a file that has the terms breaks the rule.
     """
 
     polarity: Polarity
@@ -45,17 +45,17 @@ class Terms(Struct, frozen=True):
 
     @property
     def exact(self) -> list[str]:
-        """The terms that the rule marks as such."""
+        """The terms in backticks or quotation marks."""
         return list(dict.fromkeys([*self.code, *self.quoted]))
 
     @property
     def all(self) -> list[str]:
-        """The terms to search for."""
+        """All search terms."""
         return self.exact or self.words
 
 
 def search_terms(rule: str) -> Terms:
-    """Return the terms of a rule; of one that prefers A to B only those of A."""
+    """Return the terms of a rule; if the rule prefers A to B, only the terms of A."""
     text = " ".join(rule.split())
     prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # every character at its place
     negative = _NEGATIVE.search(prose) is not None
@@ -81,8 +81,8 @@ def _distinctive_words(prose: str) -> list[str]:
     """Return words that tell a rule from others: identifiers first, then the longest."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
-    spaced = (word for word in words if not _UNSPACED.search(word))
-    return sorted(spaced, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MOST]
+    spaced_words = (word for word in words if not _UNSPACED.search(word))
+    return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MOST]
 
 
 _MANY = 20  # searched files from which on a term may be too common
@@ -95,14 +95,14 @@ DEFAULTS = CapturePolicy()
 
 
 class Confidence(Struct, frozen=True):
-    """The worth of a number of files: `low`, `medium` or `high`, and whether to promote."""
+    """The weight of a number of files: `low`, `medium` or `high`, and if a pattern is made."""
 
     confidence: str
     promote: bool
 
 
 class CodeEvidence(Struct, frozen=True):
-    """The files that support a rule, sorted, the terms that they have, and their worth."""
+    """The files that support a rule, sorted, with their terms and weight."""
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
@@ -116,42 +116,42 @@ class CodeEvidence(Struct, frozen=True):
 
 
 def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
-    """Return the worth of so many distinct files."""
+    """Return the weight of this number of distinct files."""
     if files < policy.files:
         return Confidence("low", promote=False)
     return Confidence("high" if files >= policy.high else "medium", promote=True)
 
 
 def rule_evidence(
-    terms: Terms, occurrences: Occurrences, searched: int, policy: CapturePolicy = DEFAULTS
+    terms: Terms, occurrences: Occurrences, file_count: int, policy: CapturePolicy = DEFAULTS
 ) -> CodeEvidence:
-    """Return the evidence for a rule in `searched` files; for a negative one the breaches."""
-    telling = {t: occurrences.get(t, frozenset()) for t in terms.all}
-    if searched >= _MANY:
-        telling = {t: files for t, files in telling.items() if len(files) <= _COMMON * searched}
+    """Return the evidence for a rule in `file_count` files, or the breaches of a negative rule."""
+    places = {t: occurrences.get(t, frozenset()) for t in terms.all}
+    if file_count >= _MANY:
+        places = {t: files for t, files in places.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
-        return _word_evidence(telling, 1 if terms.exact else _MIN_WORDS, policy)
+        return _word_evidence(places, 1 if terms.exact else _MIN_WORDS, policy)
     exact = terms.exact
-    if not telling:
+    if not places:
         return CodeEvidence((), (), confidence(0, policy))
-    has_all = len(telling) == len(exact)
-    common = frozenset.intersection(*telling.values()) if has_all else frozenset()
-    if (worth := confidence(len(common), policy)).promote:
-        return CodeEvidence(tuple(sorted(common)), tuple(telling), worth)
-    best = max(telling, key=lambda term: (len(telling[term]), -exact.index(term)))
-    files = telling[best]
+    has_all = len(places) == len(exact)
+    common_files = frozenset.intersection(*places.values()) if has_all else frozenset()
+    if (weight := confidence(len(common_files), policy)).promote:
+        return CodeEvidence(tuple(sorted(common_files)), tuple(places), weight)
+    best = max(places, key=lambda term: (len(places[term]), -exact.index(term)))
+    files = places[best]
     return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
 
 
 def _word_evidence(
-    telling: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
+    places: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Return the files that hold so many of the words."""
+    """Return the files that have at least `min_words` of the words."""
     counts: dict[str, int] = {}
-    for files in telling.values():
+    for files in places.values():
         for file in files:
             counts[file] = counts.get(file, 0) + 1
     files = frozenset(file for file, count in counts.items() if count >= min_words)
-    worth = confidence(len(files), policy)
-    capped = Confidence("medium", promote=True) if worth.promote and min_words > 1 else worth
-    return CodeEvidence(tuple(sorted(files)), tuple(telling), capped)
+    weight = confidence(len(files), policy)
+    capped = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
+    return CodeEvidence(tuple(sorted(files)), tuple(places), capped)

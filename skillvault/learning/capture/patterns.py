@@ -1,4 +1,4 @@
-"""Make patterns of rules that code supports, and rules again when the code is gone."""
+"""Turn rules that code supports into patterns, and back into rules when the code is gone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ _ALL = "resources/expertise.yaml"
 
 
 def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
-    """Return the skill as it is first made."""
+    """Return a new skill that holds the patterns."""
     return Skill(
         LEARNED,
         _DESCRIPTION,
@@ -47,21 +47,21 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
-    """Return its text: the best patterns, and where to find all of them."""
-    ranked = prompt.rank_patterns(patterns)
-    if not ranked:
+    """Return the text of this skill: the best patterns, and where to find all of them."""
+    best = prompt.rank_patterns(patterns)
+    if not best:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    more = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
-    intro = f"Agents noted these rules, and code supports them{more} (all: `{_ALL}`)."
+    omission = f"; the best {prompt.BEST} of {len(best)}" if len(best) > prompt.BEST else ""
+    intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
-    for pattern in ranked[: prompt.BEST]:
+    for pattern in best[: prompt.BEST]:
         count = f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)
         lines.append(f"{prompt.pattern_line(pattern)} ({count})")
     return "\n".join(lines)
 
 
 class CodeSupport(Struct, frozen=True):
-    """The evidence of code for a rule, the number of its lines, and the code bases."""
+    """The evidence of code for a rule, the line number of the rule, and the code bases."""
 
     evidence: "code_evidence.CodeEvidence"
     lines: int = 0
@@ -71,8 +71,8 @@ class CodeSupport(Struct, frozen=True):
 class CodeScan(Struct, frozen=True):
     """The result of a scan of the code bases.
 
-    `support` is by the key of each rule that forbids nothing; `asked` maps the patterns whose code
-    bases can be read to the versions of these.
+    `support` has an entry for the key of each rule that forbids nothing; `asked` maps the patterns
+    whose code bases are readable to the versions of these code bases.
     """
 
     support: Mapping[str, CodeSupport]
@@ -81,14 +81,14 @@ class CodeScan(Struct, frozen=True):
 
 
 class Tiers(Struct, frozen=True):
-    """Both tiers: the text of LEARNINGS.md, and the content of expertise.yaml."""
+    """Rules and patterns: the text of LEARNINGS.md, and the content of expertise.yaml."""
 
     text: str
     expertise: Expertise
 
 
 class TierChange(Struct, frozen=True):
-    """The tiers after a change, and the patterns that it changed; empty if it changed nothing."""
+    """Rules and patterns after a change, and the patterns that changed."""
 
     tiers: Tiers
     patterns: tuple[LearnedPattern, ...] = ()
@@ -97,7 +97,7 @@ class TierChange(Struct, frozen=True):
 def promote(
     tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
 ) -> TierChange:
-    """Make patterns of these rules; one that is a pattern already gets its new evidence."""
+    """Make patterns of these rules; an existing pattern gets the new evidence."""
     if not ready:
         return TierChange(tiers)
     rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
@@ -105,11 +105,11 @@ def promote(
     new_rules = [rule for rule in ready if rule.key in new_keys]
     at = _zoneless(now)
     patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
-    supported = tuple(
+    promoted_patterns = tuple(
         replace(_with_support(p, support[p.key]), scope=rules[p.key].scope) if p.key in rules else p
         for p in patterns
     )
-    expertise = replace(tiers.expertise, patterns=supported)
+    expertise = replace(tiers.expertise, patterns=promoted_patterns)
     if new_rules:
         log = f"Promoted {len(new_rules)} patterns from Tier 1"
         expertise = _with_log(expertise, now, log, len(new_rules))
@@ -118,7 +118,7 @@ def promote(
 
 
 def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
-    """Note which patterns were missed, found again, or have another confidence now."""
+    """Note the patterns that were missed, seen again, or changed in confidence."""
     patterns = tiers.expertise.patterns
     updates = [_update_pattern(pattern, scan) for pattern in patterns]
     pairs = zip(updates, patterns, strict=True)
@@ -132,17 +132,17 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
         return pattern
     support = scan.support[pattern.key]
     if not support.evidence.worth.promote:
-        missed = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
-        return pattern if pattern.missed else replace(pattern, missed=missed)
+        miss = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
+        return pattern if pattern.missed else replace(pattern, missed=miss)
     if pattern.missed or pattern.confidence != support.evidence.worth.confidence:
         return _with_support(pattern, support)
     return pattern
 
 
 def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
-    """Make rules again of the patterns that were missed twice.
+    """Turn the patterns that were missed twice into rules again.
 
-    The second miss is at another version of the code, and some time after the first.
+    The second miss is at another version of the code, and some time after the first miss.
     """
     span = timedelta(hours=policy.missed_hours)
     lost_patterns = [p for p in tiers.expertise.patterns if _is_gone(p, scan, span)]
@@ -159,12 +159,12 @@ def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
 
 
 def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
-    missed, versions = pattern.missed, scan.asked.get(pattern.key)
-    if missed is None or versions is None or pattern.key not in scan.support:
+    miss, versions = pattern.missed, scan.asked.get(pattern.key)
+    if miss is None or versions is None or pattern.key not in scan.support:
         return False
-    if scan.support[pattern.key].evidence.worth.promote or versions == missed.code:
+    if scan.support[pattern.key].evidence.worth.promote or versions == miss.code:
         return False
-    return scan.now - _time(missed.at) >= span
+    return scan.now - _time(miss.at) >= span
 
 
 def asked_patterns(
@@ -195,15 +195,15 @@ def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPatte
     )
 
 
-def _with_log(expertise: Expertise, now: datetime, change: str, added: int) -> Expertise:
+def _with_log(expertise: Expertise, now: datetime, change: str, pattern_count: int) -> Expertise:
     entry = EvolutionEntry(
-        date=f"{now.astimezone(UTC):%Y-%m-%d}", change=change, patterns_added=added
+        date=f"{now.astimezone(UTC):%Y-%m-%d}", change=change, patterns_added=pattern_count
     )
     return replace(expertise, evolution_log=(*expertise.evolution_log, entry))
 
 
 def _zoneless(now: datetime) -> str:
-    """Return a time in UTC as expertise.yaml has it, without its zone."""
+    """Return a time in UTC without its zone, as expertise.yaml writes times."""
     return f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 

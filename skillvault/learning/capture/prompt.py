@@ -1,4 +1,4 @@
-"""Render the part of a prompt that was learned: supported patterns, then the latest rules."""
+"""Render the rules and patterns for a prompt: supported patterns, then the latest rules."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
@@ -43,9 +43,9 @@ class StatedRule(NamedTuple):
 
 
 class LearnedText(Struct, frozen=True):
-    """The rules that a prompt gets, and how many were cut.
+    """The rules and patterns for a prompt, and the number that was cut.
 
-    It has the newest rules that the user stated, the best patterns, and the newest noted rules.
+    The newest rules that the user stated, the best patterns, and the newest noted rules.
     """
 
     stated: tuple[StatedRule, ...] = ()
@@ -57,7 +57,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def prompt_text(self) -> str:
-        """All of it as text of a prompt; "" for none."""
+        """All rules and patterns as text of a prompt; "" if there are none."""
         rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
         sections = [
             _section(STATED, (rule.line for rule in self.stated)),
@@ -68,7 +68,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the rules and patterns; a stated rule changes its key with its approval."""
+        """The keys of the rules and patterns; approval changes the key of a stated rule."""
         return [
             *(rule.line for rule in self.stated),
             *(pattern.key for pattern in self.patterns),
@@ -85,15 +85,15 @@ class LearnedText(Struct, frozen=True):
         )
 
     def matching(self, task: str) -> "LearnedText":
-        """Return the text with the rules and patterns that have to do with a task, best first."""
+        """Return the rules and patterns that concern a task, the best first."""
 
         def strength(words: str) -> float:
             return match_lines(task, [words]).get(words, NO_MATCH).strength
 
         def choose(entries: Iterable[_Entry], words_of: Callable[[_Entry], str]) -> list[_Entry]:
             strengths = [(strength(words_of(entry)), entry) for entry in entries]
-            related = [pair for pair in strengths if pair[0] >= RELATED]
-            return [entry for _, entry in sorted(related, key=lambda pair: -pair[0])]
+            related_pairs = [pair for pair in strengths if pair[0] >= RELATED]
+            return [entry for _, entry in sorted(related_pairs, key=lambda pair: -pair[0])]
 
         return replace(
             self,
@@ -103,7 +103,7 @@ class LearnedText(Struct, frozen=True):
         )
 
     def join(self, extra: "LearnedText") -> "LearnedText":
-        """Return the text with what another one adds behind it."""
+        """Return this text followed by another."""
         addition = extra.without(self.keys)
         return replace(
             self,
@@ -113,10 +113,10 @@ class LearnedText(Struct, frozen=True):
         )
 
     def fit(self, budget: int) -> "LearnedText":
-        """Return the text cut to so many tokens.
+        """Return the text cut to a budget of tokens.
 
-        The oldest rules and corrections go until the others have a quarter of the budget, then the
-        last patterns.
+        The oldest notes and the last stated rules are cut until both together have a quarter of the
+        budget; then the last patterns are cut.
         """
         text = self
         while text.prompt_text and count_tokens(text.prompt_text) > budget:
@@ -137,31 +137,31 @@ class LearnedText(Struct, frozen=True):
 
 def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
     """Return the patterns of high or medium confidence, the best first."""
-    ranked = sorted(
+    sorted_patterns = sorted(
         (p for p in patterns if p.confidence in _RANKS), key=lambda p: (p.pattern, p.id)
     )
-    ranked.sort(key=lambda p: p.promoted_at, reverse=True)
-    return sorted(ranked, key=lambda p: (_RANKS[p.confidence], -p.occurrences))
+    sorted_patterns.sort(key=lambda p: p.promoted_at, reverse=True)
+    return sorted(sorted_patterns, key=lambda p: (_RANKS[p.confidence], -p.occurrences))
 
 
 def select_learned(
     patterns: Collection[LearnedPattern],
     rules: Sequence[str],
     budget: int | None = None,
-    stated: Sequence[StatedRule] = (),
+    stated_rules: Sequence[StatedRule] = (),
 ) -> LearnedText:
-    """Select the best patterns and latest rules, and what the user `stated`, the newest first."""
+    """Select the best patterns, the latest rules, and rules that the user `stated_rules`."""
     keys = {pattern.key for pattern in patterns}
     best = rank_patterns(patterns)[:BEST]
-    latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
-    text = LearnedText(tuple(stated), tuple(best), tuple(latest))
+    latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
+    text = LearnedText(tuple(stated_rules), tuple(best), tuple(latest_rules))
     return text if budget is None else text.fit(budget)
 
 
 def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = False) -> str:
-    """Append patterns and rules to a recommendation, in a frame that they cannot leave.
+    """Append patterns and rules to a recommendation, in a frame that their text cannot end.
 
-    `knows_instruction`: the agent has read the instruction before, so one line reminds it.
+    `knows_instruction`: the agent has read the instruction before, so one line is enough.
     """
     if not learned.prompt_text:
         return base
@@ -173,7 +173,7 @@ def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = 
 
 
 def append_learned(base: str, learned: LearnedText) -> str:
-    """Append patterns and rules to a prompt; without any it stays as it is."""
+    """Append patterns and rules to a prompt, if there are any."""
     if not learned.prompt_text:
         return base
     head = f"{base.rstrip()}\n\n---\n\n" if base.strip() else ""
@@ -195,5 +195,5 @@ def _count_line_tokens(lines: Iterable[str]) -> int:
 
 
 def _one_line(text: str) -> str:
-    """Return foreign text as one line that ends no frame around it."""
+    """Return foreign text as one line that cannot end the frame around it."""
     return render.inert_body(" ".join(text.split()).replace("</", "<\\/"))

@@ -1,6 +1,6 @@
 """Read, add, remove and adopt the rules of LEARNINGS.md, byte by byte.
 
-A rule stands between lines of dashes. A block that can be no rule is a Problem and stays.
+A line of dashes separates two rules. A block that cannot be a rule is a Problem and stays.
 """
 
 import re
@@ -38,8 +38,8 @@ _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
 class WrittenRule(Struct, frozen=True):
     """A rule in one line, the key of all rules that say the same, and its line number.
 
-    `seen` counts the blocks that say it, this being the last. `scope` are the patterns of the files
-    that it is about, from a comment `<!-- scope: *.yaml -->` in front of it.
+    `seen` counts the blocks that say the same; this is the last of them. `scope` has the patterns
+    of the files that the rule is about, from a comment `<!-- scope: *.yaml -->` in front of it.
     """
 
     text: str
@@ -50,7 +50,7 @@ class WrittenRule(Struct, frozen=True):
 
 
 class Learnings(Struct, frozen=True):
-    """The rules of LEARNINGS.md, the newest last, its mistakes, and notes for its readers."""
+    """The rules of LEARNINGS.md, the newest last, with mistakes and notes for readers."""
 
     rules: tuple[WrittenRule, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -58,7 +58,7 @@ class Learnings(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A part of a text, the separator behind it ("" at the end), and the number of its first line.
+    """A part of a text, the separator behind it ("" at the end), and its first line number.
 
     A `header` holds no rule.
     """
@@ -106,7 +106,7 @@ def read_learnings(text: str) -> Learnings:
 
 
 def rule_of(block: Block) -> WrittenRule | None:
-    """Return the rule that a block is; None for a header and for a text that is too short."""
+    """Return the rule in a block; None for a header or a text that is too short."""
     words = rule_words(block.text)
     if block.header or _width(words) < _MIN_WIDTH:
         return None
@@ -123,13 +123,13 @@ def scope_of(text: str) -> tuple[str, ...]:
 
 
 def with_scope(rule: str, scope: Iterable[str]) -> str:
-    """Return a rule as it is noted, its scope in a comment in front of it."""
+    """Return a rule as noted in the file, its scope in a comment in front."""
     patterns = ", ".join(scope)
     return f"<!-- scope: {patterns} --> {rule}" if patterns else rule
 
 
 def flaw_of(block: Block) -> Problem | None:
-    """Return the reason why a block can be no rule; None if it can."""
+    """Return the reason why a block cannot be a rule; None if it can."""
     if "\0" in block.text:
         return _problem(block.line, "nul", "a NUL byte; remove it")
     if _NO_UTF8.search(block.text):
@@ -167,7 +167,7 @@ def _width(text: str) -> int:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Cut a text at its separators; the blocks joined are the text, byte for byte."""
+    """Cut a text at its separators; the joined blocks are the text, byte for byte."""
     lines = _LINE.findall(text)
     fenced = _fenced_lines(lines)
     blocks: list[Block] = []
@@ -183,7 +183,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def _fenced_lines(lines: Sequence[str]) -> set[int]:
-    """Return the lines inside of code fences; a fence without an end in its rule is none."""
+    """Return the lines inside code fences; a fence without an end does not count."""
     fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
     fenced: set[int] = set()
     last = -1
@@ -195,11 +195,11 @@ def _fenced_lines(lines: Sequence[str]) -> set[int]:
 
 
 def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
-    """Return the line that closes a fence; the line that opens it if none does."""
-    mark, size, number = fences[start]["mark"], 0, start
+    """Return the line that closes a fence; the opening line if no line does."""
+    fence_sign, size, number = fences[start]["mark"], 0, start
     while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_RULE:
         fence = fences.get(number)
-        if fence and fence["mark"].startswith(mark) and not fence["info"].strip():
+        if fence and fence["mark"].startswith(fence_sign) and not fence["info"].strip():
             return number
     return start
 
@@ -218,7 +218,7 @@ def without_rules(text: str, keys: Collection[str]) -> str:
 
 
 def render_addition(text: str, rules: Iterable[str]) -> str:
-    """Return the text to append to a text to add these rules."""
+    """Return the text that adds these rules to the end of a text."""
     last = (_LINE.findall(text) or [""])[-1]
     start = "" if text.endswith("\n") or not text else "\n"
     opening = start if _SEPARATOR.fullmatch(last) else start + SEPARATOR
@@ -226,7 +226,7 @@ def render_addition(text: str, rules: Iterable[str]) -> str:
 
 
 def whole_blocks(text: str) -> str:
-    """Return the text up to its last separator, where no agent is still writing."""
+    """Return the text up to its last separator; behind it an agent may still be writing."""
     return "".join(block.whole for block in blocks_of(text)[:-1])
 
 
@@ -245,8 +245,8 @@ _FULL = Problem(
 class AppendedText(Struct, frozen=True):
     """The text in the work tree's LEARNINGS.md that follows the committed one.
 
-    `committed` are the committed bytes and `blob` their version, None for no file. `still`: nobody
-    is writing on the text.
+    `committed` are the committed bytes and `blob` is their version, None without a file. `still`:
+    nobody is writing in the file.
     """
 
     committed: bytes
@@ -256,9 +256,9 @@ class AppendedText(Struct, frozen=True):
 
 
 class AdoptionPlan(Struct, frozen=True):
-    """The change that commits appended rules, None for no rule, and the problems with others.
+    """The change that commits appended rules, None without rules, and problems with others.
 
-    `rest` are the bytes that stay uncommitted; `waits`: somebody is writing on them.
+    `rest` are the bytes that stay uncommitted; `waits`: an agent is still writing them.
     """
 
     change: Change | None
@@ -268,42 +268,40 @@ class AdoptionPlan(Struct, frozen=True):
 
 
 def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
-    """Plan to commit the blocks that may be rules, cleaned of secrets, and keep the others.
+    """Plan to commit the appended rules, cleaned of secrets; other blocks stay.
 
-    The last block waits while somebody may be writing on it.
+    The last block waits while an agent may still be writing it.
     """
     blocks = blocks_of(appended.text)
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
-    ready = blocks if appended.still else blocks[:-1]
-    fitting, full = _select_fitting([b for b in ready if not flaw_of(b)], appended, clean)
+    whole = blocks if appended.still else blocks[:-1]
+    texts, full = _select_fitting([b for b in whole if not flaw_of(b)], appended, clean)
     problems = [_FULL] if full else []
-    content = "".join(fitting.values())
-    unfinished = "" if appended.still else blocks[-1].text
-    waits = bool(unfinished.strip())
+    content = "".join(texts.values())
+    unfinished_text = "" if appended.still else blocks[-1].text
+    waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.whole for b in ready if b.line not in fitting)
+    leftover = "".join(b.whole for b in whole if b.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.whole for b in ready)),
+        _encode("".join(b.whole for b in whole)),
         _encode(content),
         _encode(leftover),
     )
-    adopted = [
-        replace(b, text=fitting[b.line].removesuffix(b.end)) for b in ready if b.line in fitting
-    ]
+    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in whole if b.line in texts]
     change = _adoption_change(adoption, adopted)
-    return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished), waits)
+    return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 
 
 def _select_fitting(
     blocks: list[Block], appended: AppendedText, clean: Callable[[str], str]
 ) -> tuple[dict[int, str], bool]:
-    """Return (line -> the text of a block to commit, whether there was no room for others)."""
-    room = MAX_LEARNINGS - len(appended.committed)
-    fitting: dict[int, str] = {}
+    """Return (line -> the text of a block to commit, True if others had no room)."""
+    free_bytes = MAX_LEARNINGS - len(appended.committed)
+    text_by_line: dict[int, str] = {}
     for block in blocks:
         text = block.text
         if text.count("\r\n") < text.count("\n"):
@@ -311,11 +309,11 @@ def _select_fitting(
         else:
             text = clean(text.replace("\r\n", "\n")).replace("\n", "\r\n")
         text += block.end
-        room -= len(_encode(text))
-        if room < 0:
-            return fitting, True
-        fitting[block.line] = text
-    return fitting, False
+        free_bytes -= len(_encode(text))
+        if free_bytes < 0:
+            return text_by_line, True
+        text_by_line[block.line] = text
+    return text_by_line, False
 
 
 def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:

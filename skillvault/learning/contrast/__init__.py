@@ -1,1 +1,1 @@
-"""Rules and leads: conditions that separate a group of outcomes from the others."""
+"""Rules and leads: conditions that separate the failures of an action from its successes."""

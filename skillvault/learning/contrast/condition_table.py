@@ -1,8 +1,8 @@
-"""Possible causes: every condition known before the result, as a table of truth values.
+"""Possible causes: every condition that held before the result, as a table of truth values.
 
-No condition is a field of the result, an applied skill, the agent's confidence, the agent (it is
-the stratum) or a word of success or failure. A reasoning that may be later than the result is a
-report, and no condition.
+Left out are fields of the result, applied skills, the agent's confidence, the agent (who is a
+stratum), and words of success or failure. A reasoning that may have been written after the result
+gives no conditions.
 """
 
 import math
@@ -72,7 +72,7 @@ _PLANNED = frozenset(
 class ConditionTable(NamedTuple):
     """Truth values of conditions: `holds` and `recorded` are (columns x outcomes).
 
-    `rules` are the conditions that hold, `opposites` their complements (None if it has no name).
+    `rules` are the conditions of the columns, `opposites` their complements (None without a name).
     `recorded` is False where the truth is unknown.
     """
 
@@ -92,18 +92,18 @@ class Column(NamedTuple):
 
 
 def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the single conditions and pairs of outcomes.
+    """Return the single conditions and pairs of conditions of outcomes.
 
     Conditions that hold for the same outcomes, or for the complement, share one column.
     """
-    singles = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
+    single_conditions = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
     pairs = _drop_rare(_pairs(outcomes), _LEAST_OF_PAIR)
     return _merge_equal(
         ConditionTable(
-            singles.rules + pairs.rules,
-            singles.opposites + pairs.opposites,
-            np.concatenate([singles.holds, pairs.holds]),
-            np.concatenate([singles.recorded, pairs.recorded]),
+            single_conditions.rules + pairs.rules,
+            single_conditions.opposites + pairs.opposites,
+            np.concatenate([single_conditions.holds, pairs.holds]),
+            np.concatenate([single_conditions.recorded, pairs.recorded]),
         )
     )
 
@@ -118,12 +118,12 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
         names = [normalize_value(value) for value in values]
-        recorded = np.array([name is not None for name in names])
+        is_recorded = np.array([name is not None for name in names])
         for name, count in Counter(names).items():
             if name is not None and LEAST <= count <= len(names) - LEAST:
-                rule, opposite = (Condition(kind, key, op, name) for op in ("is", "is not"))
+                rule, opposite = (Condition(kind, key, verb, name) for verb in ("is", "is not"))
                 holds = np.array([value == name for value in names])
-                groups[kind, key].append(Column((rule,), (opposite,), holds, recorded))
+                groups[kind, key].append(Column((rule,), (opposite,), holds, is_recorded))
     for number in _numbers(outcomes):
         if number.kind == "context":
             groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
@@ -136,7 +136,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
 
 
 def is_result_word(term: str) -> bool:
-    """Return True for a word of success or failure, which cannot be a cause of it."""
+    """Return True for a word of success or failure, which cannot be a cause."""
     return _RESULT_WORD.fullmatch(term) is not None
 
 
@@ -153,7 +153,7 @@ def names_result(key: str) -> bool:
 
 
 def generality(rule: Rule | None) -> tuple[Any, ...]:
-    """Sort key of the names of a column: the most general first, None last."""
+    """Sort key of the names of a column: the most general name first, None last."""
     if rule is None:
         return (math.inf,)
     return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
@@ -173,7 +173,7 @@ def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values recorded by name; None for outcomes without one."""
+    """Yield the values recorded by name; None for outcomes without such a value."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -197,17 +197,17 @@ def _is_result(value: Scalar) -> bool:
 
 
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """Yield one condition for each value; an absent value does not meet it."""
+    """Yield a condition for each value; outcomes without a value do not meet it."""
     names = [normalize_value(value) for value in values]
-    everyone = np.ones(len(values), dtype=bool)
-    for value in sorted({v for v in names if v is not None}, key=repr):
+    all_recorded = np.ones(len(values), dtype=bool)
+    for value in sorted({name for name in names if name is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
-        holds = np.array([v == value for v in names])
-        yield Column((Condition(kind, key, "is", value),), opposite, holds, everyone)
+        holds = np.array([name == value for name in names])
+        yield Column((Condition(kind, key, "is", value),), opposite, holds, all_recorded)
 
 
 class _Number(NamedTuple):
-    """A number that outcomes recorded; 0 for outcomes that did not."""
+    """A number that outcomes recorded; 0 for outcomes without the number."""
 
     kind: ConditionKind
     key: str
@@ -237,15 +237,15 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
     for kind, key, values in columns:
-        figures = [float(v) if is_number(v) else math.nan for v in values]  # type: ignore[arg-type]  # narrowed
+        figures = [float(value) if is_number(value) else math.nan for value in values]  # type: ignore[arg-type]  # narrowed
         numbers = np.array(figures)
-        recorded = np.isfinite(numbers)
-        if recorded.any():
-            yield _Number(kind, key, np.where(recorded, numbers, 0.0), recorded)
+        is_recorded = np.isfinite(numbers)
+        if is_recorded.any():
+            yield _Number(kind, key, np.where(is_recorded, numbers, 0.0), is_recorded)
 
 
-def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Column]:
-    for bound in number.bounds(parts, few).values():
+def _cuts(number: _Number, parts: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
+    for bound in number.bounds(parts, max_values).values():
         upper = (Condition(number.kind, number.key, "at least", bound),)
         lower = (Condition(number.kind, number.key, "below", bound),)
         holds = (number.values >= bound) & number.recorded
@@ -254,13 +254,13 @@ def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Colum
 
 def _bands(number: _Number) -> Iterator[Column]:
     bounds = number.bounds(_TENTHS)
-    few = len(bounds) < _FEW_VALUES - 1
+    has_few_bounds = len(bounds) < _FEW_VALUES - 1
     for (place, low), (next_place, high) in combinations(bounds.items(), 2):
-        if few or next_place - place >= _NARROWEST:
-            within = (Condition(number.kind, number.key, "between", (low, high)),)
-            outside = (Condition(number.kind, number.key, "outside", (low, high)),)
+        if has_few_bounds or next_place - place >= _NARROWEST:
+            inside_rule = (Condition(number.kind, number.key, "between", (low, high)),)
+            outside_rule = (Condition(number.kind, number.key, "outside", (low, high)),)
             holds = (number.values >= low) & (number.values < high) & number.recorded
-            yield Column(within, outside, holds, number.recorded)
+            yield Column(inside_rule, outside_rule, holds, number.recorded)
 
 
 def _round_between(low: float, high: float) -> float:
@@ -278,9 +278,9 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     hours = np.array([time.hour if time else -1 for time in times])
     for start in range(0, 24, 6):
         span = (float(start), start + 6.0)
-        within = (Condition("window", "made_at", "between", span),)
-        outside = (Condition("window", "made_at", "outside", span),)
-        yield Column(within, outside, hours // 6 * 6 == start, has_time)
+        inside_rule = (Condition("window", "made_at", "between", span),)
+        outside_rule = (Condition("window", "made_at", "outside", span),)
+        yield Column(inside_rule, outside_rule, hours // 6 * 6 == start, has_time)
     days = np.array([time.weekday() if time else -1 for time in times])
     for number, day in enumerate(DAYS):
         opposite = (Condition("day", "made_at", "is not", day),)
@@ -288,7 +288,7 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield the words of the reasoning, among outcomes with one from before the result."""
+    """Yield the words of the reasoning, if it was written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
     places: dict[str, list[int]] = defaultdict(list)
@@ -320,15 +320,15 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return values and numbers cut in quarters, limited to those that divide outcomes best."""
+    """Return conditions to pair: values and quartiles that divide the outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for number in _numbers(outcomes):
         for column in _cuts(number, _QUARTERS):
             complement = column.recorded & ~column.holds
             columns += [column, column._replace(rule=column.opposite or (), holds=complement)]
-    half = len(outcomes) / 2
+    half_count = len(outcomes) / 2
     columns = [c for c in columns if _LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
-    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half), generality(c.rule)))
+    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half_count), generality(c.rule)))
     return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
 
 
@@ -355,37 +355,37 @@ def _select(table: ConditionTable, places: Sequence[int]) -> ConditionTable:
 
 
 def _drop_rare(table: ConditionTable, least: int) -> ConditionTable:
-    met, of = table.holds.sum(axis=1), table.recorded.sum(axis=1)
-    return _select(table, ((met >= least) & (met <= of - LEAST)).nonzero()[0].tolist())
+    hits, counts = table.holds.sum(axis=1), table.recorded.sum(axis=1)
+    return _select(table, ((hits >= least) & (hits <= counts - LEAST)).nonzero()[0].tolist())
 
 
 def _merge_equal(table: ConditionTable) -> ConditionTable:
     """Merge columns that hold for the same outcomes or for complements."""
     first = table.recorded.argmax(axis=1)
     # A column and its complement are compared as the one that the first outcome does not meet.
-    turned = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
-    holds = np.where(turned[:, None], table.recorded & ~table.holds, table.holds)
-    packed = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
+    flips = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
+    holds = np.where(flips[:, None], table.recorded & ~table.holds, table.holds)
+    packed_bits = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
-    for i, row in enumerate(packed):
+    for i, row in enumerate(packed_bits):
         groups[row.tobytes()].append(i)
-    names = [_names_of(table, members, turned) for members in groups.values()]
+    names = [_names_of(table, members, flips) for members in groups.values()]
     unique = _select(table._replace(holds=holds), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
-    sides = [(b, a) if turn else (a, b) for (a, b), turn in zip(names, upside, strict=True)]
+    sides = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
     return ConditionTable(
         [a or () for a, _ in sides], [b for _, b in sides], holds, unique.recorded
     )
 
 
 def _names_of(
-    table: ConditionTable, members: Sequence[int], turned: Truth
+    table: ConditionTable, members: Sequence[int], flips: Truth
 ) -> tuple[Rule | None, Rule | None]:
     """Return the most general names of a column and of its opposite."""
     sides = [
-        (table.opposites[i], table.rules[i]) if turned[i] else (table.rules[i], table.opposites[i])
+        (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members
     ]
-    within, outside = zip(*sides, strict=True)
-    return min(within, key=generality), min(outside, key=generality)
+    rules, opposites = zip(*sides, strict=True)
+    return min(rules, key=generality), min(opposites, key=generality)

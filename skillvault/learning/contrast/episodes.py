@@ -1,6 +1,6 @@
 """Episodes: decisions that share their luck, so that one evening does not count many times.
 
-They depend on the set of decisions alone, never on their order of arrival.
+Episodes depend on the set of decisions alone, never on their order of arrival.
 """
 
 from collections import defaultdict
@@ -19,8 +19,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Occasion(NamedTuple):
     """The properties of a decision that decide its episode; times are microseconds.
 
-    `about` is its domain and action. `is_timed` is False if it has no decision time or is alone.
-    `task` is its request, or else its target.
+    `about` is its domain and action. `is_timed` is False without a time of the decision, or if the
+    decision stands alone. `task` is its request, or else its target.
     """
 
     id: str
@@ -39,10 +39,10 @@ def episodes_of(outcomes: Sequence[Outcome], minutes: int) -> list[int]:
 def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     """Return the number of the episode of each decision.
 
-    An episode has one domain and action. It is decisions within so many minutes of the previous
-    one, or in sequence in one session on one task (one target if there is no task); none is longer
-    than an hour. The runs of a batch are no session and stand alone, unless none names a task (the
-    trades of a backtest).
+    An episode has one domain and action. Its decisions are each within `minutes` of the one before,
+    or in sequence in one session on one task (or on one target without a task); it is never longer
+    than an hour. The runs of a batch are no session: each stands alone, unless none of them names a
+    task (the trades of a backtest).
     """
     groups, gap = Groups(len(occasions)), minutes * 60_000_000
     for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
@@ -56,7 +56,7 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
 
 
 def episode_words(outcomes: Sequence[Outcome], minutes: int) -> str:
-    """Return ` in 3 episodes` if outcomes have fewer episodes than outcomes, else ""."""
+    """Return ` in 3 episodes` if there are fewer episodes than outcomes, else ""."""
     count = len(set(episodes_of(outcomes, minutes)))
     return f" in {count} episode{'s' * (count > 1)}" if count < len(outcomes) else ""
 
@@ -104,7 +104,7 @@ def _session_pairs(occasions: Sequence[Occasion]) -> Iterator[tuple[int, int]]:
 
 
 def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Split groups so that none is longer than an hour."""
+    """Split groups so that no group is longer than an hour."""
     for members in groups:
         episode: list[int] = []
         for i in members:

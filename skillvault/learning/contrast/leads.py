@@ -1,7 +1,8 @@
 """Leads: conditions that separate few outcomes of one action, with one vote an episode.
 
-They depend on the set of outcomes alone. The smallest p over the recorded keys, each by permutation
-of the votes (min-p: Westfall and Young 1993): a key with many cuts costs the others nothing.
+Leads depend on the set of outcomes alone. The test takes the smallest p over the recorded keys,
+each by permutation of the votes (min-p: Westfall and Young 1993), so a key with many cuts costs the
+other keys nothing.
 """
 
 import math
@@ -73,7 +74,7 @@ def rules_and_leads(
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
 
-    A rule must be a lead too, or have passed for the oldest `previous_point` outcomes. If that is
+    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If that is
     None, every rule that passes now is returned.
     """
     lead_rules = leads(outcomes, rules)
@@ -90,25 +91,25 @@ def rules_and_leads(
 
 
 def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
-    """Return the conditions with more failures than without, by more than chance.
+    """Return the conditions with more failures than without them, by more than chance.
 
-    The outcomes are of one domain and action, in any order. A second lead separates tries that the
-    first does not.
+    The outcomes are of one domain and action, in any order. A second lead separates outcomes that
+    the first lead does not separate.
     """
     tries = _tries_of(outcomes, rules)
     if tries is None:
         return ()
     cuts = _cuts_of(tries)
     rules_found: list[Separation] = []
-    separated: list[RuleCandidate] = []
+    candidates: list[RuleCandidate] = []
     for _ in range(_MOST_LEADS if cuts.columns else 0):
         best, p = _best_cut(cuts, tries)
         if p > _LEVEL / len(tries.decisions.outcomes):
             break
         lead = _candidate_of(cuts.columns[best], p, tries.decisions)
         if still_holds(lead.holds, lead.recorded, _RESULT, tries.decisions):
-            rules_found.append(replace(separation_of(lead, separated, tries.decisions), lead=True))
-        separated.append(lead)
+            rules_found.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
+        candidates.append(lead)
         tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.holds[best]))
     return tuple(rules_found)
 
@@ -118,23 +119,23 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 
 
 def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
-    """Return the latest failures and successes as tries; None if they are too few or all agree."""
+    """Return the latest failures and successes; None if they are too few or all agree."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
-    latest = [outcome for outcome in latest if outcome.result.status != "neutral"]
-    is_failure = np.array([outcome.result.status == "failure" for outcome in latest])
-    if len(latest) < _FEWEST_EPISODES or is_failure.all() or not is_failure.any():
+    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
+    recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
+    is_failure = np.array([outcome.result.status == "failure" for outcome in recent])
+    if len(recent) < _FEWEST_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = number_names(episodes_of(latest, rules.episode_minutes))
-    firsts = np.unique(episodes, return_index=True)[1]
-    if len(firsts) < _FEWEST_EPISODES:
+    episodes = number_names(episodes_of(recent, rules.episode_minutes))
+    first_places = np.unique(episodes, return_index=True)[1]
+    if len(first_places) < _FEWEST_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
-    strata = strata_of([tuple(map(latest[i].context.get, STRATA)) for i in firsts])
-    sessions = number_names([outcome.session for outcome in latest])
+    strata = strata_of([tuple(map(recent[i].context.get, STRATA)) for i in first_places])
+    sessions = number_names([outcome.session for outcome in recent])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(latest, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
-    return _Tries(decisions, votes, strata, sessions[firsts], seed)
+    decisions = Decisions(recent, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
+    return _Tries(decisions, votes, strata, sessions[first_places], seed)
 
 
 def _cuts_of(tries: _Tries) -> _Cuts:
@@ -142,29 +143,29 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     groups = lead_columns(tries.decisions.outcomes)
     columns = [column for group in groups for column in group]
     if not columns:
-        empty = np.zeros((0, len(tries.votes)), dtype=bool)
-        return _Cuts([], np.zeros(0, dtype=np.intp), empty, empty)
+        no_truths = np.zeros((0, len(tries.votes)), dtype=bool)
+        return _Cuts([], np.zeros(0, dtype=np.intp), no_truths, no_truths)
     keys = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     member = membership(tries.decisions.episodes)
     recorded_counts = np.array([column.recorded for column in columns]).astype(np.float32) @ member
     met_counts = np.array([column.holds for column in columns]).astype(np.float32) @ member
-    recorded = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
-    holds = recorded & (2 * met_counts > recorded_counts)
-    met, of = holds.sum(axis=1), recorded.sum(axis=1)
-    enough = (np.minimum(met, of - met) >= _FEWEST_ON_A_SIDE) & (of >= _FEWEST_EPISODES)
-    places = _distinct(holds, recorded, np.flatnonzero(enough))
-    return _Cuts([columns[i] for i in places], keys[places], holds[places], recorded[places])
+    is_testable = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
+    holds = is_testable & (2 * met_counts > recorded_counts)
+    hits, counts = holds.sum(axis=1), is_testable.sum(axis=1)
+    is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
+    places = _distinct(holds, is_testable, np.flatnonzero(is_large))
+    return _Cuts([columns[i] for i in places], keys[places], holds[places], is_testable[places])
 
 
 def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
     """Return the first cut of each division of the episodes, whichever side it names."""
     first = recorded.argmax(axis=1)
-    turned = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
-    packed = np.packbits(np.concatenate([turned, recorded], axis=1), axis=1)
-    unique: dict[bytes, int] = {}
+    aligned_truths = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
+    packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
+    place_by_bits: dict[bytes, int] = {}
     for i in places.tolist():
-        unique.setdefault(packed[i].tobytes(), i)
-    return list(unique.values())
+        place_by_bits.setdefault(packed_bits[i].tobytes(), i)
+    return list(place_by_bits.values())
 
 
 def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
@@ -200,8 +201,7 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
 def _tail(values: Figures) -> Figures:
     """Return for each value the share of values that are no less.
 
-    Shuffles have too few values beyond the highest hundredth, so there the share falls as the
-    mid-p does.
+    Shuffles give too few values beyond the highest hundredth; there the share falls with the mid-p.
     """
     ascending = np.sort(values)
     shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
@@ -214,10 +214,10 @@ def _tail(values: Figures) -> Figures:
 def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     """Return (cuts x arrangements) -log of the mid-p of the failures with a condition.
 
-    `surplus` is their number beyond the expectation within strata.
+    `surplus` is the number of failures beyond the expectation within strata.
     """
-    met, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
-    sizes, place = np.unique(np.stack([met, of]), axis=1, return_inverse=True)
+    hits, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
+    sizes, place = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
     failures = np.rint(sizes[1] * votes.mean()).clip(1, sizes[1] - 1).astype(int)
     table = np.array([_mid_p(a, n, k, len(votes)) for a, n, k in np.stack([*sizes, failures]).T])
     row = place.ravel()[:, None]
@@ -235,7 +235,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
 
 
 def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among those `met`, of `of`."""
+    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `of` outcomes."""
     low, high = max(0, met + failures - of), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, of + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)
@@ -256,16 +256,16 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
     votes = tries.votes - membership(tries.strata) @ (
         np.bincount(tries.strata, tries.votes) / np.bincount(tries.strata)
     )
-    both = np.vstack([centred, votes]).astype(float)
-    total = np.maximum((both**2).sum(axis=1), 1e-9)
+    rows = np.vstack([centred, votes]).astype(float)
+    total = np.maximum((rows**2).sum(axis=1), 1e-9)
     member = membership(tries.sessions)
     size = float((member.sum(axis=0) ** 2).sum()) / len(votes) - 1
-    session_share = np.maximum(((both @ member) ** 2).sum(axis=1) / total - 1, 0)
+    session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
     factor: Figures = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
     if len(votes) >= _SERIAL:
         numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
-            serial_share = (both[:, lag:] * both[:, :-lag]).sum(axis=1) / total
+            serial_share = (rows[:, lag:] * rows[:, :-lag]).sum(axis=1) / total
             serial_share = np.maximum(serial_share - len(votes) ** -0.5, 0)
             factor += 2 * serial_share[:-1] * serial_share[-1] * numeric
     return factor
@@ -275,7 +275,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
 
 
 def _arrangements(tries: _Tries) -> Figures:
-    """Return (arrangements x episodes) the votes exchanged within strata, the real ones first."""
+    """Return (arrangements x episodes) the votes exchanged within strata, the real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
     counts = [Counter(votes[places].tolist()) for places in members]
@@ -301,7 +301,7 @@ def _arrangements(tries: _Tries) -> Figures:
 
 
 def _choices(of: int, number: int) -> tuple[Places, Places]:
-    """Return each choice of so many places, and the places that it leaves."""
+    """Return each choice of `number` of `of` places, and the places that remain."""
     choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
     is_free = np.ones((len(choices), of), dtype=bool)
     np.put_along_axis(is_free, choices, False, axis=1)
@@ -309,7 +309,7 @@ def _choices(of: int, number: int) -> tuple[Places, Places]:
 
 
 def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
-    """Return (shuffles x episodes) the place of the vote that each gets, the real ones first."""
+    """Return (shuffles x episodes) the place of the vote of each episode, real votes first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(

@@ -17,7 +17,7 @@ def is_report(outcome: Outcome) -> bool:
 
 
 def is_met(condition: Condition, outcome: Outcome) -> bool | None:
-    """Return whether an outcome meets a condition; None if it recorded no such value."""
+    """Return True if an outcome meets a condition; None if it recorded no such value."""
     value, expected = _recorded_value(condition, outcome), condition.value
     if value is None:
         return False if condition.op == "is" and condition.kind in ("context", "target") else None

@@ -1,6 +1,7 @@
-"""Rules: conditions that separate the outcomes of one action, as conditions and counts.
+"""Rules: conditions that separate the results of one action, with their counts.
 
-They depend on the set of outcomes alone. They add to one another and still hold lately.
+Rules depend on the set of outcomes alone. Each rule adds to the rules before it, and still holds
+lately.
 """
 
 import math
@@ -37,29 +38,29 @@ _PAIRS_BACK = 0.15  # standard errors: pairs are many, and would raise the bar f
 
 
 def rotations(strata: Places, seed: bytes) -> Places:
-    """Return (shifts x outcomes) places of the result that each gets; the first shift is none.
+    """Return (shifts x outcomes) the place of the result that each outcome gets, unshifted first.
 
-    One agent with few outcomes gets each shift once; otherwise `seed` draws them.
+    One agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
     """
     members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
     if len(members) == 1 and len(strata) <= SHIFTS:
         offsets = np.arange(len(strata))[:, None]
     else:
-        drawn = shake_256(seed).digest(4 * SHIFTS * len(members))
-        offsets = np.frombuffer(drawn, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
+        random_bytes = shake_256(seed).digest(4 * SHIFTS * len(members))
+        offsets = np.frombuffer(random_bytes, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
         offsets = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), offsets])
     shifts = np.empty((len(offsets), len(strata)), dtype=np.intp)
     for column, places in enumerate(members):
-        turns = (np.arange(len(places)) + offsets[:, column : column + 1]) % len(places)
-        shifts[:, places] = places[turns]
+        shifted_places = (np.arange(len(places)) + offsets[:, column : column + 1]) % len(places)
+        shifts[:, places] = places[shifted_places]
     return shifts
 
 
 def centred_within(holds: Truth, recorded: Truth, strata: Places) -> Figures:
-    """Return (columns x outcomes) `holds` less its share in the stratum; 0 where not recorded."""
+    """Return (columns x outcomes) `holds` less its share in the stratum; 0 if not recorded."""
     member = membership(strata)
-    met, of = (values.astype(np.float32) @ member for values in (holds, recorded))
-    shares = met / np.maximum(of, 1)
+    hits, counts = (values.astype(np.float32) @ member for values in (holds, recorded))
+    shares = hits / np.maximum(counts, 1)
     return np.where(recorded, holds - shares[:, renumber(strata)], 0).astype(np.float32)
 
 
@@ -178,18 +179,18 @@ def _decisions_of(
 ) -> Decisions:
     """Return the latest outcomes, and the results that enough of them have and lack."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
-    episodes = np.array(episodes_of(latest, rules.episode_minutes), dtype=np.intp)
-    strata = strata_of([(o.source.agent, *map(o.context.get, STRATA)) for o in latest])
-    truths = {name: np.array([o.id in ids for o in latest]) for name, ids in results.items()}
-    is_enough = len(latest) >= _FEWEST_OUTCOMES and len(set(episodes.tolist())) >= _FEWEST_EPISODES
+    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
+    episodes = np.array(episodes_of(recent, rules.episode_minutes), dtype=np.intp)
+    strata = strata_of([(o.source.agent, *map(o.context.get, STRATA)) for o in recent])
+    truths = {name: np.array([o.id in ids for o in recent]) for name, ids in results.items()}
+    is_enough = len(recent) >= _FEWEST_OUTCOMES and len(set(episodes.tolist())) >= _FEWEST_EPISODES
     testable_results = {
         name: truth
         for name, truth in truths.items()
         if is_enough and _FEWEST_RESULTS <= truth.sum() <= len(truth) - _FEWEST_RESULTS
     }
-    sessions = number_names([o.session for o in latest])
-    return Decisions(latest, testable_results, strata, episodes, sessions)
+    sessions = number_names([o.session for o in recent])
+    return Decisions(recent, testable_results, strata, episodes, sessions)
 
 
 def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCandidate]:
@@ -234,7 +235,7 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
 def _select_rules(
     candidates: Sequence[RuleCandidate], decisions: Decisions
 ) -> Iterator[Separation]:
-    """Yield the candidates that still separate while the accepted ones are held fixed."""
+    """Yield the candidates that still separate while the accepted rules are held fixed."""
     accepted: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
@@ -248,7 +249,7 @@ def _select_rules(
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    """Return True if both rules cut the same number; the second repeats the first."""
+    """Return True if both rules cut the same number, so that one repeats the other."""
     if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
         return False
     return _source(rule[0]) == _source(other[0])
@@ -261,7 +262,7 @@ def _source(condition: Condition) -> tuple[str, str]:
 def _adds(
     candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
-    """Return True if a rule separates beside the accepted ones and beyond its sessions."""
+    """Return True if a rule adds to the accepted rules, and to its sessions."""
     strata = decisions.agents
     for rule in accepted:
         strata = renumber(strata * 2 + rule.holds)
@@ -278,14 +279,13 @@ def _adds(
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
     """Return the standard errors to reach if results of a session share their luck.
 
-    A condition of whole sessions must reach more, the fewer there are.
-
-    Student's quantile for the normal one, in its first term (Abramowitz and Stegun 26.7.5).
+    The fewer sessions there are, the more a condition of whole sessions must reach. The formula is
+    the first term of Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
     """
     labels = renumber(decisions.sessions[candidate.recorded])
     x = candidate.holds[candidate.recorded] - candidate.holds[candidate.recorded].mean()
-    between = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
-    if between < _MOSTLY * float((x * x).sum()):
+    session_variance = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
+    if session_variance < _MOSTLY * float((x * x).sum()):
         return _SESSION_ADDS
     freedom = max(int(labels.max()), 1)
     return _SESSION_ADDS * (1 + (_SESSION_ADDS**2 + 1) / (4 * freedom))
@@ -294,21 +294,21 @@ def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
 def _holds_in_parts(
     candidate: RuleCandidate, single_sources: AbstractSet[tuple[str, str]], decisions: Decisions
 ) -> bool:
-    """Return True if a rule still holds, and each part of a pair adds to the other.
+    """Return True if a rule still holds, and each part of a pair adds to the other part.
 
-    A condition of `single_sources` has many partners, and chance makes the best look useful: its
-    partner must add more.
+    A condition of `single_sources` has many partners, and chance makes the best partner look
+    useful, so that partner must add more.
     """
     result = candidate.result
     if len(candidate.rule) == 1:
         return still_holds(candidate.holds, candidate.recorded, result, decisions)
     for condition in candidate.rule:
-        met = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
-        among = met & candidate.recorded
-        adds = effect_of(candidate.holds, among, result, decisions).z
-        if adds < (_PAIR_ADDS if _source(condition) in single_sources else _ADDS):
+        truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
+        compared_outcomes = truth & candidate.recorded
+        gain = effect_of(candidate.holds, compared_outcomes, result, decisions).z
+        if gain < (_PAIR_ADDS if _source(condition) in single_sources else _ADDS):
             return False
-        if not still_holds(candidate.holds, among, result, decisions):
+        if not still_holds(candidate.holds, compared_outcomes, result, decisions):
             return False
     return True
 
@@ -318,14 +318,14 @@ def still_holds(holds: Truth, recorded: Truth, result: str, decisions: Decisions
 
     Few late cases decide nothing.
     """
-    late = _late_half(decisions)
-    if (holds & late).sum() < _FEWEST_LATELY or (recorded & ~holds & late).sum() < _FEWEST_LATELY:
+    half = _late_half(decisions)
+    if (holds & half).sum() < _FEWEST_LATELY or (recorded & ~holds & half).sum() < _FEWEST_LATELY:
         return True
-    earlier = effect_of(holds, recorded & ~late, result, decisions)
-    later = effect_of(holds, recorded & late, result, decisions)
-    margin = math.hypot(earlier.error, later.error) * _DIFFERS
-    differs = abs(earlier.difference - later.difference) > margin
-    return later.difference > 0 and not (differs and later.z < _ADDS)
+    early_effect = effect_of(holds, recorded & ~half, result, decisions)
+    late_effect = effect_of(holds, recorded & half, result, decisions)
+    margin = math.hypot(early_effect.error, late_effect.error) * _DIFFERS
+    has_changed = abs(early_effect.difference - late_effect.difference) > margin
+    return late_effect.difference > 0 and not (has_changed and late_effect.z < _ADDS)
 
 
 def _late_half(decisions: Decisions) -> Truth:
@@ -336,18 +336,21 @@ def separation_of(
     candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> Separation:
     """Return a candidate as a rule with its counts."""
-    result, late = decisions.results[candidate.result], _late_half(decisions)
-    met, unmet = candidate.holds, candidate.recorded & ~candidate.holds
-    late_counts = _tally(met & late, result)
+    result, half = decisions.results[candidate.result], _late_half(decisions)
+    holds, opposite = candidate.holds, candidate.recorded & ~candidate.holds
+    late_counts = _tally(holds & half, result)
     return Separation(
         conditions=candidate.rule,
         result=candidate.result,
-        met=_tally(met, result),
-        other=_tally(unmet, result),
-        episodes=(len(set(decisions.episodes[met & result])), len(set(decisions.episodes[met]))),
+        met=_tally(holds, result),
+        other=_tally(opposite, result),
+        episodes=(
+            len(set(decisions.episodes[holds & result])),
+            len(set(decisions.episodes[holds])),
+        ),
         p=candidate.p,
         z=candidate.z,
-        holds_for=frozenset(decisions.outcomes[i].id for i in met.nonzero()[0].tolist()),
+        holds_for=frozenset(decisions.outcomes[i].id for i in holds.nonzero()[0].tolist()),
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _FEWEST_LATELY else None,
@@ -364,7 +367,7 @@ def effect_of(
 ) -> _Effect:
     """Return the effect of a condition on a result: the Mantel-Haenszel score test within strata.
 
-    Its variance grows with the correlation within episodes: Liang and Zeger 1986.
+    The variance grows with the correlation within episodes: Liang and Zeger 1986.
     """
     labels = renumber((decisions.agents if strata is None else strata)[among])
     if not len(labels):
@@ -389,8 +392,8 @@ def _inflation(scores: Figures, clusters: Places) -> float:
     Fewer than five clusters give no estimate.
     """
     deviations = scores - scores.mean()
-    shared = np.bincount(renumber(clusters), deviations)
+    cluster_sums = np.bincount(renumber(clusters), deviations)
     noise = float((deviations**2).sum())
-    if len(shared) < _FEWEST_EPISODES or noise <= _ROUNDING:
+    if len(cluster_sums) < _FEWEST_EPISODES or noise <= _ROUNDING:
         return 1.0
-    return max(1.0, float((shared**2).sum()) / noise)
+    return max(1.0, float((cluster_sums**2).sum()) / noise)

@@ -1,4 +1,4 @@
-"""distill: what failed in a finished session, and what then worked, becomes a skill."""
+"""distill: the failures of a finished session, and what then worked, become a skill."""
 
 from skillvault.model.due import DomainRecords, LinkSource, Queue, Referrers, Trigger
 

@@ -1,6 +1,6 @@
-"""Sessions that say the same, compared by the statements that they recorded.
+"""Find sessions that say the same, by the statements that they recorded.
 
-The words of a judge are not compared, for two judges would word one session differently.
+The words of a judge are not compared, because two judges word the same session differently.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from skillvault.model.text import markdown
 
 
 class Overlap(NamedTuple):
-    """The number of shared statements of two sessions, and the number of all of each."""
+    """The number of statements that two sessions share, and the number that each has."""
 
     shared: int
     total: int
@@ -25,7 +25,7 @@ class Overlap(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Return True if both have the same statements."""
+        """True if both sessions have the same statements."""
         return self.shared == self.total and self.other_shared == self.other_total
 
     def is_above(self, share: float) -> bool:
@@ -34,12 +34,12 @@ class Overlap(NamedTuple):
 
 
 def statements_of(session: Session) -> tuple[str, ...]:
-    """Return the statements of an excerpt, each with its subject."""
+    """Return the statements of a session's excerpt, each with its subject."""
     return tuple(dict.fromkeys(wordings[0] for wordings in _wordings(session)))
 
 
 class Overlaps:
-    """An index of excerpts of sessions by their statements."""
+    """An index of sessions by their statements."""
 
     def __init__(self, sessions: Iterable[Session] = ()) -> None:
         self._forms = Forms()
@@ -69,7 +69,7 @@ class Overlaps:
 
 
 def says_all(body: str, session: Session) -> bool:
-    """Return True if the text of a skill has every statement of an excerpt."""
+    """Return True if the text of a skill has every statement of a session."""
     forms = _body_forms(body)
     return all(any(forms.same(normal_form(text)) for text in texts) for texts in _wordings(session))
 
@@ -100,7 +100,7 @@ def _forms_of(session: Session) -> list[Form]:
 
 
 def _wordings(session: Session) -> Iterator[tuple[str, ...]]:
-    """Yield each statement as a text may have it: with its subject, or without."""
+    """Yield each statement in its possible forms in a text: with and without its subject."""
     pairs = [(failure.lemma, failure.reason) for failure in session.failures]
     pairs += [(success.lemma, success.text) for success in session.successes]
     for lemma, text in pairs:

@@ -39,11 +39,11 @@ _TAGS = 16
 
 
 class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
-    """The skill that a session has already.
+    """The skill that exists for a session.
 
-    `skill` was distilled from it, `merged` is the skill that replaced that one, `repeats` another
-    skill that says the same. `rejection` is set if a person removed it, `is_over` if its time to
-    live has ended by the clock of its domain.
+    `skill` was distilled from the session, `merged` is the skill that replaced it, `repeats` is
+    another skill that says the same. `rejection` is set if a person removed the skill, `is_over` if
+    its time to live has ended by the clock of its domain.
     """
 
     skill: str | None = None
@@ -56,7 +56,7 @@ class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
 def session_state(
     session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
 ) -> SkillState:
-    """Return whether a skill of a session is due, or why not."""
+    """Return the state of a session: its skill is due, or the reason why not."""
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if existing.skill:
@@ -78,11 +78,11 @@ def session_state(
 
 
 def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
-    """Drop failures with the lemma and the first 80 characters of the reason of an earlier one."""
-    unique: dict[tuple[str, str], SessionFailure] = {}
+    """Drop failures with the lemma and the first 80 characters of an earlier reason."""
+    failure_by_key: dict[tuple[str, str], SessionFailure] = {}
     for failure in failures:
-        unique.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
-    return list(unique.values())
+        failure_by_key.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
+    return list(failure_by_key.values())
 
 
 def shorten_success(text: str) -> str:
@@ -119,13 +119,13 @@ def compose_text(
     limit: int,
     references: References | None = None,
 ) -> ComposedText:
-    """Compose a text within a length; the rest goes to a new file beside the existing ones."""
-    most, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
+    """Compose a text within a length; the overflow goes to a new file beside the existing ones."""
+    max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     header = [
-        f"*{trim_to_tokens(_source_words(brief.sessions), most)}*",
+        f"*{trim_to_tokens(_source_words(brief.sessions), max_line_tokens)}*",
         f"*Domain: {brief.domain}*",
     ]
-    head = [f"# {title}: {trim_to_tokens(draft.title, most)}", "\n".join(header)]
+    head = [f"# {title}: {trim_to_tokens(draft.title, max_line_tokens)}", "\n".join(header)]
     body, overflow = fit_body(head, draft.sections, limit, file)
     return ComposedText(body, {file: overflow} if overflow else {})
 
@@ -146,9 +146,9 @@ def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
 
 
 def is_served(session: Session) -> bool:
-    """Return True if the skill of a session may be served before a person has read it.
+    """Return True if agents may get the skill of a session before a person has read it.
 
-    An extract of a transcript may not, because the output of tools is other people's text.
+    An extract of a transcript has to wait, because the output of tools is other people's text.
     """
     return session.trust == "local" and session.transcript is None
 
@@ -205,7 +205,7 @@ def rewording_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Reword a skill of sessions; a person's changes stay.
+    """Reword a skill of sessions; a person's edits stay.
 
     `shelf` is its folder, `references` are its files.
     """

@@ -1,4 +1,4 @@
-"""Estimate what applied skills change; nothing here reads a vault."""
+"""Estimate how much applied skills change the rate of success, from values alone."""
 
 from skillvault.model.due import (
     LinkSource,

@@ -1,8 +1,8 @@
-"""Detect which skills a decision applied: from its own list, its words, or what it repeats.
+"""Detect which skills a decision applied: by its own list, its words, or repeated phrases.
 
-The list of an outcome is final, an empty one too. Its text counts only where there is none:
-`mentions` says who is mentioned, `cues` how. Outcomes are joined with what was shown for
-their decisions, whichever arrived first; nothing is stored.
+An outcome's own list is final, even an empty one; its text counts only without a list. The module
+`mentions` finds skills in a text and reads if they were applied. Outcomes are joined with what
+their agents got, in any order of arrival; nothing is stored.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ TEMPLATE = frozenset(
 class Detection(Struct, frozen=True):
     """The evidence that a decision applied a skill: its kind, and the words that say so.
 
-    One that was overruled, acted against knowingly, was not applied.
+    An overruled skill was not applied: the decision knew it and acted against it.
     """
 
     applied: bool
@@ -72,20 +72,21 @@ def detect_all(
     """Map each skill that a text applies, overrules or declines to its detection.
 
     `applied` is the outcome's own list, `names` are those of all skills `by_first_word`;
-    `shown_texts` maps a skill that was shown to its text, at the version shown, in the order shown;
-    `handles` is what they were called there, S1, S2, … if nothing else is known.
+    `shown_texts` maps each skill that the agent got to its text of that version, in the order
+    shown; `handles` are their short names in the recommendation, S1, S2, … by default.
     """
     if applied is not None:
-        return {
-            name: _detection("tool") for name in sorted(_find_listed(applied, names, shown_texts))
-        }
+        listed_names = {name.replace("_", "-") for name in applied}  # `_` in a foreign name is `-`
+        candidates = (name for word in by_first_word(listed_names) for name in names.get(word, ()))
+        skills = listed_names & {*shown_texts, *candidates}
+        return {name: _detection("tool") for name in sorted(skills)}
     handle_names = handles_of(shown_texts) if handles is None else handles
     detections = _find_explicit(reasoning, names, shown_texts, handle_names)
-    unquoted = "\n".join(
+    own_text = "\n".join(
         line for line in reasoning.split("\n") if not line.lstrip().startswith(">")
     )
     for name in shown_texts.keys() - detections.keys():
-        if (implicit := find_implicit_use(shown_texts[name], unquoted)).applied:
+        if (implicit := find_implicit_use(shown_texts[name], own_text)).applied:
             detections[name] = implicit
     return dict(sorted(detections.items()))
 
@@ -95,17 +96,8 @@ def handles_of(names: Iterable[str]) -> dict[str, str]:
     return {f"S{n}": name for n, name in enumerate(names, 1)}
 
 
-def _find_listed(
-    applied: Iterable[str], names: Mapping[str, Iterable[str]], shown_names: Iterable[str]
-) -> set[str]:
-    """Return the skills of the outcome's own list; a foreign name's `_` stands for `-`."""
-    listed_names = {name.replace("_", "-") for name in applied}
-    candidates = (name for word in by_first_word(listed_names) for name in names.get(word, ()))
-    return listed_names & {*shown_names, *candidates}
-
-
 def detect(name: str, body: str, reasoning: str) -> Detection:
-    """Detect whether the reasoning applies this one skill, which was shown with this body."""
+    """Return the use of this one skill, shown with this body, if the reasoning applies it."""
     return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NONE)
 
 
@@ -117,8 +109,8 @@ def _find_explicit(
 ) -> dict[str, Detection]:
     """Detect the skills that the text names.
 
-    The last reading counts, and a mere mention is a use. A later place without the skill does not
-    undo a use.
+    The last reading of a skill counts, and a mere mention is a use. A later sentence that does
+    without the skill does not cancel its use.
     """
     readings: dict[str, tuple[Reading, str]] = {}
     for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
@@ -147,20 +139,20 @@ def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
 
 
 def find_implicit_use(body: str, reasoning: str) -> Detection:
-    """Detect a use that is not named: the text repeats enough key phrases."""
+    """Detect an unnamed use: the text repeats enough key phrases of the skill."""
     words = reasoning.lower()
-    hits = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
-    if len(hits) < PHRASES:
+    spans = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
+    if len(spans) < PHRASES:
         return NONE
-    return _detection("implicit", _around(reasoning, *min(hits)))
+    return _detection("implicit", _around(reasoning, *min(spans)))
 
 
 @lru_cache(maxsize=1024)
 def key_phrases(body: str) -> tuple[str, ...]:
-    """Return the phrases that are a skill's own, in lower case, each once.
+    """Return the phrases that only this skill has, in lower case, each once.
 
-    Bold text of 5 to 50 characters, the first five words of a list item from 10 characters
-    on, headings that are not the template's. A single word is no phrase: any text may hold it.
+    Bold text of 5 to 50 characters, the first five words of a list item from 10 characters on, and
+    headings that are not the template's. A single word is no phrase, because any text may hold it.
     """
     openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))
@@ -176,8 +168,8 @@ def key_phrases(body: str) -> tuple[str, ...]:
 def weight(match: str, confidence: float) -> float:
     """Return the weight of a match in the sums of the effect, OVERRULED..1.
 
-    One that was overruled speaks for the skill if the decision failed, and against it otherwise:
-    a little of an application that ended the other way.
+    An overruled skill gains if the decision failed and loses if it succeeded: a small part of an
+    application with the opposite result.
     """
     if match in APPLIED:
         return 1.0
@@ -198,11 +190,11 @@ ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at tha
 
 
 class DetectedUse(Struct, frozen=True, order=True):
-    """The part of one skill in one outcome's decision, and the evidence of it.
+    """The part of one skill in one outcome's decision, and the evidence for that.
 
-    `match` is `overruled` if the decision acted against it knowingly, `none` if it was offered and
-    not applied; `confidence` is then how likely it was applied all the same. `made` is when the
-    decision was made.
+    `match` is `overruled` if the decision acted against the skill knowingly, `none` if the agent
+    got the skill without applying it; `confidence` is then the chance that it was applied all the
+    same. `made` is the time of the decision.
     """
 
     skill: str
@@ -215,12 +207,12 @@ class DetectedUse(Struct, frozen=True, order=True):
 
     @property
     def applied(self) -> bool:
-        """True if the decision applied it."""
+        """True if the decision applied the skill."""
         return self.match in APPLIED
 
     @property
     def overruled(self) -> bool:
-        """True if the decision knew it and acted against it."""
+        """True if the decision knew the skill and acted against it."""
         return self.match == "overruled"
 
 
@@ -234,13 +226,13 @@ def detected_uses(
 ) -> list[DetectedUse]:
     """Return the skills that an outcome's decision applied, overruled, saw or had held out.
 
-    `answers` are the recommendations of its decision, of which its own count, and `ends` its
-    trusted outcomes; see `claims`. `names` are those of all skills, by `by_first_word`. A skill
-    that was held out counts as shown if the decision mentions it: the agent has read it.
+    `answers` are the recommendations of the decision, `ends` its trusted outcomes; see `claims`.
+    `names` are those of all skills, by `by_first_word`. A skill that was held out counts as shown
+    if the decision mentions it, because the agent has read it.
     """
     answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
-    held_out = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
+    held_out_names = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
     titles = aliases.aliases_of(answers, lambda name, _: aliases.title_of(texts[name]))
     applied = outcome.applied and aliases.resolve_names(outcome.applied, titles)
     handles = {
@@ -253,12 +245,12 @@ def detected_uses(
     fallback = outcome.decision.made_at or outcome.occurred_at
     decision_time = min((r.at for r in answers), default=fallback)
     # A list says all that was applied; reasoning may leave it out.
-    unnamed = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
+    non_use = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []
-    for name in sorted({*detections, *texts, *held_out}):
-        detection = detections.get(name, unnamed if name in texts else NONE)
-        was_shown = name in texts or (name in held_out and name in detections)
-        offer: Offer = "shown" if was_shown else "held" if name in held_out else ""
+    for name in sorted({*detections, *texts, *held_out_names}):
+        detection = detections.get(name, non_use if name in texts else NONE)
+        was_shown = name in texts or (name in held_out_names and name in detections)
+        offer: Offer = "shown" if was_shown else "held" if name in held_out_names else ""
         if offer or detection != NONE:
             reading = (detection.match, detection.confidence, detection.quote, offer)
             uses.append(DetectedUse(name, outcome.id, decision_time, *reading))
@@ -274,14 +266,15 @@ def decision_stats(
     """Return the answer of `stats --decision`: the decision, its end, its skills and facts.
 
     `answers` and `outcomes` are those of one agent.
+
     `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
     held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
     contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
-    applied skills; `unresolved` are handles that mean nothing that was shown; the outcome is that
-    of the one that counts (see `observed`), `pending` before there is any. `observed_by` saw it,
-    `via` a hook where one told so, `claimed` is how it ended by the agent's word where somebody
-    else saw it, `claim` that word, and a `surprise` is a claimed success that was seen to fail.
-    `read`: it was held out, and the decision mentions it nevertheless.
+    applied skills; `unresolved` are unknown handles; `outcome` is that of the outcome that counts
+    (see `observed`), `pending` without any. `observed_by` names who saw the result, `via` a hook
+    that reported it; `claimed` is the result by the agent's word if somebody else saw it, `claim`
+    is that word, and a `surprise` is a claimed success that was seen to fail. `read`: the skill was
+    held out, but the decision mentions it.
     """
     outcome = choose_outcome(outcomes)
     receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
@@ -312,7 +305,7 @@ def decision_stats(
 
 
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """Return `{agent, outcome, outcomes}` of a decision to which another agent gave the same id."""
+    """Return `{agent, outcome, outcomes}` of another agent's decision with the same id."""
     outcomes = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
     outcome = choose_outcome(outcomes)
     status = outcome.result.status if outcome else "pending"
@@ -322,7 +315,7 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 def _fact_part(
     outcome: Outcome | None, answers: Sequence[Recommendation], skills: Iterable[str]
 ) -> dict[str, Any]:
-    """Return the shown facts, and the handles that mean nothing, by an outcome's own list."""
+    """Return the facts that the agent got, and the unknown handles of the outcome's own list."""
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(answers if outcome else [])
     applied = set(aliases.resolve_names(named_skills, names))
@@ -350,7 +343,7 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 
 
 def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
-    """Return the part of a skill in the outcome; `contributed_to_success` is open while pending."""
+    """Return the row of a skill; `contributed_to_success` is open while the decision is pending."""
     applied = use is not None and use.applied
     reading = use if use and (use.applied or use.overruled) else None
     return {

@@ -1,6 +1,6 @@
-"""The equations of a domain: its base, its skills' effects, and those of choosing them.
+"""The equations of a domain: its base rate, its skills' effects, and the effects of choosing.
 
-Bayesian linear regression of success, its sums in and effects out.
+Bayesian linear regression of success, from sums to effects. `estimate` makes the sums.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Posterior(NamedTuple):
-    """The posterior of a system's unknowns."""
+    """The posterior of the unknowns of a system."""
 
     mean: Array
     covariance: Array
 
 
 class Belief(NamedTuple):
-    """The middle and the variance of what is expected of an unknown."""
+    """The expected value of an unknown, and its variance."""
 
     middle: float
     variance: float
@@ -35,15 +35,15 @@ _NOTHING = 1e-9  # the precision of a domain without information on an unknown
 
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
-    """Update the solutions by the bases of all domains (empirical Bayes)."""
-    middle, spread = sum(rates) / len(rates), _BASE_SPREAD**2
+    """Update the solutions by the base rates of all domains (empirical Bayes)."""
+    mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_ROUNDS):
-        expected = Belief(middle, _ROOM * spread)
+        expected = Belief(mean_rate, _ROOM * spread)
         bases = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
-        middle = sum(float(base.mean[0]) for base in bases) / len(bases)
-        squares = (float((b.mean[0] - middle) ** 2 + b.covariance[0, 0]) for b in bases)
+        mean_rate = sum(float(base.mean[0]) for base in bases) / len(bases)
+        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in bases)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(bases) + 1)
-    expected = Belief(middle, _ROOM * spread)
+    expected = Belief(mean_rate, _ROOM * spread)
     return [_update_belief(solved, 0, WIDE, expected) for solved in solutions]
 
 
@@ -52,22 +52,22 @@ def pool_choosing(
 ) -> list[Posterior]:
     """Update each solution by the effect of choosing in the other domains.
 
-    `places` are those of this effect, `units` those in which domains are alike.
-    Source: DerSimonian and Laird 1986, the mean of the others.
+    `places` are those of this effect, `units` are the units in which domains are alike. Source:
+    DerSimonian and Laird 1986, the mean of the others.
     """
     prior = Belief(0.0, _CHOOSING**2)
     domains = list(zip(solutions, places, units, strict=True))
     estimates = [_domain_estimate(*domain, prior) for domain in domains]
     spread = max(_CHOOSING_APART**2, _domain_spread(estimates))
     weights = [1 / (estimate.variance + spread) for estimate in estimates]
-    pulls = [w * estimate.middle for w, estimate in zip(weights, estimates, strict=True)]
-    total, pull = sum(weights) + 1 / prior.variance, sum(pulls)
+    terms = [weight * estimate.middle for weight, estimate in zip(weights, estimates, strict=True)]
+    total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
     updated: list[Posterior] = []
     for i, (solved, place, unit) in enumerate(domains):
         precision = total - weights[i]
-        belief = Belief((pull - pulls[i]) / precision, spread + 1 / precision)
-        old, new = _scale_belief(unit, prior), _scale_belief(unit, belief)
-        updated.append(_update_belief(solved, place, old, new))
+        belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
+        old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
+        updated.append(_update_belief(solved, place, old_belief, new_belief))
     return updated
 
 
@@ -79,32 +79,32 @@ def _domain_estimate(solved: Posterior, place: int, unit: float, prior: Belief) 
     """Return a domain's own estimate of an unknown, in units, without the prior."""
     mean, variance = solved.mean[place] / unit, solved.covariance[place, place] / unit**2
     precision = max(_NOTHING, float(1 / variance - 1 / prior.variance))
-    pull = float(mean / variance - prior.middle / prior.variance)
-    return Belief(pull / precision, 1 / precision)
+    weighted_mean = float(mean / variance - prior.middle / prior.variance)
+    return Belief(weighted_mean / precision, 1 / precision)
 
 
 def _domain_spread(estimates: Sequence[Belief]) -> float:
-    """Return the variance between the domains, by moments; below 0 if less than chance explains."""
+    """Return the variance between domains, by moments; below 0 if chance explains it."""
     weights = [1 / estimate.variance for estimate in estimates]
     pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
-    middle = sum(weight * estimate.middle for weight, estimate in pairs) / total
-    squares = sum(weight * (estimate.middle - middle) ** 2 for weight, estimate in pairs)
-    room = total - sum(w * w for w in weights) / total
-    return (squares - (len(estimates) - 1)) / room if room > 0 else 0.0
+    mean = sum(weight * estimate.middle for weight, estimate in pairs) / total
+    squares = sum(weight * (estimate.middle - mean) ** 2 for weight, estimate in pairs)
+    degrees = total - sum(w * w for w in weights) / total
+    return (squares - (len(estimates) - 1)) / degrees if degrees > 0 else 0.0
 
 
 def _update_belief(
     solved: Posterior, place: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
-    """Return the first `size` unknowns of a solution after a change of belief about one.
+    """Return the first `size` unknowns of a solution after one belief changed.
 
     Source: Sherman and Morrison, 1950.
     """
     precision = 1 / belief.variance - 1 / prior.variance
-    pull = belief.middle / belief.variance - prior.middle / prior.variance
+    mean_change = belief.middle / belief.variance - prior.middle / prior.variance
     row = solved.covariance[place, :size]
     share = row / (1 + precision * solved.covariance[place, place])
-    mean = solved.mean[:size] + share * (pull - precision * solved.mean[place])
+    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[place])
     return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
@@ -119,14 +119,14 @@ _SMALL = 128  # unknowns up to which a matrix is inverted at once
 
 
 class _Role(NamedTuple):
-    """The unknown in which the base, each column and its offers have part, and the factor."""
+    """The unknowns to which the base, each column and its offers belong, with a factor."""
 
     unknown: Places
     factor: Array
 
 
 class System(NamedTuple):
-    """A domain's system of equations: its base, its columns' effects, those of choosing."""
+    """A domain's system of equations: its base, the effects of its columns, and of choosing."""
 
     matrix: Array
     vector: Array
@@ -138,7 +138,7 @@ class System(NamedTuple):
 def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield each column's effect in each domain, its base and its number of uses.
 
-    What is believed of the domains' bases and of choosing is learned from all of them.
+    The prior beliefs on bases and on choosing are learned from all domains.
     """
     systems, solutions = _solutions(domains, prior)
     for sums, system, solved in zip(domains, systems, solutions, strict=True):
@@ -163,7 +163,7 @@ def _solutions(domains: Sequence[Sums], prior: Prior) -> tuple[list[System], lis
 
 
 def system_of(sums: Sums) -> System:
-    """Return the normal equations, the effects of the groups taken out of them."""
+    """Return the normal equations, with the effects of the groups removed."""
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
@@ -188,12 +188,13 @@ def system_of(sums: Sums) -> System:
 
 
 def _roles(share: Array) -> list[_Role]:
-    """Return the roles of the base, each column and each column's offers in the unknowns.
+    """Return the places of the base, each column and its offers among the unknowns.
 
-    A column's of its effect, and that more than usual was applied of choosing. Of those who could
-    apply a skill some do; if that goes with success whatever the skill, it is their choosing. It
-    is told from the skills by decisions to which others were offered. It is counted over all
-    columns, and, if these are few enough, for each.
+    A use of a column counts for the column's effect. Uses beyond the usual share of offers count
+    for the effect of choosing: some agents apply a skill that all could apply, and if their choice
+    goes with success whatever the skill, the choice explains it. Decisions with other offers tell
+    the two apart. The effect of choosing is common to all columns and, if these are few, also one
+    for each.
     """
     count = len(share)
     places, zeros = np.arange(2 * count + 1), np.zeros(count)
@@ -212,20 +213,20 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
     first, second = (np.frombuffer(places, np.int32) + 1 for places in (sums.firsts, sums.seconds))
     # Each pair is stored once, and belongs on both sides of the diagonal.
     weights = np.frombuffer(sums.weights) * np.where(first == second, 0.5, 1.0)
-    half = np.zeros(size * size)
+    upper_half = np.zeros(size * size)
     for a in roles:
         for b in roles:
             codes = a.unknown[first] * size + b.unknown[second]
             products = weights * a.factor[first] * b.factor[second]
-            half += np.bincount(codes, products, minlength=size * size)
-    matrix = half.reshape(size, size)
+            upper_half += np.bincount(codes, products, minlength=size * size)
+    matrix = upper_half.reshape(size, size)
     return matrix + matrix.T
 
 
 def _project(
     roles: Sequence[_Role], places: Sequence[int], values: Sequence[float], size: int
 ) -> Array:
-    """Sum values at these places into the unknowns."""
+    """Sum the values at these places into the unknowns."""
     indices, weights = np.array(places, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])
@@ -233,7 +234,7 @@ def _project(
 
 
 def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
-    """Return the effects of so many columns, and those of choosing each."""
+    """Return the effects of `count` columns, and the effects of choosing each."""
     mean_choosing, offsets = mean[count + 1], mean[count + 2 :]
     return mean[1 : count + 1], mean_choosing + (offsets if len(offsets) else np.zeros(count))
 
@@ -241,18 +242,18 @@ def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
 def shares(sums: Sums) -> Array:
     """Return the share of the decisions that applied a column, of those that could have."""
     first, second = (np.frombuffer(places, np.int32) for places in (sums.firsts, sums.seconds))
-    applied, offered, count = (
+    uses, offers, count = (
         np.zeros(len(sums.columns)),
         np.zeros(len(sums.columns)),
         len(sums.columns),
     )
     weights = np.frombuffer(sums.weights)
     mask = second == first + count
-    applied[first[mask]] = weights[mask]
+    uses[first[mask]] = weights[mask]
     mask = (second == first) & (first >= count)
-    offered[first[mask] - count] = weights[mask]
+    offers[first[mask] - count] = weights[mask]
     # One that was overruled weighs less than nothing, and was not applied.
-    return np.maximum(0.0, np.divide(applied, offered, out=np.ones(count), where=offered > 0))
+    return np.maximum(0.0, np.divide(uses, offers, out=np.ones(count), where=offers > 0))
 
 
 def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
@@ -264,14 +265,14 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     total = sum(counts)
     rate = sum(group.successes for group in groups) / total
     squares = sum(g.count * (g.successes / g.count - rate) ** 2 for g in groups if g.count)
-    room = total - sum(count * count for count in counts) / total
-    return max(0.0, (squares - noise * (len(groups) - 1)) / room) if room > 0 else 0.0
+    degrees = total - sum(count * count for count in counts) / total
+    return max(0.0, (squares - noise * (len(groups) - 1)) / degrees) if degrees > 0 else 0.0
 
 
 def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array:
-    """Return the precision of the columns in the prior: versions of one skill are a chain.
+    """Return the prior precision of the columns: versions of one skill are a chain.
 
-    Beside them that of the effects of choosing, by the slope of the domain's rate.
+    It includes the effects of choosing, by the slope of the domain's rate.
     """
     count = len(columns)
     size = count + 1 + (count if count <= _CHOOSERS else 0)
@@ -291,14 +292,14 @@ def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array
 
 
 def solve(system: System, precision: Array) -> Posterior:
-    """Return the posterior of the base and of all else; the prior of the base is wide."""
+    """Return the posterior of all unknowns; the prior of the base is wide."""
     matrix, vector = _build_equations(system, precision)
     covariance = inverse(matrix)
     return Posterior(covariance @ vector, covariance)
 
 
 def solve_mean(system: System, precision: Array) -> Array:
-    """Return the means of the posterior alone, at a fraction of the cost."""
+    """Return the means of the posterior alone, which costs much less."""
     return np.linalg.solve(*_build_equations(system, precision)).astype(np.float64)
 
 
@@ -312,24 +313,24 @@ def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
 
 
 def inverse(matrix: Array) -> Array:
-    """Invert a symmetric positive matrix by halves, which mostly multiplies.
+    """Invert a symmetric positive matrix by halves, mostly by multiplication.
 
-    Source: Schur's complement; Strassen 1969 inverts so.
+    Source: Schur's complement; Strassen 1969 inverts this way.
     """
     half = len(matrix) // 2
     if half < _SMALL:
         return np.linalg.inv(matrix).astype(np.float64)
     first = inverse(matrix[:half, :half])
-    across = first @ matrix[:half, half:]
-    last = inverse(matrix[half:, half:] - matrix[half:, :half] @ across)
-    corner = across @ last
-    return np.block([[first + corner @ across.T, -corner], [-corner.T, last]])
+    cross = first @ matrix[:half, half:]
+    last = inverse(matrix[half:, half:] - matrix[half:, :half] @ cross)
+    corner = cross @ last
+    return np.block([[first + corner @ cross.T, -corner], [-corner.T, last]])
 
 
 def _effects(
     sums: Sums, domain: System, solved: Posterior, prior: Prior
 ) -> Iterator[tuple[Column, DomainEffect]]:
-    """Yield each column's effect, its variance, the base it was applied to and its weight."""
+    """Yield each column's effect, its variance, the base of its decisions and its weight."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
     for group, base in bases(sums, domain, solved.mean):
         for i, weight in group.weights.items():
@@ -347,12 +348,12 @@ def _effects(
         )
 
 
-def _shrink(solved: Posterior, place: int, shared: float, prior: Prior) -> tuple[float, float]:
+def _shrink(solved: Posterior, place: int, growth: float, prior: Prior) -> tuple[float, float]:
     """Return the mean and variance of an effect whose decisions share their luck."""
     mean, variance = float(solved.mean[place]), float(solved.covariance[place, place])
     believed = 1 / prior.scale**2
-    precision = believed + max(0.0, 1 / variance - believed) / shared
-    return mean / variance / shared / precision, 1 / precision
+    precision = believed + max(0.0, 1 / variance - believed) / growth
+    return mean / variance / growth / precision, 1 / precision
 
 
 def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
@@ -360,10 +361,10 @@ def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, 
     group_bases: list[tuple[DecisionGroup, float]] = []
     effects, choosing = split_effects(mean, len(sums.columns))
     effect = np.concatenate([effects + choosing, -shares(sums) * choosing]).tolist()
-    middle = float(mean[0])
+    mean_rate = float(mean[0])
     for group in sums.groups:
-        explained = sum(w * effect[i] for i, w in group.weights.items())
+        explained = sum(weight * effect[i] for i, weight in group.weights.items())
         share = domain.spread / (domain.noise + group.count * domain.spread)
-        more = share * (group.successes - group.count * middle - explained)
-        group_bases.append((group, min(1.0, max(0.0, middle + more))))
+        surplus = share * (group.successes - group.count * mean_rate - explained)
+        group_bases.append((group, min(1.0, max(0.0, mean_rate + surplus))))
     return group_bases

@@ -1,9 +1,9 @@
-"""Estimate the lift of each skill: how much having it changes the rate of success.
+"""Estimate the lift of each skill: how much the rate of success rises with the skill.
 
-All closed decisions count together: first they are added up, one sum a domain, then solved.
-A decision succeeds at the base rate of its action and target plus one effect a skill. Credit is
-shared among skills that are applied together, and every effect is shrunk to zero. Agents choose
-when to apply what they are shown; how their choosing goes with success is learned beside.
+All closed decisions count: `add_up` makes the sums of a domain, `estimate_lifts` solves them. A
+decision succeeds at the base rate of its action and target, plus one effect for each skill. Skills
+that are applied together share the credit, and every effect is shrunk to zero. Agents choose when
+to apply a skill; how this choice goes with success is learned as well.
 """
 
 import math
@@ -41,10 +41,10 @@ _SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
-    """The decisions of a domain by time, and the part of each column in them.
+    """The decisions of a domain in order of time, and the part of each column in them.
 
-    Of a decision: its group, whether it succeeded, its episode. Of an entry, in the order of the
-    decisions: the decision, the column, how much it was applied, whether it could have been.
+    A decision has its group, its success and its episode. An entry, in the order of the decisions,
+    has the decision, the column, how much it was applied, and if it could have been applied.
     """
 
     group: Places
@@ -57,9 +57,9 @@ class _Entries(NamedTuple):
 
 
 def more_to_add(count: int) -> int:
-    """Return after how many more decisions a domain of so many is added up again.
+    """Return the number of further decisions after which a domain is added up again.
 
-    The work for one more decision stays the same, and lifts are at most 1/64 behind.
+    So the work for one more decision stays the same, and lifts are at most 1/64 behind.
     """
     return max(1, count // _STEP)
 
@@ -72,12 +72,15 @@ def add_up(
 ) -> Sums:
     """Add up the decisions of one domain.
 
-    `totals` are all its closed decisions, group -> (how many, how many succeeded); `begun` says
-    from when on a skill has another text.
+    `totals` are all its closed decisions, group -> (number, successes); `begun` has the times since
+    which a skill has another text.
     """
     by_entry = _by_entry(observations, begun)
     counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
-    columns = _columns({c for _, c in by_entry}, begun, counts)
+    last = {skill: len(begun.get(skill, ())) for _, (skill, _) in by_entry}
+    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
+    # Every version of a skill up to its last, so that old versions inform the last.
+    columns = tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
     names = sorted(totals)
     entries = _entries(by_entry, columns, names)
     sums = _sum_entries(entries, columns, [totals[name] for name in names])
@@ -87,7 +90,7 @@ def add_up(
 def _by_entry(
     observations: Iterable[Observation], begun: Mapping[str, Sequence[int]]
 ) -> dict[tuple[str, Column], Observation]:
-    """Map (decision, column) to its observation; of two the one with more information."""
+    """Map (decision, column) to its observation; of two, to the one with more information."""
     by_entry: dict[tuple[str, Column], Observation] = {}
     for observation in observations:
         starts = begun.get(observation.skill)
@@ -99,17 +102,8 @@ def _by_entry(
 
 
 def _information(observation: Observation) -> tuple[float, float]:
-    """Sort key: applied observations last, those that were neither applied nor overruled first."""
+    """Sort key: first neither applied nor overruled, last applied."""
     return abs(observation.weight), observation.weight
-
-
-def _columns(
-    used: Iterable[Column], begun: Mapping[str, Sequence[int]], counts: Mapping[Column, int]
-) -> tuple[Column, ...]:
-    """Return every version of each skill up to its last, so that old ones inform the last."""
-    last = {skill: len(begun.get(skill, ())) for skill, _ in used}
-    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
-    return tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
 
 
 def _entries(
@@ -130,9 +124,9 @@ def _entries(
     ]
     decisions = np.array([decision for decision, _, _ in numbered], np.intp)
     places = np.array([column for _, column, _ in numbered], np.intp)
-    applied = np.array([part.weight for _, _, part in numbered], float)
+    uses = np.array([part.weight for _, _, part in numbered], float)
     # What was applied could have been, whatever a receipt says.
-    offered = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
+    offers = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
     order = np.lexsort((places, decisions))
     return _Entries(
         group=np.array([group_place[samples[d].group] for d in names], np.intp),
@@ -143,27 +137,27 @@ def _entries(
         ),
         decision=decisions[order],
         column=places[order],
-        applied=applied[order],
-        offered=offered[order],
+        applied=uses[order],
+        offered=offers[order],
     )
 
 
 def _sum_entries(
     entries: _Entries, columns: tuple[Column, ...], totals: Sequence[tuple[int, int]]
 ) -> Sums:
-    """Sum the entries; weights are whole quarters, so that they are exact in any order."""
+    """Sum the entries; weights are whole quarters, so that sums are exact in any order."""
     size = 2 * len(columns)
-    firsts, seconds, products = map(
+    first_places, seconds, products = map(
         np.concatenate, zip(*_products(entries, len(columns)), strict=True)
     )
-    pair_codes = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
+    pair_codes = np.minimum(first_places, seconds) * size + np.maximum(first_places, seconds)
     codes, weights = _sum_by_code(pair_codes, products)
     places, values, decisions = (
         np.concatenate([entries.column, entries.column + len(columns)]),
         np.concatenate([entries.applied, entries.offered]),
         np.concatenate([entries.decision, entries.decision]),
     )
-    hits = np.bincount(places, values * entries.success[decisions], minlength=size)
+    success_weights = np.bincount(places, values * entries.success[decisions], minlength=size)
     group_codes, group_weights = _sum_by_code(entries.group[decisions] * size + places, values)
     by_group: list[dict[int, float]] = [{} for _ in totals]
     for code, weight in zip(group_codes.tolist(), group_weights.tolist(), strict=True):
@@ -173,7 +167,7 @@ def _sum_entries(
         firsts=(codes // max(1, size)).astype(np.int32).tobytes(),
         seconds=(codes % max(1, size)).astype(np.int32).tobytes(),
         weights=weights.tobytes(),
-        hits=tuple(hits.tolist()),
+        hits=tuple(success_weights.tolist()),
         groups=tuple(
             DecisionGroup(*total, weights) for total, weights in zip(totals, by_group, strict=True)
         ),
@@ -200,9 +194,9 @@ def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, A
 
 def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
     """Sum the weights of each code, and leave out codes without weight."""
-    distinct, places = np.unique(codes, return_inverse=True)
-    sums = np.bincount(places, weights, minlength=len(distinct))
-    return distinct[sums != 0], sums[sums != 0]
+    unique_codes, places = np.unique(codes, return_inverse=True)
+    sums = np.bincount(places, weights, minlength=len(unique_codes))
+    return unique_codes[sums != 0], sums[sums != 0]
 
 
 def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
@@ -217,28 +211,27 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     bases = np.array([base for _, base in equations.bases(sums, system, mean)])
     errors = entries.success - bases[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
-    shared, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
+    growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
     if correlation:  # only then it is asked how each effect grows with each decision
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
-        shared = _shared_luck(entries, chosen, correlation, gains)
+        growth = _shared_luck(entries, chosen, correlation, gains)
     information = np.diag(system.matrix)[1:] / system.noise
     parameters = 1 + float((information / (information + np.diag(precision))).sum())  # at most
-    free = max(1.0, len(errors) - parameters)
+    degrees = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
-    noise = max(equations.LEAST_NOISE, squares / (free + _GUESS))
-    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
-    latest, changed = zip(*over_time, strict=True) if count else ((), ())
-    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
+    noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
+    effects_over_time = _over_time(entries, errors, effects, noise * growth, times=prior.latest)
+    recent, changed = zip(*effects_over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changed, noise=noise)
 
 
 def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:
-    """Return the factors by which the variance of each effect grows as episodes share luck.
+    """Return the factor on each effect's variance for luck that episodes share.
 
-    `correlation`, 0..1, is that of two decisions of an episode; `gains` are by how much each effect
-    grows with the information on every unknown. All columns inform the correlation, so that it
-    holds for one that a single episode applied, too.
-    Source: Moulton 1986, the correlation within an episode by moments.
+    `correlation`, 0..1, is that of two decisions of an episode; `gains` say how much each effect
+    grows with the information on every unknown. All columns inform the correlation, so that it also
+    holds for a column of a single episode. Source: Moulton 1986, by moments.
     """
     count = gains.shape[1]
     window = slice(max(0, len(entries.column) - _SCORED // count), None)
@@ -246,18 +239,18 @@ def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Ar
     influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
         influence += z * gains[count + 2 + column]
-    decisions, firsts = np.unique(entries.decision[window], return_index=True)
-    influence = np.add.reduceat(influence, firsts) + gains[0]
+    decisions, first_places = np.unique(entries.decision[window], return_index=True)
+    influence = np.add.reduceat(influence, first_places) + gains[0]
     episodes = entries.episode[decisions]
     episode_order = np.argsort(episodes, kind="stable")
-    _, firsts = np.unique(episodes[episode_order], return_index=True)
-    joint: Array = (np.add.reduceat(influence[episode_order], firsts) ** 2).sum(axis=0)
+    _, first_places = np.unique(episodes[episode_order], return_index=True)
+    product: Array = (np.add.reduceat(influence[episode_order], first_places) ** 2).sum(axis=0)
     squares = (influence**2).sum(axis=0)
-    return np.maximum(1.0, 1 + correlation * (joint / np.where(squares > 0, squares, np.inf) - 1))
+    return np.maximum(1.0, 1 + correlation * (product / np.where(squares > 0, squares, np.inf) - 1))
 
 
 def _episode_correlation(errors: Array, episodes: Places) -> float:
-    """Return the correlation of the luck of two decisions of one episode, 0..1."""
+    """Return the correlation of the luck of two decisions of an episode, 0..1."""
     sizes = np.bincount(episodes)
     pairs = float((sizes * (sizes - 1)).sum())
     variance = float(errors @ errors) / len(errors)
@@ -272,7 +265,7 @@ def _over_time(
 ) -> Iterator[tuple[tuple[float, float], float]]:
     """Yield each column's (precision, effect) of its latest uses, and the variance of a change.
 
-    The other effects are those of all time. (0, 0) if it was applied no more often than that.
+    The other effects are those of all time. (0, 0) if the column has no earlier uses.
     """
     later_errors = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.column, kind="stable")
@@ -283,16 +276,16 @@ def _over_time(
         column = _Trace(
             entries.decision[rows], entries.applied[rows], errors, later_errors, float(variance)
         )
-        latest, change = (0.0, 0.0), 0.0
+        latest_effect, change = (0.0, 0.0), 0.0
         if len(uses) > times:
             precision, difference = _span_effect(column, uses[-times], len(errors))
-            latest = precision, difference + float(effect)
+            latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _FEWEST:
-            half = uses[len(uses) // 2]
+            middle = uses[len(uses) // 2]
             change = _change(
-                _span_effect(column, uses[0], half), _span_effect(column, half, len(errors))
+                _span_effect(column, uses[0], middle), _span_effect(column, middle, len(errors))
             )
-        yield latest, change
+        yield latest_effect, change
 
 
 class _Trace(NamedTuple):
@@ -308,19 +301,19 @@ class _Trace(NamedTuple):
 def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
     """Return (precision, effect beyond that of all time) of a span with its own base."""
     start, end = np.searchsorted(column.decision, [first, last])
-    applied, decision = column.applied[start:end], column.decision[start:end]
+    applied_weights, decision = column.applied[start:end], column.decision[start:end]
     count = last - first + column.variance / _DRIFT**2
-    middle = applied.sum() / count
-    squares = (applied * applied).sum() - middle * applied.sum()
+    mean_application = applied_weights.sum() / count
+    squares = (applied_weights * applied_weights).sum() - mean_application * applied_weights.sum()
     error_sum = column.after[first] - column.after[last]
-    products = (applied * column.errors[decision]).sum() - middle * error_sum
+    products = (applied_weights * column.errors[decision]).sum() - mean_application * error_sum
     return float(squares / column.variance), float(products / squares) if squares else 0.0
 
 
 def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
     """Return the variance that a changed effect adds to that of all time; 0 if chance explains it.
 
-    Sources: Chow 1960 whether it changed; DerSimonian and Laird 1986 by how much.
+    Sources: Chow 1960 for the test; DerSimonian and Laird 1986 for the amount.
     """
     if not (early[0] and late[0]):
         return 0.0
@@ -332,7 +325,7 @@ def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
 def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
     """Estimate the lift of every column from the sums of all domains.
 
-    A skill of several domains has one effect, and in each the base of what it was applied to.
+    A skill of several domains has one effect, and in each domain the base of its own decisions.
     """
     with_groups = [sums for sums in domains if sums.groups]
     if not any(sums.columns for sums in with_groups):
@@ -355,11 +348,11 @@ def _pool_effects(parts: Sequence[DomainEffect], prior: Prior) -> Lift:
     base = sum(w * part.base for w, part in zip(weights, parts, strict=True))
     changed = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
     lift = Lift(mean, math.sqrt(1 / precision + changed), base)
-    latest = [part.latest for part in parts if part.latest[0]]
-    if not latest:
+    latest_effects = [part.latest for part in parts if part.latest[0]]
+    if not latest_effects:
         return lift
-    latest_precision = sum(weight for weight, _ in latest)
-    effect = sum(weight * effect for weight, effect in latest) / latest_precision
+    latest_precision = sum(weight for weight, _ in latest_effects)
+    effect = sum(weight * effect for weight, effect in latest_effects) / latest_precision
     # The latest applications are never surer than all of them.
     latest_precision = min(latest_precision, precision - prior_precision)
     pooled = prior_precision + latest_precision

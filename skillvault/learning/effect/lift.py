@@ -1,4 +1,4 @@
-"""The values of the estimate of a skill's effect; nothing here computes it."""
+"""The values that the estimate of a skill's effect takes and returns; `estimate` computes them."""
 
 import math
 from typing import Literal, NamedTuple
@@ -14,9 +14,9 @@ UNSEEN = 0.25  # how likely a shown skill was applied that the reasoning does no
 class Observation(Struct, frozen=True, gc=False):  # in no circle, and there are a million
     """The part of one skill in one decision that has ended.
 
-    `offer` is whether it was shown or held out, "" if it was neither; `weight` how surely it
-    was applied, 0..1. `group` is the action and target, `made` when it was decided,
-    in microseconds since 1970. Decisions of one `episode` share their luck; "" stands alone.
+    `offer` says if the skill was shown or held out, "" for neither; `weight` says how surely it was
+    applied, 0..1. `group` is the action and target, `made` the time of the decision in microseconds
+    since 1970. Decisions of one `episode` share their luck; "" stands alone.
     """
 
     decision: str
@@ -31,9 +31,9 @@ class Observation(Struct, frozen=True, gc=False):  # in no circle, and there are
 
 
 class DecisionGroup(Struct, frozen=True):
-    """The decisions on one action and target: their number, their successes, their weights.
+    """The decisions on one action and target: their number, successes and weights.
 
-    `weights` are by place: that of a column, or beyond the columns that of its offers.
+    `weights` are by place: first those of the columns, then those of the columns' offers.
     """
 
     count: int
@@ -44,13 +44,13 @@ class DecisionGroup(Struct, frozen=True):
 class Sums(Struct, frozen=True):
     """The sums of one domain's decisions that the estimate needs; columns are counted from 0.
 
-    A column has two places: how much it was applied, and, so many places on, how often it could
-    have been. `firsts`, `seconds` and `weights` are arrays, as bytes, of the products of two
-    places summed over the decisions, a place with itself among them; `hits` the weights of the
-    successes. `shared` says by how much the variance of a column's effect grows, for decisions of
-    one episode share their luck; `latest` is the (precision, effect) of its latest applications
-    alone, (0, 0) if there are no others; `changed` the variance that an effect has for it is not
-    what it was.
+    A column has two places: one for its uses, and a second one, as many places on as there are
+    columns, for its offers. `firsts`, `seconds` and `weights` are arrays, as bytes: two places and
+    the sum of their products over the decisions, pairs with itself included; `hits` are the weights
+    of the successes. `shared` is the growth of the variance of a column's effect, because decisions
+    of an episode share their luck; `latest` is the (precision, effect) of its latest applications
+    alone, (0, 0) if there are no others; `changed` is the variance by which an effect may have
+    changed.
     """
 
     columns: tuple[Column, ...] = ()
@@ -78,9 +78,9 @@ class Effect(NamedTuple):
 
 
 class Lift(Struct, frozen=True):
-    """An effect on the rate of success, a fraction, its standard error, and the base it adds to.
+    """An effect on the rate of success, a fraction, its standard error, and the base rate.
 
-    `latest` is the effect of its latest applications alone, None if there are no others.
+    `latest` is the effect of the latest applications alone, None if there are no others.
     """
 
     lift: float
@@ -100,7 +100,7 @@ class Lift(Struct, frozen=True):
 
     @property
     def recent(self) -> Effect:
-        """The effect of the latest applications, of all if there are no others."""
+        """The effect of the latest applications, or of all if there are no others."""
         return self.latest or self.all_time
 
     @property
@@ -111,21 +111,21 @@ class Lift(Struct, frozen=True):
     def chance_of_none(self, scale: float, looks: int) -> float:
         """Return the chance that a skill without effect looks so strong at any of its looks.
 
-        Few looks share the chance: the k-th has 1/k(k+1) of it (Lan and DeMets 1983). However many
-        there are, the mixture bound of Robbins 1970 (with Ville 1939) holds, effects spread by
-        `scale`; the ratio is that of Savage and Dickey.
+        Few looks share the chance: the k-th has 1/k(k+1) of it (Lan and DeMets 1983). For any
+        number of looks, the mixture bound of Robbins 1970 (with Ville 1939) holds, if effects
+        spread by `scale`; the ratio is that of Savage and Dickey.
         """
         score = abs(self.lift) / self.error
-        beyond = Effect(score, 1.0).helps
-        odds = math.log(2 * beyond * self.error / scale) + score * score / 2
-        return min(1.0, looks * (looks + 1) * (1 - beyond), math.exp(-odds))
+        tail_chance = Effect(score, 1.0).helps
+        odds = math.log(2 * tail_chance * self.error / scale) + score * score / 2
+        return min(1.0, looks * (looks + 1) * (1 - tail_chance), math.exp(-odds))
 
 
 class Prior(Struct, frozen=True):
     """The prior of every effect: effects spread around 0 by `scale`.
 
-    A rewritten text's effect is like the old one's by `carry`, 0..1. `latest`: of so many
-    applications is what a skill changes of late.
+    The effect of a rewritten text resembles the old one by `carry`, 0..1. `latest` is the number of
+    applications that count as the latest.
     """
 
     scale: float = 0.15
@@ -134,7 +134,7 @@ class Prior(Struct, frozen=True):
 
 
 class DomainEffect(NamedTuple):
-    """A column's effect in one domain, the base below it, and the weight of its decisions."""
+    """A column's effect in one domain, the base rate, and the weight of its decisions."""
 
     mean: float
     variance: float

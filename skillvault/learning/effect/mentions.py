@@ -1,8 +1,9 @@
-"""Find which skills a text mentions, and read how: applied, overruled, declined, or open.
+"""Find the skills that a text mentions, and read if they were applied, overruled or declined.
 
-A mention is a name, short form, title, description or handle. Names come in by their words, so that
-a text is asked only for the skills whose words it holds. Each sentence is put into a plain form in
-which the mention is one sign; the first cue of `cues.txt` that it holds decides.
+A mention is a name, short form, title, description or handle. Names are indexed by their words, so
+that a text is compared only with skills whose words it holds. Each sentence is put into a plain
+form in which one sign stands for the mention; the first pattern of `cues.txt` that matches decides.
+New wordings are added there.
 """
 
 import re
@@ -27,7 +28,7 @@ _WORDS = dict(line.split(": ", 1) for name, line in LINES if name == "words")
 
 
 def expand(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of the table as a regular expression."""
+    """Return a pattern of `cues.txt` as a regular expression."""
     while re.search(r"<\w+>", pattern):
         pattern = re.sub(r"<(\w+)>", lambda match: f"(?:{_WORDS[match[1]]})", pattern)
     pattern = _ENDINGS.join(re.split(r"(?<=[\w\])])~", pattern))
@@ -35,7 +36,7 @@ def expand(pattern: str) -> re.Pattern[str]:
 
 
 def cues_of(section: str) -> list[re.Pattern[str]]:
-    """Return the patterns of one section, in order."""
+    """Return the patterns of one section of `cues.txt`, in order."""
     return [expand(line) for name, line in LINES if name == section]
 
 
@@ -80,7 +81,7 @@ _HEX = regex(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
 
 
 class Mention(NamedTuple):
-    """The place of a mention of a skill in a text, in characters."""
+    """A mention of a skill in a text, with its place in characters."""
 
     start: int
     end: int
@@ -88,7 +89,7 @@ class Mention(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A place that may be a mention: `weak` ones need a cue, `whole` is the full name."""
+    """A possible mention: a `weak` one needs a cue word, `whole` is the full name."""
 
     start: int
     end: int
@@ -99,7 +100,7 @@ class _Place(NamedTuple):
 
 
 def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map the first word of each tail of a name, which may stand for it, to the names."""
+    """Map the first word of each tail of a name, which may stand for the name, to the names."""
     by_word: dict[str, set[str]] = {}
     for name in names:
         for word in _lower_words(name):
@@ -108,9 +109,9 @@ def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def shortest_form(name: str) -> str:
-    """Return a name without all the parts that a text may leave out of it.
+    """Return a name without all parts that a text may leave out.
 
-    Of a skill that was not shown every mention holds these words.
+    Every mention of a skill that was not shown holds these words.
     """
     return "-".join(_split(name)[1])
 
@@ -121,25 +122,25 @@ def find_mentions(
     shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> list[Mention]:
-    """Find the mentions in a text, in order; none within another.
+    """Find the mentions in a text, in order; mentions do not overlap.
 
-    `names` are those of all skills, `by_first_word`; `shown_texts` are those that the decision saw,
-    whose titles count, and `handles` maps their handles to them. A short form that fits several
-    skills means the one that was shown, else none.
+    `names` are those of all skills, `by_first_word`; `shown_texts` are the skills that the agent
+    got, whose titles count, and `handles` maps handles to their names. A short form that fits
+    several skills means the one that was shown; if none was shown, it means none of them.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
-    possible = {name for name, n in counts.items() if n >= len(_needed_words(name))}
+    likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
     places = [
-        *(place for name in possible | shown_texts.keys() for place in _find_name(name, text)),
+        *(place for name in likely | shown_texts.keys() for place in _find_name(name, text)),
         *(place for name, body in shown_texts.items() for place in _find_title(name, body, text)),
         *(place for handle, name in handles.items() for place in _find_handle(handle, name, text)),
         *_find_descriptions(text, names, shown_texts),
     ]
-    accepted: list[_Place] = []
+    accepted_places: list[_Place] = []
     for place in sorted(places):
-        if not place.weak or _has_cue(place, text) or _is_listed(place, accepted[-3:], text):
-            accepted.append(place)
-    return _resolve_overlaps(accepted, shown_texts)
+        if not place.weak or _has_cue(place, text) or _is_listed(place, accepted_places[-3:], text):
+            accepted_places.append(place)
+    return _resolve_overlaps(accepted_places, shown_texts)
 
 
 def _find_name(name: str, text: str) -> Iterator[_Place]:
@@ -198,10 +199,10 @@ def _described_skill(
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
         candidates = {name for name in holding if content >= _needed_words(name)}
     kinds = {kind, *words} & KINDS
-    fitting = {name for name in candidates if _PART.findall(name)[0] in kinds}
-    if not fitting and len(content) > 1 and not kinds - {"guide"}:
-        fitting = candidates
-    return next(iter(fitting)) if len(fitting) == 1 else None
+    matching_names = {name for name in candidates if _PART.findall(name)[0] in kinds}
+    if not matching_names and len(content) > 1 and not kinds - {"guide"}:
+        matching_names = candidates
+    return next(iter(matching_names)) if len(matching_names) == 1 else None
 
 
 def _has_cue(place: _Place, text: str) -> bool:
@@ -244,16 +245,16 @@ def _resolve_overlaps(places: Iterable[_Place], shown_texts: Mapping[str, str]) 
 def _pattern_of(name: str) -> re.Pattern[str]:
     """Return a pattern for the name as a whole word, its hyphens also as underscores or spaces.
 
-    Its kind and the word behind that, its hex at the end, may be left out.
+    The kind in front with its next word, and the hex at the end, may be left out.
     """
-    start, needed, tail = ([re.escape(part) for part in parts] for parts in _split(name))
-    pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(needed)
+    start, required_words, tail = ([re.escape(part) for part in parts] for parts in _split(name))
+    pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required_words)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
     return regex(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
 
 
 def _split(name: str) -> tuple[list[str], list[str], list[str]]:
-    """Return a name's parts: its kind and the word behind that, the needed ones, its hex."""
+    """Return a name's parts: its kind with the next word, the needed words, its hex."""
     parts = _PART.findall(name) or [name]
     last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)
     first = min(2, max(0, last - 2)) if parts[0].lower() in KINDS else 0
@@ -306,12 +307,12 @@ _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=
 
 
 def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Mention, Reading]]:
-    """Read each mention of a text, in order; one that is taken up again is read twice."""
+    """Read each mention of a text, in order; a mention that is taken up again is read twice."""
     place, heading, words = 0, "", ""
     group: Sequence[Mention] = ()
     reading: Reading = "open"
-    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)] if mentions else []
-    for start, end in pairwise(ends):
+    bounds = [0, *(match.end() for match in _END.finditer(text)), len(text)] if mentions else []
+    for start, end in pairwise(bounds):
         first = place
         while place < len(mentions) and mentions[place].start < end:
             place += 1
@@ -319,8 +320,8 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
             if text[start:end].strip():
                 is_item = _BULLET.match(text, start)
                 heading = heading if is_item else _heading_of(text[start:end])
-                if group and not heading and (turn := _find_turn(reading, words, text[start:end])):
-                    yield from ((mention, turn) for mention in group)
+                if group and not heading and (cue := _find_turn(reading, words, text[start:end])):
+                    yield from ((mention, cue) for mention in group)
                 group = ()
             continue
         groups = _join(text, mentions[first:place])
@@ -337,12 +338,12 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
 
 
 def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
-    """Return the reading by which a sentence takes back the mention in the words before it."""
+    """Return the reading if a sentence takes back the mention in the previous words."""
     sentence = _IT.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
-    turn = _look_up(f"{words} {sentence}")
-    return turn if turn in ("overruled", "declined") else None
+    turn_reading = _look_up(f"{words} {sentence}")
+    return turn_reading if turn_reading in ("overruled", "declined") else None
 
 
 def _heading_of(sentence: str) -> str:
@@ -351,14 +352,14 @@ def _heading_of(sentence: str) -> str:
 
 
 def _join(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
-    """Put the mentions of a sentence together that are listed as one."""
+    """Combine the mentions of a sentence that are listed together."""
     groups = [[mentions[0]]]
     for previous, mention in pairwise(mentions):
-        between = text[previous.end : mention.start]
+        text_between = text[previous.end : mention.start]
         is_alone = (
-            between.strip() == "," and len(groups[-1]) == 1 and _ALONE.match(text, mention.end)
+            text_between.strip() == "," and len(groups[-1]) == 1 and _ALONE.match(text, mention.end)
         )
-        if JOINED.fullmatch(between) and not is_alone and not _APART.search(between):
+        if JOINED.fullmatch(text_between) and not is_alone and not _APART.search(text_between):
             groups[-1].append(mention)
         else:
             groups.append([mention])
@@ -368,7 +369,7 @@ def _join(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
 def _plain_around(
     text: str, place: tuple[int, int], groups: Sequence[Sequence[Mention]], target: int
 ) -> str:
-    """Return a sentence in plain form: the group of this number as `X`, others as `Y`."""
+    """Return a sentence in plain form: the target group as `X`, other groups as `Y`."""
     parts, position = [], max(place[0], groups[target][0].start - _READ)
     for number, group in enumerate(groups):
         if group[0].start >= position:
@@ -380,7 +381,7 @@ def _plain_around(
 
 
 def _simplify(sentence: str) -> str:
-    """Return a sentence in lower case, without short forms, quotes, and words that say nothing."""
+    """Return a sentence in lower case, without short forms, quotes, and filler words."""
     sentence = sentence.lower()
     for pattern, by in _REWRITES:
         sentence = pattern.sub(by, sentence)
@@ -388,12 +389,12 @@ def _simplify(sentence: str) -> str:
 
 
 def _look_up(sentence: str) -> Reading:
-    """Return the reading of the first cue that a plain sentence holds, or takes up again."""
+    """Return the reading of the first cue in a plain sentence, and if it returns to a mention."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)
-    turn = _TURN_BACK.search(tail := _IT.sub(X, tail))
-    if turn and Y not in tail[: turn.start()] and not (reading == "declined" and Y in head):
-        return _first_cue(turn[0])
+    cue = _TURN_BACK.search(tail := _IT.sub(X, tail))
+    if cue and Y not in tail[: cue.start()] and not (reading == "declined" and Y in head):
+        return _first_cue(cue[0])
     return reading
 
 

@@ -1,6 +1,6 @@
-"""Count how the decisions that applied a skill ended, and decide its status.
+"""Count the results of the decisions that applied a skill, and decide the skill's status.
 
-Every decision counts once, whatever the order in which it became known.
+Every decision counts once, in any order of arrival.
 """
 
 import math
@@ -24,7 +24,7 @@ _USUAL = 0.5  # the rate of success where nothing is known
 
 
 def cap_counters(counters: ExternalUse) -> ExternalUse:
-    """Limit the applications that count, at the same rate."""
+    """Limit the applications that count, at the same rate of success."""
     return ExternalUse(min(MOST, counters.times_applied), counters.success_rate)
 
 
@@ -45,7 +45,7 @@ _EVEN = 0.5  # P(lift > 0) of what may as well help as hurt
 
 
 class Use(Struct, frozen=True):
-    """One closed decision that applied a skill."""
+    """A closed decision that applied a skill."""
 
     at: datetime
     outcome: str
@@ -53,10 +53,11 @@ class Use(Struct, frozen=True):
 
 
 class ClosedDecision(Struct, frozen=True):
-    """One closed decision that had to do with a skill: applied, overruled or offered it.
+    """A closed decision that applied, overruled or was offered a skill.
 
-    `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided, in
-    microseconds since 1970; `look` is the commit that brought it, 0 if more of its bulk follow.
+    `offer` is `shown`, `held`, or "" for neither; `made` is the time of the decision in
+    microseconds since 1970; `look` is the commit that brought the decision, 0 if more of the same
+    bulk follow.
     """
 
     outcome: str
@@ -70,13 +71,13 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The evidence of a skill's use. Rates are fractions, None if nothing was applied.
+    """The evidence of a skill's use. Rates are fractions, None without applications.
 
-    The counts are those of its text as it stands; `earlier` are those of the texts before a
-    person rewrote it, the oldest first. `shown` and `held_out` are closed decisions. `looks` is how
-    often it may have been judged: the commits that brought these decisions, a bulk being one;
-    `last_look` is the last of them.
-    `trial`: it was retired, and these are the decisions since it is tried again.
+    The counts are for the present text; `earlier` has those of the texts before a person rewrote
+    it, oldest first. `shown` and `held_out` count closed decisions. `looks` counts the commits that
+    brought these decisions, a bulk as one: so often the skill may have been judged. `last_look` is
+    the last of these commits. `trial`: the skill was retired, and these decisions are those of its
+    new trial.
     """
 
     times_applied: int = 0
@@ -97,19 +98,19 @@ class Evidence(Struct, frozen=True):
 
     @property
     def is_selection_known(self) -> bool:
-        """True if any receipt shows which decisions could have applied it."""
+        """True if a receipt shows which decisions could have applied the skill."""
         return any(version.shown or version.held_out for version in (self, *self.earlier))
 
     @property
     def of_any(self) -> bool:
-        """True if any decision had to do with it, whatever its text was then."""
+        """True if a decision had to do with any version of the skill."""
         return any(
             e.times_applied or e.overruled or e.shown or e.held_out for e in (self, *self.earlier)
         )
 
     @property
     def latest(self) -> datetime | None:
-        """The time at which any version of it was applied last."""
+        """The last time at which any version of the skill was applied."""
         times = [version.last_applied for version in (self, *self.earlier)]
         return max(filter(None, times), default=None)
 
@@ -125,7 +126,8 @@ NO_EVIDENCE = Evidence()
 class CountRule(Struct, frozen=True):
     """The uses and the rate that prove a skill.
 
-    `lower` is the least lower bound of the rate, `margin` what a proven skill may lose of both.
+    `lower` is the least lower bound of the rate, `margin` is how much a proven skill may lose of
+    both.
     """
 
     uses: int
@@ -146,16 +148,16 @@ _STREAK = 5  # failures in a row that retire a skill by its counts
 
 
 class NextStatus(Struct, frozen=True):
-    """The status that a skill's evidence gives it, and why in words."""
+    """The status that a skill earns by its evidence, and the reason in words."""
 
     status: str
     reason: str
 
 
 def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
-    """Count all uses; a neutral one counts as an application and as nothing else.
+    """Count all uses; a neutral result counts as an application only.
 
-    `base` is that of earlier uses.
+    `base` is the evidence of earlier uses.
     """
     by_outcome = {use.outcome: use for use in uses}
     unique_uses = [by_outcome[name] for name in sorted(by_outcome)]
@@ -184,7 +186,7 @@ def evidence_by_version(
 ) -> Evidence:
     """Return the evidence of a skill whose text changed at these times.
 
-    `trial`: from the last on it is the same text, tried again.
+    `trial`: the last of these times starts a new trial of the same text.
     """
     bases = (NO_EVIDENCE,) * (len(begun) + 1)
     return _add_later(bases, _split_by_version(decisions, begun), trial=trial)
@@ -197,14 +199,12 @@ def evidence_with_later(
     *,
     trial: bool = False,
 ) -> Evidence | None:
-    """Add later decisions to the evidence; None if they cannot be added."""
+    """Add later decisions to the evidence; None if all must be counted again."""
     bases, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
     if len(bases) != len(versions):
         return None
     pairs = zip(bases, versions, strict=True)
-    if any(
-        0 < decision.look < evidence.last_look for evidence, later in pairs for decision in later
-    ):
+    if any(0 < decision.look < evidence.last_look for evidence, part in pairs for decision in part):
         return None
     return _add_later(bases, versions, trial=trial)
 
@@ -219,10 +219,10 @@ def _split_by_version(
 
 
 def _add_later(
-    bases: Sequence[Evidence], later: Iterable[Sequence[ClosedDecision]], *, trial: bool
+    bases: Sequence[Evidence], later_decisions: Iterable[Sequence[ClosedDecision]], *, trial: bool
 ) -> Evidence:
-    *earlier, last = map(_version_evidence, bases, later)
-    return replace(last, earlier=tuple(earlier), trial=trial)
+    *earlier_versions, last = map(_version_evidence, bases, later_decisions)
+    return replace(last, earlier=tuple(earlier_versions), trial=trial)
 
 
 def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
@@ -232,12 +232,12 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
     shown_count, held_out_count = (
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
-    overruled = len({decision.outcome for decision in decisions if decision.overruled})
+    overruled_count = len({decision.outcome for decision in decisions if decision.overruled})
     looks = {decision.look for decision in decisions} - {0, base.last_look}
     earlier_looks = base.looks if base.last_look else 0
     return replace(
         evidence,
-        overruled=base.overruled + overruled,
+        overruled=base.overruled + overruled_count,
         shown=base.shown + shown_count,
         held_out=base.held_out + held_out_count,
         looks=max(1, earlier_looks + len(looks)),
@@ -246,22 +246,22 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
-    """Add the lift of each version to the evidence, the oldest first; None for no lift."""
+    """Add the lift of each version to the evidence, oldest first; None stands for no lift."""
     by_place = dict(enumerate(lifts))
-    earlier = tuple(
+    earlier_versions = tuple(
         replace(version, lift=by_place.get(i)) for i, version in enumerate(evidence.earlier)
     )
-    return replace(evidence, lift=by_place.get(len(earlier)), earlier=earlier)
+    return replace(evidence, lift=by_place.get(len(earlier_versions)), earlier=earlier_versions)
 
 
 def ema(previous: float | None, success: bool) -> float:
-    """Return the moving average after one more result, in this form and not rounded."""
+    """Return the moving average after one more result, not rounded."""
     x = 1.0 if success else 0.0
     return x if previous is None else 0.7 * previous + 0.3 * x
 
 
 def wilson_lower(successes: float, total: float, z: float = Z) -> float:
-    """Return the lower end of Wilson's interval of a rate; 0.0 of nothing."""
+    """Return the lower end of Wilson's interval of a rate; 0.0 without results."""
     if total <= 0:
         return 0.0
     rate = successes / total
@@ -289,7 +289,7 @@ def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
-    """Return why a skill is retired, or (`already`) stays so; None if nothing says so."""
+    """Return the reason to retire a skill, or (`already`) to leave it retired; None without one."""
     lift, rules = evidence.lift, policy.effect
     if lift is None or evidence.times_applied < rules.retire_after:
         return None
@@ -312,7 +312,7 @@ def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
 
 
 def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
-    """Return the status after a second trial, by the evidence since and before."""
+    """Return the status after a second trial, by the evidence of all trials."""
     numbers = evidence_line(evidence)
     if evidence.lift is not None and evidence.lift.helps < policy.effect.restored_above:
         return NextStatus("retired", f"It was tried again and still hurts: {numbers}.")
@@ -320,20 +320,20 @@ def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
 
 
 def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
-    """Return a first verdict: helps or hurts of late, by less than a change of status needs."""
+    """Return an early verdict: `helps` or `hurts` by less than a change of status needs."""
     rules = policy.effect
     if evidence.lift is None or evidence.times_applied < rules.min_applied:
         return "open"
-    helps = evidence.lift.recent.helps
-    if helps > rules.helps_above:
+    help_chance = evidence.lift.recent.helps
+    if help_chance > rules.helps_above:
         return "helps"
-    return "hurts" if helps < rules.hurts_below else "open"
+    return "hurts" if help_chance < rules.hurts_below else "open"
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
     """Return True if a skill was applied too seldom for a final verdict.
 
-    False if even so little says clearly that it hurts.
+    False if even these few uses say clearly that it hurts.
     """
     times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
     if is_on_trial(evidence, policy):
@@ -346,9 +346,9 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
 def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
     """Return the next status of a skill that is testing, proven or retired."""
     numbers = evidence_line(evidence)
-    against = rules.retires(evidence, rules.policy, already=status == "retired")
-    if against:
-        return NextStatus("retired", f"{against}: {numbers}.")
+    retire_reason = rules.retires(evidence, rules.policy, already=status == "retired")
+    if retire_reason:
+        return NextStatus("retired", f"{retire_reason}: {numbers}.")
     if status == "retired":
         return NextStatus("testing", f"The evidence turned: {numbers}.")
     if rules.proves(evidence, rules.policy, already=status == "proven"):
@@ -375,12 +375,12 @@ def evidence_line(evidence: Evidence) -> str:
 
 
 def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
-    """Return why a skill is retired by its counts, or stays so; None if nothing says so."""
+    """Return the reason to retire a skill by its counts, or to leave it so; None without one."""
     return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
 
 
 def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> bool:
-    """Return True if a skill is new or helped often enough, and does not fail all the time."""
+    """Return True if a skill is new or helped often enough, and does not always fail."""
     is_good = evidence.times_applied < 3 or (evidence.success_rate or 0.0) >= 0.5
     return is_good and evidence.consecutive_failures < _STREAK
 
@@ -394,9 +394,9 @@ def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
 def gains(
     evidence: Evidence, elsewhere: float, draw: Callable[[], float] | None, policy: Policy
 ) -> dict[str, float]:
-    """Return what the order of a skill gains by its lift, or by what is expected of it, by part.
+    """Return the parts of a skill's rank by its lift, or by its expected lift.
 
-    `draw` gives a number of the normal distribution, None where nothing is tried.
+    `draw` gives a number of the normal distribution, None if nothing is explored.
     """
     rules, lift = policy.effect, evidence.lift
     if lift is None:
@@ -408,7 +408,7 @@ def gains(
 
 
 def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
-    """Say what is known of a skill if nothing is to be done."""
+    """Describe the evidence of a skill whose status stays."""
     rules = policy.effect
     if is_on_trial(evidence, policy):
         progress = count_of(evidence.shown, rules.trial_shown)

@@ -1,4 +1,4 @@
-"""evaluate: an outcome is judged, blind at first, and a lesson is drawn."""
+"""evaluate: the judge judges an outcome, first without its result, and draws a lesson."""
 
 from skillvault.model.due import Queue, Trigger
 

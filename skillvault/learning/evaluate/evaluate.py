@@ -1,6 +1,6 @@
-"""evaluate: the question to the judge about an outcome, and the evaluation from its answer.
+"""The rule of `evaluate`: the case that the judge gets, and the evaluation from its answer.
 
-An outcome is judged by itself; comparisons of outcomes belong to their account.
+Each outcome is judged alone; `account` compares outcomes.
 """
 
 from collections.abc import Sequence
@@ -22,24 +22,24 @@ _REPEATED = 2  # fewest earlier failures that a success is compared with
 def case_of(
     outcome: Outcome,
     earlier_outcomes: Sequence[Outcome] = (),
-    earlier: Sequence[str] = (),
+    earlier_lines: Sequence[str] = (),
     facts: Sequence[tuple[str, str]] = (),
 ) -> Case:
-    """Return the case for the judge; `earlier_outcomes` of its subject are oldest first.
+    """Return the case for the judge; earlier outcomes of the subject are oldest first.
 
-    `earlier` has a line for each of them. `facts` are those of the domain, by id.
+    `earlier_lines` has a line for each of them. `facts` are those of the domain, by id.
     """
     failures: tuple[Outcome, ...] = ()
     if outcome.result.status == "success":
-        latest = takewhile(lambda o: o.result.status != "success", reversed(earlier_outcomes))
-        failures = tuple(o for o in latest if o.result.status == "failure")[:_FAILURES][::-1]
+        streak = takewhile(lambda o: o.result.status != "success", reversed(earlier_outcomes))
+        failures = tuple(o for o in streak if o.result.status == "failure")[:_FAILURES][::-1]
     if len(failures) < _REPEATED:
         failures = ()
     return Case(
         outcome=outcome,
         insights=insights_of(outcome),
         failures=failures,
-        earlier=() if failures else tuple(earlier),
+        earlier=() if failures else tuple(earlier_lines),
         facts=tuple(facts),
     )
 
@@ -81,7 +81,7 @@ def evaluation_of(
 
 
 def is_right(verdict: Verdict, outcome: Outcome) -> bool | None:
-    """Return True if the blind verdict agrees with the result; None for a neutral one."""
+    """Return True if the blind verdict agrees with the result; None for a neutral result."""
     if outcome.result.status == "neutral":
         return None
     return verdict.was_good_decision == (outcome.result.status == "success")
@@ -93,10 +93,10 @@ def evaluation_change(
     """Add a batch of evaluations of one domain, with the answers that they use."""
     agreements = sum(e.judge_was_right is True for e in evaluations)
     tests = sum(e.judge_was_right is not None for e in evaluations)
-    silences = sum(e.key_insight is None for e in evaluations)
+    silent_count = sum(e.key_insight is None for e in evaluations)
     counts = [f"{agreements} of {tests} blind verdicts agree with the result"]
-    if silences:
-        counts.append(f"{silences} support no insight")
+    if silent_count:
+        counts.append(f"{silent_count} support no insight")
     noun = "outcome" if len(evaluations) == 1 else "outcomes"
     quote = f"\n{shorten(evaluations[0].key_insight or '', 300)}" if len(evaluations) == 1 else ""
     return Change(

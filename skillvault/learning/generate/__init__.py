@@ -1,4 +1,4 @@
-"""generate: accounts become skills."""
+"""generate: the statements about an action or a subject become a skill."""
 
 from skillvault.learning.account import READMITTED, SKILL_CHANGES
 from skillvault.model.due import Queue

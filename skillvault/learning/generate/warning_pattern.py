@@ -1,4 +1,4 @@
-"""generate: the guide of an action, the warning and the pattern of a subject, from their accounts.
+"""The rule of `generate`: the guide of an action, the warning and the pattern of a subject.
 
 The step `refresh` updates existing skills.
 """
@@ -44,10 +44,10 @@ State = Literal[
 class ExistingSkill(Struct, frozen=True, kw_only=True):
     """The existing skill of a subject and a kind.
 
-    `skill` is on `shelf`. `more` are other skills of the same subject and kind, from single
-    outcomes. `linked` are its evaluations. `put_away` is who archived it, if only a person can
-    restore it. `rejection` is set if a person removed it. `unreadable` is the path of one that
-    cannot be read. `clock` is the time of the domain.
+    `skill` is in the folder `shelf`. `more` are other skills of the same subject and kind, from
+    single outcomes. `linked` are its evaluations. `put_away` says who archived it, if only a person
+    can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a skill
+    that cannot be read. `clock` is the time of the domain.
     """
 
     skill: Skill | None = None
@@ -61,14 +61,14 @@ class ExistingSkill(Struct, frozen=True, kw_only=True):
 
 
 class SkillState(Struct, frozen=True):
-    """The state of an account's skill of one kind, and the reason for it."""
+    """The state of a skill that may be made, and the reason for this state."""
 
     state: State
     reason: str
 
 
 def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> SkillState:
-    """Return whether a skill of an account is due, or why not."""
+    """Return the state of a skill: it is due, it exists, or the reason why neither."""
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:
@@ -190,30 +190,30 @@ def addition_change(
 
 
 def is_expired(findings: Findings, existing: ExistingSkill, policy: Policy) -> bool:
-    """Return True if its time to live has ended by the clock of its domain."""
-    ends = expiry_of(findings, policy)
-    return bool(existing.clock and ends and ends < stamp(existing.clock))
+    """Return True if a skill's time to live has ended by the clock of its domain."""
+    end = expiry_of(findings, policy)
+    return bool(existing.clock and end and end < stamp(existing.clock))
 
 
 def skill_shelf(outcome: Outcome) -> str:
-    """Return the folder of a new skill from an outcome, by its trust."""
+    """Return the folder of a new skill from an outcome, by the outcome's trust."""
     return "skills" if outcome.trust == "local" else "proposed"
 
 
 def creation_time(findings: Findings) -> datetime:
-    """Return the time of the latest outcome that a skill has as evidence."""
+    """Return the time of the latest outcome that is evidence of a skill."""
     ids = set(evidence_ids(findings))
     return max(o.occurred_at for o in findings.account.outcomes if o.id in ids)
 
 
 def expiry_of(findings: Findings, policy: Policy) -> str | None:
-    """Return the end of its time to live; None for a kind without one."""
+    """Return the end of a skill's time to live; None for a kind that never expires."""
     days = policy.days(findings.kind)
     return expiry_time(creation_time(findings), days) if days else None
 
 
 def expiry_time(at: datetime, days: int) -> str:
-    """Return the end of a time to live of so many days."""
+    """Return the time this many days after `at`."""
     return stamp(at + timedelta(days=days))
 
 
@@ -229,16 +229,17 @@ def skill_text(
 ) -> ComposedText:
     """Return the text within its length and new files beside the existing ones.
 
-    One file takes the overflow, one the evidence of each statement, and one every try of a guide.
+    The files hold the overflow, the evidence of each statement, and every run of a guide.
     """
     account, files = findings.account, references or References()
     last, count = account.outcomes[-1], len(account.outcomes)
-    of = pluralize(count, "outcome")
-    of += episode_words(account.outcomes, policy.evaluate.episode_minutes)
+    total = pluralize(count, "outcome")
+    total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
     most, file = head_line_limit(limit), files.free(STATEMENTS)
+    date = f"{last.occurred_at:%Y-%m-%d}"
     header = [
-        f"*{trim_to_tokens(about_words(findings), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
+        f"*{trim_to_tokens(about_words(findings), most)}, as of {total}, {date}*",
         f"*Domain: {last.domain}*",
     ]
     title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, most)}"

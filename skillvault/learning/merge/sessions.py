@@ -1,6 +1,6 @@
 """The evolved skill of several sessions that say the same: its text and its changes.
 
-The skills of single sessions go to archive/. A person's changes are never overwritten.
+The skills of single sessions go to archive/. A person's edits are never overwritten.
 """
 
 from collections import Counter
@@ -38,11 +38,11 @@ def find_rejection(
 
 
 class SessionMerge(Struct, frozen=True, kw_only=True):
-    """Skills of sessions that say the same, and become one.
+    """Skills of sessions that say the same and become one skill.
 
     `sessions` are excerpts of all their sessions, oldest first. `own` are the names of the skills
-    that leave, `into` is the evolved skill that takes them in, if there is one. `at` is the time
-    of the merge.
+    that leave, `into` is the evolved skill that takes them in, if there is one. `at` is the time of
+    the merge.
     """
 
     sessions: tuple[Session, ...]
@@ -52,7 +52,7 @@ class SessionMerge(Struct, frozen=True, kw_only=True):
 
     @property
     def domain(self) -> str:
-        """The domain of all of them."""
+        """The domain of all these skills."""
         return self.sessions[0].domain
 
     @property
@@ -62,12 +62,12 @@ class SessionMerge(Struct, frozen=True, kw_only=True):
 
     @property
     def sources(self) -> tuple[Ref, ...]:
-        """The skills that leave, or the sessions if none does."""
+        """The skills that leave, or the sessions if no skill leaves."""
         skills = tuple(Ref("skill", name) for name in self.own)
         return skills or tuple(Ref("session", session.id) for session in self.sessions)
 
     def links(self, name: str) -> Iterator[Link]:
-        """Yield one link from each skill that leaves to the merged one."""
+        """Yield a link from each skill that leaves to the merged skill."""
         for source in self.own:
             yield link_of("merged", Ref("skill", source), Ref("skill", name), self.at)
 
@@ -87,7 +87,10 @@ def merge_change(
 ) -> Change:
     """Make one skill of several, which go to archive/."""
     brief = excerpt_of(merge.sessions)
-    subject = f"{slug(merge.domain, limit=24)}-{_main_subject(merge.sessions)}".rstrip("-")
+    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in merge.sessions)
+    counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
+    main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
+    subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
     name = free_name("evolved", subject, (session.id for session in merge.sessions), taken)
     text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
@@ -158,10 +161,3 @@ def growth_change(
         sources=merge.sources,
         targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
     )
-
-
-def _main_subject(sessions: Sequence[Session]) -> str:
-    """Return the slug of the lemma that most sessions have; ties go to the first by name."""
-    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in sessions)
-    counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
-    return min(counts, key=lambda lemma: (-counts[lemma], lemma))

@@ -1,4 +1,4 @@
-"""Make facts of insights, and pattern skills of facts; nothing here reads a vault."""
+"""promote: facts come from insights, and pattern skills from facts."""
 
 from skillvault.learning.naming import GENERAL as GENERAL_NAME
 from skillvault.model.due import (

@@ -1,7 +1,7 @@
-"""Read the claim of an evaluated run, and keep the book of the known runs.
+"""The claim of each evaluated run, for comparison with the claims of other runs.
 
 A claim is the statement or the lesson that an insight quotes, else the insight. The ground of a
-claim is the statement that it quotes, else the deed.
+claim is the quoted statement, else the deed: what the run did.
 """
 
 import re
@@ -35,7 +35,7 @@ _MEASURED = re.compile(
 
 
 class Saying(NamedTuple):
-    """A run that says some words, its ending and its session."""
+    """A run that makes some claim, with its result and its session."""
 
     evaluation: str
     status: Status
@@ -43,12 +43,12 @@ class Saying(NamedTuple):
 
 
 class EvaluatedRun(Struct, frozen=True, kw_only=True):
-    """The claim and the statements of one evaluated run, for comparison with others.
+    """The claim and the statements of an evaluated run, for comparison with others.
 
-    `claim` is its claim without the outcome's own values, `words` the digest of that, `about` what
-    a fact of it is called. `states` are digests of the statements of its reasoning and of its deed,
-    `grounds` those that its claim rests on. It `tells_more` if it does not only tell how its run
-    ended.
+    `claim` is its claim without the outcome's own values, `words` the digest of the claim, `about`
+    the name that a fact of it gets. `states` are digests of the statements of its reasoning and of
+    its deed, `grounds` are the statements that the claim rests on. `tells_more` is False if the
+    insight only says how its run ended.
     """
 
     evaluation: Evaluation
@@ -62,12 +62,12 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The id of its evaluation."""
+        """The id of the evaluation."""
         return self.evaluation.id
 
     @property
     def domain(self) -> str:
-        """The domain of its evaluation."""
+        """The domain of the evaluation."""
         return self.evaluation.domain
 
     @property
@@ -77,27 +77,27 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def saying(self) -> Saying:
-        """The part of it that is stored beside its words."""
+        """The part of the run that is stored beside its words."""
         return Saying(self.id, self.ending, self.session)
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """The time of its end, and its id."""
+        """The end time of the run, and its id."""
         return self.outcome.order
 
     @property
     def session(self) -> str:
-        """The session of the run; a run without one is a session of its own."""
+        """The session of the run, or the run itself without a session."""
         return self.outcome.source.session or self.id
 
     @property
     def named_fact(self) -> str | None:
-        """The fact that it repeats or contradicts by its judge's word."""
+        """The fact that the run repeats or contradicts by its judge's word."""
         return self.evaluation.repeats or self.evaluation.contradicts
 
 
 def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedRun | None:
-    """Return the claims of a run; None if it has none or does not count."""
+    """Return the claims of a run; None for a run that makes no claim or does not count."""
     if outcome is None or outcome.trust != "local" or not evaluation.key_insight:
         return None
     if outcome.result.status == "neutral":
@@ -150,26 +150,24 @@ def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
 
 
 def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
-    """Return the values in a quotation that only its run has."""
+    """Return the values in a quotation that no other run has."""
     target = (outcome.decision.target,) if outcome.decision.target else ()
     if quoted.kind == "lesson":
         return target
     target_words = _words_with_target(quoted.quote, outcome)
-    return (*target, *_observed_figures(outcome), *_measured_figures(quoted), *target_words)
+    # Figures that the statement does not call measured belong to the deed.
+    measured = (f for m in _MEASURED.finditer(quoted.quote) for f in _FIGURE.findall(m[0]))
+    return (*target, *_observed_figures(outcome), *measured, *target_words)
 
 
 def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
     """Return a name for a fact: the judge's, else from the quotation, the action or the domain."""
     if evaluation.slug or quoted is None:
-        return evaluation.slug or _subject(evaluation, outcome)
+        action = outcome.decision.action
+        subject = action if action in (evaluation.key_insight or "") else evaluation.domain
+        return evaluation.slug or subject
     words = {word for value in _quotation_values(quoted, outcome) for word in _WORD.findall(value)}
     return " ".join(word for word in _WORD.findall(quoted.quote) if word not in words)
-
-
-def _subject(evaluation: Evaluation, outcome: Outcome) -> str:
-    """Return the action, if an insight names it, else the domain."""
-    action = outcome.decision.action
-    return action if action in (evaluation.key_insight or "") else evaluation.domain
 
 
 def _observed_figures(outcome: Outcome) -> list[str]:
@@ -179,16 +177,16 @@ def _observed_figures(outcome: Outcome) -> list[str]:
 
 
 def _strip_ending(insight: str, outcome: Outcome) -> str:
-    """Drop the words that a run succeeded or failed: endings are compared as such."""
+    """Remove the words that a run succeeded or failed; results are compared as such."""
     subject = re.escape(make_inert(outcome.decision.target or outcome.decision.action, 60))
     return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
 
 def _has_content(insight: str, outcome: Outcome) -> bool:
-    """Return True if an insight adds anything to the decision and its ending."""
+    """Return True if an insight adds to the decision and its result."""
     decision, result = outcome.decision, outcome.result
-    recorded = (*outcome.context, decision.action, result.summary, result.evidence)
-    values = (*specific_values(outcome), *recorded, "ended at")
+    recorded_texts = (*outcome.context, decision.action, result.summary, result.evidence)
+    values = (*specific_values(outcome), *recorded_texts, "ended at")
     form = normal_form(_strip_ending(insight, outcome), values)
     return bool(form.stems or form.numbers or form.names)
 
@@ -206,23 +204,17 @@ def _squash(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _measured_figures(insight: Insight) -> Iterator[str]:
-    """Yield the figures that a statement calls measured; others belong to the deed."""
-    for match in _MEASURED.finditer(insight.quote):
-        yield from _FIGURE.findall(match[0])
-
-
 def _reported_figures(outcome: Outcome) -> Iterator[str]:
     """Yield the figures that only the result has."""
-    reasoned = set(_FIGURE.findall(outcome.decision.reasoning))
+    figures = set(_FIGURE.findall(outcome.decision.reasoning))
     for text in (outcome.result.summary, outcome.result.evidence):
-        yield from (figure for figure in _FIGURE.findall(text or "") if figure not in reasoned)
+        yield from (figure for figure in _FIGURE.findall(text or "") if figure not in figures)
 
 
 def _digests(text: str, outcome: Outcome) -> frozenset[str]:
     """Return the digests of a text with the outcome's own values and without them.
 
-    Who says the same word for word says the same, whatever the values of each.
+    Runs with the same words say the same, whatever the values of each.
     """
     tokens = frozenset(_TOKEN.findall(text.casefold()))
     values = (outcome.decision.target or "", *_observed_figures(outcome))
@@ -245,8 +237,8 @@ def _digest(parts: Iterable[str]) -> str:
 class RunHistory(Struct, frozen=True, kw_only=True):
     """Questions about the runs of earlier weighings; words are digests, by domain.
 
-    `claims` gives a run for each claim under lookup keys, `makers` the (words, fact, evaluation)
-    of the first facts on each of some words, `tellers` the runs that state a fact of a time.
+    `claims` gives a run for each claim under lookup keys, `makers` the (words, fact, evaluation) of
+    the first facts on some words, `tellers` the runs that state a fact of a time.
     """
 
     load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
@@ -259,7 +251,7 @@ class RunHistory(Struct, frozen=True, kw_only=True):
 
 
 class RunBook:
-    """The runs of earlier weighings, and those of this one."""
+    """The runs of earlier weighings, and the new runs."""
 
     def __init__(self, history: RunHistory) -> None:
         self.history = history
@@ -270,7 +262,7 @@ class RunBook:
         self._made: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
 
     def add_runs(self, runs: Iterable[EvaluatedRun]) -> None:
-        """Add runs that are not known yet."""
+        """Add runs that are not in the book yet."""
         by_id = {run.id: run for run in runs}
         known_ids = self.history.known([*by_id])
         for run in by_id.values():
@@ -296,27 +288,27 @@ class RunBook:
         return {name: runs[name] for name in names if name in runs}
 
     def find_similar(self, run: EvaluatedRun) -> dict[str, Form]:
-        """Return words -> claim, of all that may be the same or the opposite of a run's."""
+        """Return words -> claim, of all claims that may repeat or contradict a run's."""
         keys = lookup_keys(run.claim)
         names = {*self.history.claims(run.domain, keys)}
         names.update(name for key in keys for name in self._claims[run.domain, key].values())
         return {run.words: run.claim} | {r.words: r.claim for r in self.load(names).values()}
 
     def sayings(self, domain: str, words: Collection[str]) -> dict[str, Saying]:
-        """Return the runs that say any of these words, by id."""
+        """Return the runs that make a claim of any of these words, by id."""
         sayings = {row[0]: Saying(*row) for row in self.history.sayings(domain, words)}
         for digest in words:
             sayings |= self._sayings.get((domain, digest), {})
         return sayings
 
     def count(self, domain: str, words: Collection[str], status: Status) -> tuple[int, set[str]]:
-        """Return how many runs make claims of these words and ended so, and some sessions."""
+        """Return how many runs with this status claim these words, and some of their sessions."""
         tallies = [tally for tally in self.history.tallies(domain, words) if tally[0] == status]
         sayings = [s for digest in words for s in self._sayings.get((domain, digest), {}).values()]
-        matching = [saying for saying in sayings if saying.status == status]
+        matching_sayings = [saying for saying in sayings if saying.status == status]
         sessions = {session for tally in tallies for session in tally[2:]}
-        sessions.update(saying.session for saying in matching)
-        return sum(runs for _, runs, *_ in tallies) + len(matching), sessions
+        sessions.update(saying.session for saying in matching_sayings)
+        return sum(runs for _, runs, *_ in tallies) + len(matching_sayings), sessions
 
     def first_facts(self, domain: str, words: Collection[str]) -> dict[str, str]:
         """Return fact -> the run that made it, the first few on each of these words."""

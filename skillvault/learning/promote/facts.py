@@ -1,7 +1,6 @@
-"""Promote insights that the result confirmed to facts.
+"""The records from which facts are made, and the search for texts that are nearly the same.
 
-Find texts that are nearly the same here, too. `support` makes the facts, and `skills` the skills
-of facts that recur.
+`support` makes the facts, and `skills` makes skills of facts that recur.
 """
 
 from collections import defaultdict
@@ -36,8 +35,7 @@ _Bits = int  # a set of texts: bit n is the text of number n
 class Neighbours:
     """Texts in the order of their addition, numbered from 0.
 
-    Two are neighbours if the Jaccard index of their `text.words` is above `threshold`,
-    strictly.
+    Two texts are neighbours if the Jaccard index of their `text.words` is above `threshold`.
     """
 
     def __init__(self, threshold: float) -> None:
@@ -74,21 +72,21 @@ class Neighbours:
         planes = self._count_shared(text)
         neighbours = 0
         for size, holders in self._sizes.items():
-            if needed := self._shared_needed(len(text), size):
-                neighbours |= holders & _select_texts(needed, planes)
+            if count := self._shared_needed(len(text), size):
+                neighbours |= holders & _select_texts(count, planes)
         return neighbours
 
     def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return the least number of shared words that makes sets of these sizes neighbours."""
-        needed = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
-        while needed <= min(a, b):
-            if needed / (a + b - needed) > self.threshold:
-                return needed
-            needed += 1
+        """Return the least number of shared words that makes two such sets neighbours."""
+        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
+        while count <= min(a, b):
+            if count / (a + b - count) > self.threshold:
+                return count
+            count += 1
         return None
 
     def _count_shared(self, text: frozenset[str]) -> list[_Bits]:
-        """Count the words shared with each text: plane i has bit i of every count."""
+        """Count the words shared with each text, in bit planes: plane i has bit i of each count."""
         planes: list[_Bits] = []
         for word in text:
             carry = self._holders.get(word, 0)
@@ -102,17 +100,17 @@ class Neighbours:
 
 
 def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
-    """Return the texts whose count is at least a number above 0."""
+    """Return the texts whose count is at least `number`, as a bit mask; `number` is above 0."""
     if number >> len(planes):
         return 0
-    more, equal = 0, -1
+    larger_counts, equal_counts = 0, -1
     for i in reversed(range(len(planes))):
         if number >> i & 1:
-            equal &= planes[i]
+            equal_counts &= planes[i]
         else:
-            more |= equal & planes[i]
-            equal &= ~planes[i]
-    return more | equal
+            larger_counts |= equal_counts & planes[i]
+            equal_counts &= ~planes[i]
+    return larger_counts | equal_counts
 
 
 STEP = "promote"
@@ -123,14 +121,14 @@ _CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):
-    """The records of a vault that the rule reads, with values computed once.
+    """The records of a vault that the rules of `promote` read, with computed values.
 
-    `made_skills` says which skill a commit made of a fact, whatever became of the link;
-    `taken_away` are the evaluations whose fact a person took away. `support` gives the
-    evaluations that made or repeat facts, in the order of their ids, `outcomes_of` the
-    outcomes of evaluations, `sessions_of` the sessions of the outcomes behind some facts, or
-    enough of them to decide. `counts` are the queries of the index about the runs for facts and
-    against them. `clock` is a domain's time.
+    `made_skills` maps facts to the skill that a commit made of them, even if the link is gone;
+    `taken_away` are the evaluations whose fact a person removed. `support` gives the evaluations
+    that made or repeat facts, in the order of their ids, `outcomes_of` the outcomes of evaluations,
+    `sessions_of` the sessions of the outcomes behind some facts, or enough of them to decide.
+    `counts` are the index's queries about the runs for and against facts. `clock` is a domain's
+    time.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -175,13 +173,13 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def current_facts(self) -> list[Fact]:
-        """The facts that nothing supersedes, in their order."""
+        """The facts that no other fact supersedes, in order."""
         current = (fact for fact in self.facts.values() if fact.id not in self.superseded)
         return sorted(current, key=lambda fact: fact.order)
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The facts that the runs against them silence."""
+        """The facts that are silenced by runs against them."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
@@ -195,7 +193,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
-        """Fact id -> its domain's skill that was derived from it, whatever became of the link."""
+        """Fact id -> its domain's skill that was derived from it, even if the link is gone."""
         derived = [
             link
             for link in self.links.values()
@@ -207,7 +205,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
         """Domain -> the insights whose fact a person removed.
 
-        They must not come back under another evaluation's name.
+        The same insight must not become a fact again from another evaluation.
         """
         refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
         for evaluation in self.taken_away:
@@ -217,7 +215,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return refused_insights
 
     def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
-        """Return the texts that an insight of a domain may repeat; made once, for questions."""
+        """Return the texts that an insight of a domain may repeat; computed once, for questions."""
         if domain not in self.texts_by_domain:
             self.texts_by_domain[domain] = DomainTexts(domain, self, rules)
         return self.texts_by_domain[domain]
@@ -228,7 +226,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
 
 class PromotionState(Struct, frozen=True):
-    """The state of a record in this step, and the reason with numbers."""
+    """The state of a record in the step `promote`, and the reason with numbers."""
 
     state: str
     reason: str
@@ -254,14 +252,15 @@ def insight_state(
         return PromotionState(
             "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
         )
-    if refused := rejection_of(evaluation, material):
-        fact = refused.target.partition(":")[2]
-        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, removed since")
+    if rejection := rejection_of(evaluation, material):
+        fact = rejection.target.partition(":")[2]
+        return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
     if gap := find_unmet(evaluation, material, policy):
         return gap
-    refused, _ = material.domain_texts(evaluation.domain, policy.promote).find_repeated(evaluation)
-    if refused:
-        origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
+    texts = material.domain_texts(evaluation.domain, policy.promote)
+    rejection, _ = texts.find_repeated(evaluation)
+    if rejection:
+        origin = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
         return PromotionState("rejected", f"it repeats {origin} and removed since")
     return PromotionState("due", "`skillvault run`")
 
@@ -269,7 +268,7 @@ def insight_state(
 def find_unmet(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState | None:
-    """Return the first condition that an evaluation does not meet; None if it meets all."""
+    """Return the first condition that an evaluation does not meet, or None."""
     outcome = material.outcomes.get(evaluation.outcome)
     if outcome is None:
         return PromotionState("without outcome", "its outcome is not in this vault")
@@ -283,22 +282,22 @@ def find_unmet(
         status = outcome.result.status
         mismatch = "confirms no verdict" if status == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({status}) {mismatch}")
-    was_good, rules = evaluation.was_good_decision, policy.promote
+    is_good, rules = evaluation.was_good_decision, policy.promote
     if strength(evaluation, rules) >= rules.quality:
         return None
-    if was_good or rules.gate == "quality":
+    if is_good or rules.gate == "quality":
         bound = f"{rules.quality:.2f} or more"
     else:
         bound = f"{1 - rules.quality:.2f} or less"
-    verdict = "good" if was_good else "bad"
+    verdict = "good" if is_good else "bad"
     reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {bound}"
     return PromotionState("weak", reason)
 
 
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
     """Return True if a strong verdict was wrong: a judge's error teaches most."""
-    sure = strength(evaluation, policy.promote) >= policy.promote.quality
-    return evaluation.judge_was_right is False and sure
+    is_sure = strength(evaluation, policy.promote) >= policy.promote.quality
+    return evaluation.judge_was_right is False and is_sure
 
 
 def statement_of(fact: Fact) -> str:
@@ -333,7 +332,7 @@ class DomainTexts:
         self._facts.add(words(text))
 
     def find_repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
-        """Return (the rejection of what this repeats, the fact that it repeats)."""
+        """Return (the rejection that an insight repeats, the fact that it repeats)."""
         insight_words = words(evaluation.key_insight or "")
         nearest_fact = self._facts.closest(insight_words)
         if nearest_fact is not None:
@@ -347,32 +346,33 @@ class DomainTexts:
 # ── evidence for facts and against them ──────────────────────────────────────────────
 
 
-def is_contested(fact: Fact, runs: int, against: int) -> bool:
-    """Return True if the runs against a fact silence it; a person's word is one run for it.
+def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
+    """Return True if runs against a fact silence it; a person's word counts as a run for it.
 
-    As much is against it as for it, or it states a ground that ended either way as by chance.
+    That is if the two sides are equal, or if the fact states a ground that success and failure
+    share as by chance.
     """
-    if against >= runs + (fact.kind == "human"):
-        return against > 0
+    if opponents >= runs + (fact.kind == "human"):
+        return opponents > 0
     statement = statement_of(fact)
     states_ground = fact.kind == "judge" and "“" in statement and _LESSON not in statement
-    return against > 0 and states_ground and not _is_biased(runs, against)
+    return opponents > 0 and states_ground and not _is_biased(runs, opponents)
 
 
-def text_with_rate(fact: Fact, runs: int, against: int, *, is_counted: bool = False) -> str:
+def text_with_rate(fact: Fact, runs: int, opponents: int, *, is_counted: bool = False) -> str:
     """Return the text of a fact, with the rate of its runs if some ended otherwise.
 
-    `is_counted`: after their number, too, if all of several ended so.
+    `is_counted`: also with the number of its runs, if several all ended the same.
     """
-    if fact.kind == "human" or not (against or (is_counted and runs > 1)):
+    if fact.kind == "human" or not (opponents or (is_counted and runs > 1)):
         return fact.text
-    rate = f"{runs} of {runs + against}" if against else f"{runs}"
+    rate = f"{runs} of {runs + opponents}" if opponents else f"{runs}"
     return f"In {rate} runs: {fact.text}"
 
 
-def _is_biased(runs: int, against: int) -> bool:
+def _is_biased(runs: int, opponents: int) -> bool:
     """Return True if a fair coin shows one side so often in fewer than one of 20 tries."""
-    tries = runs + against
+    tries = runs + opponents
     base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
     chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
     return sum(chances) < _CHANCE
@@ -382,7 +382,7 @@ def _is_biased(runs: int, against: int) -> bool:
 
 
 def fact_text(evaluation: Evaluation) -> str:
-    """Return the statement, and the advice in a line of its own."""
+    """Return the statement, with the advice on a line of its own."""
     return "\n".join(filter(None, [evaluation.key_insight, evaluation.better_approach]))
 
 
@@ -391,7 +391,7 @@ def human_fact(
     domain: str,
     *,
     importance: Importance,
-    supersedes: Fact | None,
+    old_fact: Fact | None,
     review_by: str | None,
     now: datetime,
 ) -> Fact:
@@ -399,9 +399,9 @@ def human_fact(
     statement = text.strip()
     if not words(statement) and len(statement) < MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
-    if supersedes is not None and supersedes.domain != domain:
+    if old_fact is not None and old_fact.domain != domain:
         raise UsageError(
-            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot replace it"
+            f"{old_fact.id}: is a fact of {old_fact.domain}; one of {domain} cannot replace it"
         )
     return Fact(
         id=human_fact_id(domain, statement),
@@ -409,7 +409,7 @@ def human_fact(
         text=statement,
         importance=importance,
         created_at=now,
-        supersedes=supersedes.id if supersedes else None,
+        supersedes=old_fact.id if old_fact else None,
         review_by=review_by,
     )
 
@@ -429,9 +429,9 @@ def clusters(
 ) -> list[list[int]]:
     """Return the greedy clusters of texts, as lists of their places, each led by its seed.
 
-    The first text in no cluster is a seed, and every later one more similar to the seed than
-    `threshold` joins it; a cluster smaller than `min_size` does not count, and its texts stay
-    used. Computed as: a text belongs to the earliest seed that it is similar to.
+    The first text in no cluster is a seed, and every later text more similar to it than `threshold`
+    joins. A cluster smaller than `min_size` does not count, and its texts stay used. So a text
+    belongs to the earliest seed that it is similar to.
     """
     seeds = Neighbours(threshold)
     groups: list[list[int]] = []

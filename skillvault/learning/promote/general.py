@@ -1,6 +1,6 @@
-"""Promote facts that recur in several domains to one skill of no domain.
+"""The rule for general skills: facts that recur in several domains become one skill.
 
-The groups of facts do not depend on their order. Facts that are not trusted have no part in it.
+The groups of facts do not depend on their order. Untrusted facts do not count.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -36,10 +36,10 @@ NOT_SHOWN = (
 
 
 class RecurringFacts(Struct, frozen=True):
-    """Facts of several domains that say the same, in their order; `gist` quotes the first.
+    """Facts of several domains that say the same, in order; `gist` quotes the first.
 
     `read` are the runs behind them up to a reading point. `decided` of these ended well or badly,
-    `succeeded` of them well.
+    `succeeded` ended well.
     """
 
     facts: tuple[Fact, ...]
@@ -50,17 +50,17 @@ class RecurringFacts(Struct, frozen=True):
 
     @property
     def domain_names(self) -> list[str]:
-        """The domains of its facts, by name."""
+        """The domains of these facts, by name."""
         return sorted({fact.domain for fact in self.facts})
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits of the content that a skill has of it."""
+        """Twelve hex digits that change with what a skill would say of these facts."""
         lines = [f"{len(self.read)} {self.succeeded}", *(f"{f.id} {f.text}" for f in self.facts)]
         return sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     def is_enough(self, rules: PromotePolicy) -> bool:
-        """Return True if it has enough domains and runs, and enough of these ended well."""
+        """Return True if domains and runs are enough, and enough of the runs ended well."""
         return (
             len(self.domain_names) >= rules.general_domains
             and len(self.read) >= rules.general_runs
@@ -71,8 +71,8 @@ class RecurringFacts(Struct, frozen=True):
 class GeneralPattern(Struct, frozen=True):
     """Recurring facts that become a skill, or a new text of their skill (`skill`).
 
-    `fresh` are the facts that the skill does not rest on yet; `ended` is the end
-    of the last run that it reports.
+    `fresh` are the facts that the skill does not rest on yet; `ended` is the end of the last run
+    that it reports.
     """
 
     recurring: RecurringFacts
@@ -82,7 +82,7 @@ class GeneralPattern(Struct, frozen=True):
 
 
 class FactRuns(NamedTuple):
-    """The runs behind facts: fact -> the outcome of its maker, run -> its status."""
+    """The runs behind facts: fact -> the outcome that made it, run -> its status."""
 
     makers: Callable[[Collection[str]], Mapping[str, Outcome]]
     statuses: Callable[[Collection[str]], Mapping[str, Status]]
@@ -125,30 +125,31 @@ def general_pattern(
 ) -> GeneralPattern | Rejection | None:
     """Return the work on recurring facts, or the rejection of an earlier skill of them.
 
-    `skills` are those in service that facts made across domains, by fact. With less than enough
-    sessions behind it nothing is done.
+    `skills` are the general skills in service, by fact. With too few sessions there is no work.
     """
     candidates = [skills[fact.id] for fact in recurring.facts if fact.id in skills]
     skill = max(sorted(candidates, key=lambda s: s.name), key=candidates.count, default=None)
-    if skill is None and (rejection := _find_rejection(recurring, material)):
+    refs = (Ref("fact", fact.id) for fact in recurring.facts if skill is None)
+    rejections = (material.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
+    if rejection := next(filter(None, rejections), None):
         return rejection
     if not is_supported(recurring, material, policy.promote):
         return None
     if skill and (skill.status in FINAL or skill.account == recurring.digest):
         return None
-    linkable = (
+    linkable_facts = (
         fact
         for fact in recurring.facts
         if fact.id not in skills and not (skill and link_rejection(fact, skill.name, material))
     )
     end = material.outcomes[recurring.read[-1]].occurred_at
-    return GeneralPattern(recurring, tuple(linkable), skill, end)
+    return GeneralPattern(recurring, tuple(linkable_facts), skill, end)
 
 
 def current_pattern(
     recurring: RecurringFacts, material: PromotionMaterial, skills: Mapping[str, Skill]
 ) -> GeneralPattern | None:
-    """Return the pattern that one of these skills, by fact, reports as it counts now."""
+    """Return the recurring facts that one of these skills, by fact, reports as counted now."""
     skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
     if skill is None or skill.status in FINAL:
         return None
@@ -166,17 +167,10 @@ def is_supported(
     return sessions >= rules.min_sessions and recurring.is_enough(rules)
 
 
-def _find_rejection(recurring: RecurringFacts, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of a skill that any of these facts made across domains."""
-    refs = (Ref("fact", fact.id) for fact in recurring.facts)
-    rejections = (material.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
-    return next(filter(None, rejections), None)
-
-
 def state_across_domains(
     fact: Fact, recurring: RecurringFacts | None, skill: str | None, policy: Policy
 ) -> PromotionState:
-    """Return the state of a fact across domains; `skill` is the one that it made there."""
+    """Return the state of a fact across domains; `skill` is the general skill that it made."""
     rules = policy.promote
     if skill:
         return PromotionState("done", f"in every domain: derived {skill}")
@@ -184,12 +178,12 @@ def state_across_domains(
         return PromotionState("alone", f"in every domain: no fact but {fact.domain}'s says it")
     if recurring.is_enough(rules):
         return PromotionState("due", "in every domain: recurs; `skillvault run`")
-    good = count_of(recurring.succeeded, recurring.decided)
+    rate = count_of(recurring.succeeded, recurring.decided)
     domains = join_items(recurring.domain_names)
     return PromotionState(
         "alone",
         f"in every domain: said in {domains} by {len(recurring.read)} runs, "
-        f"{good} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
+        f"{rate} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
         f"and a rate of {rules.general_rate:g}",
     )
 
@@ -216,9 +210,9 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
 def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) -> Skill:
     recurring = pattern.recurring
     days = timedelta(days=policy.days("pattern") or 0)
-    count, good = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
+    count, rate = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
     domains = join_items(recurring.domain_names)
-    header = f"*From {count} memory facts in {domains}; {good} runs behind them ended well*"
+    header = f"*From {count} memory facts in {domains}; {rate} runs behind them ended well*"
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -254,9 +248,9 @@ def rewrite_change(
     shelf: str,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds facts or runs to it; a person's changes in it stay.
+    """Return the commit that adds facts or runs to a skill; a person's edits stay.
 
-    `shelf` is its folder: from archive/ it comes back into service.
+    `shelf` is its folder: from archive/ the skill comes back into service.
     """
     path = f"{shelf}/{skill.name}/SKILL.md"
     draft_skill = _skill_of(pattern, draft, skill.name, policy)
@@ -277,8 +271,8 @@ def rewrite_change(
 
 def _reason(pattern: GeneralPattern) -> str:
     recurring = pattern.recurring
-    good = count_of(recurring.succeeded, recurring.decided)
-    counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {good} ended well"
+    rate = count_of(recurring.succeeded, recurring.decided)
+    counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {rate} ended well"
     lines = [f"The same holds in {join_items(recurring.domain_names)}: {counts}."]
     lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""Make a pattern skill of facts that recur, and grow it with them.
+"""The rule for pattern skills: facts that recur in a domain make a skill, which grows.
 
-Only facts of one domain and one trust are compared. A skill whose facts rest on one session
-alone waits in proposed/.
+Only facts of one domain and one trust are compared. A skill whose facts rest on a single session
+waits in proposed/.
 """
 
 import re
@@ -51,8 +51,8 @@ class Pattern(Struct, frozen=True, kw_only=True):
     `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of enough
     sessions support them. `read` are the runs that the skill reports, in the order of time,
     `against` counts the runs against it by then, `ended` is the end of the last one, and `digest`
-    covers all of it; these are empty if nothing is weighed. `is_admitted`: the skill waited for a
-    second session, and there is one.
+    covers them all; these are empty if the profile does not weigh runs. `is_admitted`: the skill
+    waited for a second session, which has come.
     """
 
     facts: tuple[Fact, ...]
@@ -70,7 +70,7 @@ class Pattern(Struct, frozen=True, kw_only=True):
 class Patterns(Struct, frozen=True):
     """The patterns to work on, rejections of earlier ones, and the skills that leave (`left`).
 
-    `refused` are the facts of what was rejected.
+    `refused` are the facts of the rejected patterns.
     """
 
     due: tuple[Pattern, ...]
@@ -107,13 +107,13 @@ def plan_patterns(
                 continue
             refusals = {f: r for f in pattern.fresh if (r := link_rejection(f, skill, material))}
             rejected.update((r, fact.id) for r in refusals.values() for fact in facts)
-            linkable = tuple(fact for fact in pattern.fresh if fact not in refusals)
-            present = skills[skill]
-            waits = (present.status, present.trust, present.origin) == _WAITING
+            new_facts = tuple(fact for fact in pattern.fresh if fact not in refusals)
+            old_skill = skills[skill]
+            waits = (old_skill.status, old_skill.trust, old_skill.origin) == _WAITING
             is_admitted = pattern.independent and waits and policy.generate.gate != "always"
-            is_outdated = pattern.digest not in (None, present.account)
-            if linkable or is_admitted or (is_outdated and present.status not in FINAL):
-                pending.append(replace(pattern, fresh=linkable, is_admitted=is_admitted))
+            is_outdated = pattern.digest not in (None, old_skill.account)
+            if new_facts or is_admitted or (is_outdated and old_skill.status not in FINAL):
+                pending.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
     return Patterns(
         due=tuple(pending),
         rejected=tuple(sorted({rejections for rejections, _ in rejected})),
@@ -123,7 +123,7 @@ def plan_patterns(
 
 
 def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield patterns, each with the skill of most of its facts, and whether that is its own."""
+    """Yield patterns, each with the skill of most of its facts, and True if it owns the skill."""
     groups = list(_find_recurring(material, policy))
     assignments = assign_skills([facts for _, facts in groups], material.skills_of)
     for (kind, facts), (skill, is_own) in zip(groups, assignments, strict=True):
@@ -140,7 +140,7 @@ def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tupl
 def current_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
-    """Yield the patterns that one of these skills reports as they count now."""
+    """Yield the patterns that one of these skills reports, as counted now."""
     for pattern, is_own in _find_patterns(material, policy):
         skill = skills.get(pattern.skill or "")
         if skill is None or not is_own or skill.status in FINAL:
@@ -152,10 +152,10 @@ def current_patterns(
 def assign_skills(
     groups: Iterable[Sequence[Fact]], skills_of: Mapping[str, str]
 ) -> list[tuple[str | None, bool]]:
-    """Return the skill of most facts of each group, and whether the skill belongs to this group.
+    """Return the skill of most facts of each group, and True if the skill belongs to this group.
 
-    Facts that said the same may do so no more: of the groups that share a skill the one with the
-    most of its facts has it, of equals the first, and the others wait for it to end.
+    Facts that once said the same may differ now. Of the groups that share a skill, the one with the
+    most of its facts keeps the skill, of equals the first; the others wait until the skill ends.
     """
     names_by_group = [
         [skills_of[fact.id] for fact in facts if fact.id in skills_of] for facts in groups
@@ -177,7 +177,7 @@ def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
 
 
 def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
-    """Add the runs that the skill is to report; of human facts only the time of the last."""
+    """Add the runs that the skill is to report; for human facts only the time of the last run."""
     facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
     against = len(runs) - len(run_ids)
@@ -197,7 +197,7 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
 def _runs_at_reading(
     facts: Sequence[str], material: PromotionMaterial
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the runs for facts up to a reading point, in the order of time, and all up to it."""
+    """Return the runs for facts up to a reading point, by time, and all runs up to there."""
     supporters = set(material.counts.supporters(facts))
     runs = sorted(supporters.union(material.counts.opponents(facts)))
     runs = runs[: last_point(len(runs))]
@@ -205,15 +205,15 @@ def _runs_at_reading(
 
 
 def _ungrounded_skills(
-    material: PromotionMaterial, skills: Mapping[str, Skill], standing: Collection[str]
+    material: PromotionMaterial, skills: Mapping[str, Skill], grounded_names: Collection[str]
 ) -> tuple[Skill, ...]:
-    """Return the skills whose facts recur no more: contested, or retold in other words."""
+    """Return the skills whose facts no longer recur: contested, or told in other words."""
     if not material.rules.weighs:
         return ()
     return tuple(
         skill
         for name, skill in sorted(skills.items())
-        if name not in standing and skill.origin == "generated" and skill.status not in FINAL
+        if name not in grounded_names and skill.origin == "generated" and skill.status not in FINAL
     )
 
 
@@ -232,7 +232,7 @@ def _find_recurring(
 ) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
     """Yield clusters, and facts that enough evaluations of different sessions support.
 
-    What failures taught is a warning. What has as much against it as for it supports nothing.
+    Failures teach a warning. A fact with as many runs against it as for it supports no skill.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
     rules, by_fact = policy.promote, pools(material)
@@ -240,35 +240,35 @@ def _find_recurring(
         if fact.id in by_fact:
             groups[by_fact[fact.id]].append(fact)
     for (_, _, kind), facts in sorted(groups.items()):
-        used: set[str] = set()
+        used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
         for places in clusters(texts, rules.cluster_above, rules.cluster_size):
             cluster = tuple(facts[i] for i in places)
-            used.update(fact.id for fact in cluster)
+            used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
-            if fact.id not in used and len(material.sessions([fact])) >= rules.cluster_size:
+            if fact.id not in used_facts and len(material.sessions([fact])) >= rules.cluster_size:
                 yield kind, (fact,)
 
 
 def fact_state(
     fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
-    """Return the state of one fact on its way to a skill; `skills` are the living ones."""
+    """Return the state of one fact on its way to a skill; `skills` are the living skills."""
     if fact.id in material.superseded:
         return PromotionState("superseded", f"by {material.superseded[fact.id]}")
     skill = material.skills_of.get(fact.id)
     if skill and (skill in skills or fact.id not in material.contested):
-        absence = "" if skill in skills else ", which is no longer live"
-        return PromotionState("done", f"derived {skill}{absence}")
+        absence_note = "" if skill in skills else ", which is no longer live"
+        return PromotionState("done", f"derived {skill}{absence_note}")
     if refused := _skill_rejection(fact, material):
         return PromotionState("rejected", refused.sentence)
     if fact.id in material.contested:
-        runs, against = (
+        runs, opponents = (
             material.counts.supporter_counts([fact.id]),
             material.counts.opponent_counts([fact.id]),
         )
-        sides = f"{runs.get(fact.id, 0)} for it, {against[fact.id]} against it"
+        sides = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
         removal = f"; {skill} no longer live" if skill else ""
         return PromotionState(
             "contested", f"as many runs are against it as for it: {sides}{removal}"
@@ -286,13 +286,13 @@ def _explain_alone(fact: Fact, material: PromotionMaterial, rules: PromotePolicy
         if (peer.domain, peer.trust) == (fact.domain, fact.trust) and peer.id != fact.id
     ]
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
-    like = sum(value > rules.cluster_above for value, _ in neighbours)
+    count = sum(value > rules.cluster_above for value, _ in neighbours)
     nearest = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
     sessions = len(material.sessions([fact]))
-    by_itself = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
+    alone_note = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
     return (
-        f"other facts more than {rules.cluster_above:.2f} similar: {like}, a pattern needs "
-        f"{rules.cluster_size - 1}{nearest}{by_itself if material.rules.weighs else ''}"
+        f"other facts more than {rules.cluster_above:.2f} similar: {count}, a pattern needs "
+        f"{rules.cluster_size - 1}{nearest}{alone_note if material.rules.weighs else ''}"
     )
 
 
@@ -386,7 +386,7 @@ def growth_change(
 ) -> Change:
     """Return the commit by which a skill takes in more facts or runs, or is served.
 
-    `shelf` is where it stands. A person's changes stay.
+    `shelf` is its folder. A person's edits stay.
     """
     path, expiry = f"{shelf}/{skill.name}/SKILL.md", _expiry(pattern, policy)
     new_skill = replace(

@@ -1,8 +1,9 @@
-"""Make facts of what the results support, and link the runs for and against them.
+"""The rule for facts: which claims the results support, with links to runs for and against.
 
 A claim becomes a fact if a verdict meets the gate, if a strong verdict was wrong, or if runs of two
-sessions make it and fewer are against it. Every run counts for a fact or against it that makes its
-claim, states its ground or did the same: its ending decides, whatever its own insight.
+sessions make the claim and fewer runs are against it. A run counts for a fact or against it if it
+makes the same claim, states the same ground or did the same; the run's result decides the side,
+whatever its own insight.
 """
 
 from collections import Counter, defaultdict
@@ -84,10 +85,10 @@ class SupportPlan(Struct, frozen=True):
 
 
 def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
-    """Return the stance of a run to the fact of another; `on_ground`: it states the fact's ground.
+    """Return the stance of a run to another run's fact; `on_ground`: the run states its ground.
 
-    Of two that say the opposite and end otherwise the one supports the other. A claim that differs
-    in a side, a figure or a name supports nothing, although its run did the same.
+    Two opposite claims with opposite results support each other. A claim that differs in a side, a
+    figure or a name supports nothing, although its run did the same.
     """
     ends_alike = run.ending == maker.ending
     if is_same(run.claim, maker.claim):
@@ -112,7 +113,7 @@ class Support:
         self._rejected: set[Rejection] = set()
 
     def plan(self, runs: Iterable[EvaluatedRun]) -> SupportPlan:
-        """Return the work for these runs."""
+        """Return the new facts, links and rewrites that follow from these runs."""
         ordered_runs = sorted(runs, key=lambda run: run.order)
         # Under other rules a later run may have made a fact, so makers come first.
         makers = [run for run in ordered_runs if run.id in self._material.promoted]
@@ -130,7 +131,7 @@ class Support:
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
-        """Yield the runs in order; one whose judge names a fact that another makes comes after."""
+        """Yield the runs in order; a run whose judge names another's fact comes after that one."""
         waiting: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
@@ -167,14 +168,14 @@ class Support:
             self._promote(run, claims)
 
     def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return fact -> the stance of a run, by words and grounds, and by its judge."""
-        on_ground = self._book.first_facts(run.domain, run.states)
-        makers = {**self._book.first_facts(run.domain, claims), **on_ground}
+        """Return fact -> the stance of a run, by words, by grounds, and by its judge."""
+        ground_makers = self._book.first_facts(run.domain, run.states)
+        makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
         for fact, source in self._load_sources(makers).items():
             if source.id == run.id or not self._is_unchanged(fact, source):
                 continue
-            if stance := stance_of(run, source, on_ground=fact in on_ground):
+            if stance := stance_of(run, source, on_ground=fact in ground_makers):
                 stances[fact] = stance
         stances |= self._human_stances(run)
         return stances | self._named_stances(run)
@@ -197,7 +198,7 @@ class Support:
         return {fact: runs[name] for fact, name in makers.items() if name in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stance to the fact that its judge names, if it is of its domain."""
+        """Return the stance to the fact that the run's judge names, if in the same domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -219,7 +220,7 @@ class Support:
         return stances
 
     def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
-        """Return True if a fact is current and says what a run did that supports it."""
+        """Return True if a fact is current and still says what its supporting run did."""
         record = self._material.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
             return self._is_current(fact)
@@ -249,18 +250,18 @@ class Support:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
-        """Give a fact the text of its earliest run and the importance of its surest."""
+        """Give a fact the text of its earliest run and the importance of its surest run."""
         retelling = self._retellings.get(fact.id)
         importance = retelling.importance if retelling else fact.importance
-        surest = "high" if "high" in (importance, self._importance(run)) else importance
+        new_importance = "high" if "high" in (importance, self._importance(run)) else importance
         is_earlier = self._is_earlier(run, fact, retelling)
-        if is_earlier or surest != importance:
+        if is_earlier or new_importance != importance:
             teller = run if is_earlier or retelling is None else retelling
             self._retellings[fact.id] = Retelling(
                 fact=fact,
                 evaluation=teller.evaluation,
                 outcome=teller.outcome,
-                importance=surest,
+                importance=new_importance,
                 is_earlier=is_earlier or (retelling is not None and retelling.is_earlier),
             )
 
@@ -299,19 +300,19 @@ class Support:
         self._add_fact(source, words, claims)
 
     def _agreeing_words(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
-        """Return the words of the same claim, without facts that its judge was shown and denied.
+        """Return the words of the same claim, without facts that the run's judge denied.
 
-        None if one of the others made a fact already, of runs that ended alike.
+        None if another run with the same result made a fact already.
         """
-        agreeing = {words for words, claim in claims.items() if is_same(claim, run.claim)}
-        makers = self._book.first_facts(run.domain, agreeing)
+        agreeing_words = {words for words, claim in claims.items() if is_same(claim, run.claim)}
+        makers = self._book.first_facts(run.domain, agreeing_words)
         for fact, source in self._load_sources(makers).items():
             if source.ending != run.ending or not self._is_current(fact):
                 continue
             if fact not in run.evaluation.unlike:
                 return None
-            agreeing -= {source.words} - {run.words}
-        return agreeing
+            agreeing_words -= {source.words} - {run.words}
+        return agreeing_words
 
     def _is_supported(
         self, run: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
@@ -332,7 +333,7 @@ class Support:
     def _add_fact(
         self, source: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
     ) -> None:
-        """Make a fact of the earliest claim, and link all that were for it and against it."""
+        """Make a fact of the earliest claim, and link all runs for it and against it."""
         fact = fact_name(source.domain, f"{source.ending} {source.words}", source.about)
         if fact in self._material.facts or fact in self._facts:
             return  # which a person superseded
@@ -361,9 +362,9 @@ class Support:
 
     def _importance(self, run: EvaluatedRun) -> Importance:
         is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
-        meets_gate = find_unmet(run.evaluation, self._material, self._policy) is None
+        passes_gate = find_unmet(run.evaluation, self._material, self._policy) is None
         is_telling = is_sure or is_surprise(run.evaluation, self._policy)
-        return "high" if meets_gate and is_telling else "medium"
+        return "high" if passes_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
         """Return the rejection of an earlier fact that made the same claim."""
@@ -377,17 +378,17 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        confirmed = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
-        evaluation = next(confirmed, None)
+        strong = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(strong, None)
         if evaluation is None:
             return f"Said by {_sessions_of(supporters)}; {_count(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
         decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
         is_first = evaluation is supporters[0].evaluation
-        earlier = "" if is_first else " Worded as in an earlier run."
+        wording_note = "" if is_first else " Worded as in an earlier run."
         if evaluation.judge_was_right:
-            return f"{decision}, confirmed by the result.{earlier}"
-        return f"{decision} by the verdict, but not by the result: a surprise.{earlier}"
+            return f"{decision}, confirmed by the result.{wording_note}"
+        return f"{decision} by the verdict, but not by the result: a surprise.{wording_note}"
 
 
 _OTHER_ENDING: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
@@ -405,7 +406,7 @@ def _count(number: int, noun: str) -> str:
 def own_support_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of one evaluation by itself, without others that say the same."""
+    """Return the state of an evaluation by itself, without others that say the same."""
     state = insight_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or run.tells_more or state.state not in ("weak", "not confirmed"):
@@ -416,7 +417,7 @@ def own_support_state(
 def support_state(
     evaluation: Evaluation, book: RunBook, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of one evaluation, with the number of runs that say the same."""
+    """Return the state of an evaluation, with the number of runs that say the same."""
     state = own_support_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):
@@ -441,7 +442,7 @@ def fact_name(domain: str, words: str, about: str) -> str:
 
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
-    """Yield the commits that make insights facts; those of one domain share them."""
+    """Yield the commits that make insights facts; facts of one domain share a commit."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
         by_domain[fact.evaluation.domain].append(fact)
@@ -451,7 +452,7 @@ def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
 
 
 def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
-    """Return one commit; each source has the place of the fact that was made of it."""
+    """Return one commit; the sources are in the order of their facts."""
     if len(facts) == 1:
         text = fact_text(facts[0].evaluation)
         reason = f"{facts[0].why} Importance {facts[0].importance}.\n{text}"
@@ -470,8 +471,8 @@ def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
 
 
 def _limit_lines(lines: Sequence[str]) -> list[str]:
-    more = [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-    return [*lines[:_LISTED], *more]
+    omission = [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+    return [*lines[:_LISTED], *omission]
 
 
 def _records(new_fact: NewFact) -> tuple[Fact, Link]:

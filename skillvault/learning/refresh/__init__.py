@@ -1,4 +1,4 @@
-"""refresh: the skill of a subject follows its account."""
+"""refresh: the skill of a subject follows the statements about that subject."""
 
 from skillvault.learning.account import SKILL_CHANGES
 from skillvault.model.due import Queue

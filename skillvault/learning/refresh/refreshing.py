@@ -1,7 +1,7 @@
-"""The refresh of a subject's skill, and its change.
+"""The rule of `refresh`: the update of a subject's skill, and its change.
 
-A person's text stays. A skill that has lost its evidence leaves, and one that left so or expired
-comes back under its name.
+A person's text stays. A skill without evidence is archived; when evidence returns, it comes back
+under its name.
 """
 
 from collections.abc import Collection
@@ -41,9 +41,9 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 def find_refresh(
     findings: Findings, existing: generate.ExistingSkill, unlinked: Collection[str], policy: Policy
 ) -> SkillRefresh | None:
-    """Return the refresh that is refresh for a subject's skill; None for none.
+    """Return the due refresh of a subject's skill, or None.
 
-    `unlinked` are the evaluations whose link to it a person removed.
+    `unlinked` are the evaluations whose link to the skill a person removed.
     """
     skill, archived = existing.skill, existing.shelf == "archive"
     if skill is None or existing.put_away or skill.status in ("pinned", "retired"):
@@ -98,7 +98,10 @@ def rewrite_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Update a skill to its account; an archived one comes back. `references` are its files."""
+    """Update a skill to its findings; an archived skill comes back.
+
+    `references` are its files.
+    """
     skill, findings = refresh.present.skill, refresh.findings
     assert skill is not None
     shelf, home = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
@@ -142,11 +145,11 @@ def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     outcomes = refresh.findings.account.outcomes
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts
-    of, day = pluralize(len(outcomes), "outcome"), f"{outcomes[-1].occurred_at:%Y-%m-%d}"
+    count_words, day = pluralize(len(outcomes), "outcome"), f"{outcomes[-1].occurred_at:%Y-%m-%d}"
     names = [place.partition("/")[2] for place in refresh.merged]
     return "\n".join(
         [
-            f"{generate.about_words(refresh.findings)}, as of {of}, {day}: {summary}",
+            f"{generate.about_words(refresh.findings)}, as of {count_words}, {day}: {summary}",
             *(f"{name} said it before and goes to archive/." for name in names),
             *changes,
         ]

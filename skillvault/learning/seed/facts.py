@@ -1,4 +1,4 @@
-"""Facts under `profile: seed`: a strong, confirmed verdict makes one, and repeats support it."""
+"""Facts in the profile `seed`: a strong, confirmed verdict makes one, and repeats support it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -52,28 +52,28 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
     rules = policy.promote
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
-    repeats: dict[str, list[Evaluation]] = defaultdict(list)
+    by_fact: dict[str, list[Evaluation]] = defaultdict(list)
     rejected: list[Rejection] = []
     for evaluation in _candidates(material, policy, rejected):
         domain = evaluation.domain
         if domain not in domains:
             domains[domain] = DomainTexts(domain, material, rules)
         facts = domains[domain]
-        refused, repeated = facts.find_repeated(evaluation)
+        refused, repeated_fact = facts.find_repeated(evaluation)
         if refused:
             rejected.append(refused)
-        elif repeated is not None:
-            repeats[repeated].append(evaluation)
+        elif repeated_fact is not None:
+            by_fact[repeated_fact].append(evaluation)
         else:
             high = strength(evaluation, rules) >= rules.high_from
-            made_at = material.outcomes[evaluation.outcome].occurred_at
+            creation_time = material.outcomes[evaluation.outcome].occurred_at
             importance: Importance = "high" if high else "medium"
-            promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
+            promotion = Promotion(evaluation, fact_id(evaluation), importance, creation_time)
             promotions.append(promotion)
             facts.add_fact(promotion.fact, evaluation.key_insight or "")
     return FactPlan(
         tuple(promotions),
-        tuple(Repetition(fact, tuple(repeating)) for fact, repeating in repeats.items()),
+        tuple(Repetition(fact, tuple(evaluations)) for fact, evaluations in by_fact.items()),
         tuple(sorted(set(rejected))),
     )
 
@@ -83,8 +83,8 @@ def fact_id(evaluation: Evaluation) -> str:
     tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
     # A text in another script has no slug; the domain still says what it is about.
     words_of = evaluation.slug or evaluation.key_insight or ""
-    about = slug(words_of, limit=48) or slug(evaluation.domain, limit=48)
-    return f"{about}-{tail}"
+    name_start = slug(words_of, limit=48) or slug(evaluation.domain, limit=48)
+    return f"{name_start}-{tail}"
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
@@ -142,7 +142,7 @@ def promotion_change(promotion: Promotion) -> Change:
 
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:
-    """Return the commit that links insights to the fact they repeat."""
+    """Return the commit that links insights to the fact that they repeat."""
     target = Ref("fact", repetition.fact)
     sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
     links = tuple(link_of("reinforced", source, target, now) for source in sources)

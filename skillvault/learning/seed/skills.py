@@ -1,6 +1,6 @@
 """The skills of the profile `seed`: a warning or pattern of each significant outcome, and merges.
 
-Similar ones become one evolved skill and go to archive/. What a person changed in it stays.
+Similar skills become one evolved skill and go to archive/. A person's edits stay.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -61,10 +61,10 @@ _TAGS = 16
 
 
 class OutcomeMaterial(Struct, frozen=True, kw_only=True):
-    """The input of the rule for one evaluated outcome.
+    """The records that decide on the skill of one evaluated outcome.
 
-    `previous` is the one before it on its subject. `skill` already covers it, `warning` covers an
-    earlier failure of its subject; `rejection`: a skill of it was made and taken away.
+    `previous` is the outcome before it on its subject. `skill` already covers it, `warning` covers
+    an earlier failure of its subject; `rejection`: a person removed a skill of it.
     """
 
     outcome: Outcome
@@ -79,7 +79,7 @@ class OutcomeMaterial(Struct, frozen=True, kw_only=True):
 def significance(
     outcome: Outcome, previous: Outcome | None, policy: Policy
 ) -> tuple[SkillKind | None, str]:
-    """Return (the kind of its skill or None, why): by its score, or without one by its news."""
+    """Return (the kind of its skill or None, why): by its score, or without one by its novelty."""
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
@@ -96,7 +96,7 @@ def significance(
 
 
 def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
-    """Return the state of an outcome's own skill, and the findings for it if it is merge."""
+    """Return the state of an outcome's own skill, and the findings for it if it is due."""
     outcome = material.outcome
     kind, reason = significance(outcome, material.previous, policy)
     if material.skill is not None:
@@ -127,8 +127,8 @@ def outcome_skill_change(
     """Return the commit that adds the skill of one outcome, with its link."""
     (outcome,) = findings.account.outcomes
     # A title in another script has no slug.
-    about = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
-    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{about}", is_taken)
+    name_start = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
+    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{name_start}", is_taken)
     text = warning_pattern.skill_text(findings, draft, policy)
     skill = warning_pattern.new_skill(findings, draft, text, name=name, at=now, policy=policy)
     return warning_pattern.addition_change(findings, skill, text, sources=[outcome.id], at=now)
@@ -157,7 +157,7 @@ def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Chan
 class Wording(Struct, frozen=True, kw_only=True, order=True):
     """The words of a living skill's statements.
 
-    An `evolved` one stands for others: its `texts` include their latest ones.
+    An `evolved` skill stands for others: its `texts` include their latest texts.
     """
 
     created: str
@@ -172,7 +172,7 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
 
 
 class MergeGroup(Struct, frozen=True, kw_only=True):
-    """Skills to merge: into a new one, or into the evolved one named by `into`."""
+    """Skills to merge into a new skill, or into the evolved one named by `into`."""
 
     names: tuple[str, ...]
     into: str | None = None
@@ -191,33 +191,33 @@ def find_merge_groups(
 ) -> list[MergeGroup]:
     """Return the groups that the new ones of these skills join, oldest first.
 
-    A similar evolved skill takes a new one in; else it needs `min_similar` similar ones. A skill
-    that a person edited or decided on is not managed by skillvault, and stays.
+    A similar evolved skill takes a new one in; otherwise `min_similar` similar skills are needed. A
+    skill that a person edited or decided on is not managed by skillvault, and stays.
     """
-    oldest_first = sorted(wordings)
-    grouped: set[str] = set()
+    sorted_wordings = sorted(wordings)
+    grouped_names: set[str] = set()
     growths: dict[str, list[str]] = {}
     groups: list[MergeGroup] = []
-    for wording in oldest_first:
-        if wording.evolved or wording.name not in new_names or wording.name in grouped:
+    for wording in sorted_wordings:
+        if wording.evolved or wording.name not in new_names or wording.name in grouped_names:
             continue
-        similar = [
+        matches = [
             candidate
-            for candidate in oldest_first
-            if candidate.name != wording.name and candidate.name not in grouped
+            for candidate in sorted_wordings
+            if candidate.name != wording.name and candidate.name not in grouped_names
             if wording.is_similar(candidate, rules.similarity)
         ]
-        if not similar or not is_managed(wording.name):
+        if not matches or not is_managed(wording.name):
             continue
-        evolved = next((skill.name for skill in similar if skill.evolved), None)
-        names = [skill.name for skill in similar if not skill.evolved and is_managed(skill.name)]
+        evolved = next((skill.name for skill in matches if skill.evolved), None)
+        names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
         if evolved:
             growths.setdefault(evolved, []).append(wording.name)
-            grouped.add(wording.name)
+            grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)
             groups.append(MergeGroup(names=tuple(sorted(members))))
-            grouped.update(members)
+            grouped_names.update(members)
     return groups + [MergeGroup(names=(*growths[name],), into=name) for name in sorted(growths)]
 
 
@@ -225,7 +225,7 @@ class SkillMerge(Struct, frozen=True, kw_only=True):
     """Skills of a domain and a kind that become one: a new one, or the existing evolved one.
 
     `sources` are the living skills that it replaces, as `<shelf>/<name>`; `skill` is the evolved
-    one, None for a new one; `at` is the time of the merge.
+    skill, None for a new one; `at` is the time of the merge.
     """
 
     domain: str
@@ -246,26 +246,26 @@ def evolved_text(
     outcomes = merge.brief.together.account.outcomes
     names = [describe_subject(findings.account.outcomes[0]) for findings in merge.brief.apart]
     limit = policy.merge.max_tokens
-    room, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
-    of = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"
+    max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
+    total = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
-        f"*Stands for {pluralize(len(names), 'subject')}: {_some_names(names, room)}*",
-        f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
+        f"*Stands for {pluralize(len(names), 'subject')}: {_some_names(names, max_line_tokens)}*",
+        f"*As of {total}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
         f"*Domain: {merge.domain}*",
     ]
-    title = f"# Evolved: {trim_to_tokens(draft.title, room)}"
+    title = f"# Evolved: {trim_to_tokens(draft.title, max_line_tokens)}"
     body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     return body, {file: overflow} if overflow else {}
 
 
-def _some_names(names: Sequence[str], room: int) -> str:
-    """Return as many names as fit into `room` tokens, and how many more there are."""
+def _some_names(names: Sequence[str], token_limit: int) -> str:
+    """Return as many names as fit into `token_limit` tokens, and the number of the others."""
     for count in range(min(len(names), _NAMED), 0, -1):
-        more = [f"{len(names) - count} more"] if len(names) > count else []
-        text = join_items([*names[:count], *more])
-        if count_tokens(text) <= room:
+        omission = [f"{len(names) - count} more"] if len(names) > count else []
+        text = join_items([*names[:count], *omission])
+        if count_tokens(text) <= token_limit:
             return text
-    return trim_to_tokens(text, room)
+    return trim_to_tokens(text, token_limit)
 
 
 # ── the changes of a merge ──────────────────────────────────────────────────────────────────────
@@ -316,7 +316,10 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit by which an evolved skill takes others in; `references` are its files."""
+    """Return the commit by which an evolved skill takes others in.
+
+    `references` are its files.
+    """
     skill = merge.skill
     assert skill is not None
     path = f"skills/{skill.name}/SKILL.md"

@@ -1,6 +1,6 @@
-"""strategy of the profile `seed`: one skill of the latest outcomes of a domain.
+"""The strategy of the profile `seed`: one skill of the latest outcomes of a domain.
 
-A rewrite changes the program's sections only; a person's stay.
+A rewrite changes generated sections only; a person's sections stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +36,13 @@ GRADED, UNGRADED = "Market Context", "Context"
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
-    """The input of the rule for one domain.
+    """The records that decide on the strategy of one domain.
 
     `read` are the ids of the latest trusted outcomes with an evaluation that a strategy covers,
     oldest first; no strategy has read the latest `unread`. `linked` are the evaluations behind
     earlier strategies; `skill` has the strategy's name, and `path` is its place (both None without
-    one). `expired`: the step expire was the last to change it. `is_recounted`: one of its
-    outcomes no longer counts. `made_at` is the time of the new strategy.
+    one). `expired`: the step expire was the last to change it. `is_recounted`: one of its outcomes
+    no longer counts. `made_at` is the time of the new strategy.
     """
 
     domain: str
@@ -71,16 +71,16 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 
 
 def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
-    """Return whether a strategy is due by the domain's `clock`, and why or why not."""
+    """Return the state of a strategy by the domain's `clock`, with the reason."""
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
         return SkillState("archived", why)
-    unread, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
+    count, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
     waits = material.unread < interval
     if material.skill is None:
         if waits:
-            return SkillState("waiting", f"{unread} so far; needs {interval}")
+            return SkillState("waiting", f"{count} so far; needs {interval}")
     else:
         has_changed = material.skill.account != material.account
         if material.is_recounted and has_changed:
@@ -88,12 +88,12 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
         # What a person took back is no news.
         is_news = has_changed and not material.linked.issuperset(material.read)
         if waits or not is_news:
-            return SkillState("waiting", f"{unread} since its last strategy; needs {interval}")
+            return SkillState("waiting", f"{count} since its last strategy; needs {interval}")
     return SkillState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
 def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    """Return why skillvault may not write the strategy; None if it may."""
+    """Return the reason why skillvault may not write the strategy; None if it may."""
     skill, path = material.skill, material.path
     if path is None:
         return None
@@ -103,15 +103,11 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
         return f"{path} is not the program's own (origin {skill.origin}, kind {skill.kind})"
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
-    has_expired = material.expired and _is_over(skill, clock, policy)
+    life = lifetime(skill, policy) if material.expired and skill.status != "retired" else None
+    has_expired = life is not None and life.ends < clock
     if path.startswith("archive/") and not has_expired:
         return f"{path} was archived; `skillvault skill restore {material.name}` brings it back"
     return None
-
-
-def _is_over(skill: Skill, clock: datetime, policy: Policy) -> bool:
-    life = lifetime(skill, policy)
-    return skill.status != "retired" and life is not None and life.ends < clock
 
 
 # ── what separates its outcomes ──────────────────────────────────────────────────────
@@ -130,7 +126,9 @@ def period_of(
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
         rules=tuple(
-            r for of in group_by_action(outcomes).values() for r in action_rules(of, policy)
+            rule
+            for group in group_by_action(outcomes).values()
+            for rule in action_rules(group, policy)
         ),
         episodes=episode_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
@@ -193,7 +191,7 @@ def next_change(
         expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
     archived = path.startswith("archive/")
-    restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
+    restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _strategy_change(
         material,
         period,
@@ -201,7 +199,7 @@ def next_change(
         changed=sections.statement_changes(skill.body, body),
         edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(restored,) if archived else (),
+        moves=(restoring_move,) if archived else (),
     )
 
 
@@ -254,13 +252,13 @@ def strategy_body(period: Period, draft: Draft) -> str:
 
 def _outcomes_line(period: Period) -> str:
     days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
-    of = pluralize(len(period.outcomes), "outcome")
-    return f"{of}{period.episodes} of {' to '.join(dict.fromkeys(days))}"
+    count_words = pluralize(len(period.outcomes), "outcome")
+    return f"{count_words}{period.episodes} of {' to '.join(dict.fromkeys(days))}"
 
 
 def _results(period: Period) -> str:
     """Return the rate of success, and the average gain and loss."""
-    won = sum(o.result.status == "success" for o in period.outcomes)
+    success_count = sum(o.result.status == "success" for o in period.outcomes)
     name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
-    rate = f"{name} {won / count * 100:.0f} % ({count_of(won, count)})"
+    rate = f"{name} {success_count / count * 100:.0f} % ({count_of(success_count, count)})"
     return "; ".join([rate, *balance_parts(period.outcomes)])

@@ -1,7 +1,7 @@
-"""Merge a skill that two clones changed: its keys, sections, files and shelf.
+"""Merge a skill that two clones changed: its keys, sections, files and folder.
 
-A section is the program's if its file has a digest of it (`model.section_marks`). Git sees
-paths: a skill that one clone archived and the other changed would be on two shelves.
+A section is generated if the file states its digest (`model.section_marks`). Git compares paths; a
+skill that one clone archived and the other changed would end up in two folders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,38 +60,38 @@ _RULES = {
 
 
 class MarkedSection(NamedTuple):
-    """The text below a heading (None for nothing), and the digest that its file gives of it."""
+    """The text below a heading (None without it), and the digest that its file states."""
 
     text: str | None = None
     mark: str | None = None
 
     @property
     def is_programs(self) -> bool:
-        """True if only the program wrote or removed it."""
+        """True if only skillvault wrote or removed the section."""
         return self.mark == (text_mark(self.text) if self.text is not None else None)
 
 
 def merge_skill(versions: Versions) -> bytes:
-    """Merge two versions; a person's change goes before the program's."""
+    """Merge two versions; a person's change goes before a generated one."""
     base, first, second = sides = [
         parse_file(content) for content in (versions.base, versions.first, versions.second)
     ]
     base_metadata, *new_metadata = map(_metadata_of, sides)
-    merged = {DESCRIPTION: MarkedSection()}
+    result = {DESCRIPTION: MarkedSection()}
     for key, texts in _marked_sections(sides).items():
-        both = partial(_merge_section, key, texts[0])
-        merged[key] = merge_values(texts[0], texts[1], texts[2], both)
+        merge_both = partial(_merge_section, key, texts[0])
+        result[key] = merge_values(texts[0], texts[1], texts[2], merge_both)
     metadata = merge_keys(base_metadata, *new_metadata, rules=_RULES)
     for name in _WORDS:
         words = [side.get(name) for side in (base_metadata, *new_metadata)]
         metadata[name] = merge_values(words[0], words[1], words[2], partial(merge_words, words[0]))
-    metadata["written"] = _stated_marks(merged) or None
+    metadata["written"] = _stated_marks(result) or None
     values = merge_keys(base.values, first.values, second.values, rules={})
-    values["description"] = merged[DESCRIPTION].text or ""
+    values["description"] = result[DESCRIPTION].text or ""
     values["metadata"] = sort_keys(
         {key: value for key, value in metadata.items() if value}, front_matter.METADATA_KEYS
     )
-    body = merge_values(base.body, first.body, second.body, lambda _o, _t: _render_body(merged))
+    body = merge_values(base.body, first.body, second.body, lambda _o, _t: _render_body(result))
     return render_file(values, body, (base, first, second), front_matter.SKILL_KEYS)
 
 
@@ -110,32 +110,32 @@ def _marked_sections(
     texts = [_texts_by_key(side) for side in sides]
     marks = [read_marks(str(_metadata_of(side).get("written") or "")) for side in sides]
     names = {heading_mark(key): key for side in texts for key in side}
-    removed = [(name, -2) for name in sorted({*marks[1], *marks[2]} - names.keys())]
+    removed_names = [(name, -2) for name in sorted({*marks[1], *marks[2]} - names.keys())]
     order = merge_orders([*texts[1]], [*texts[2]], names.values())
     return {
         key: tuple(  # type: ignore[misc]
             MarkedSection(text.get(key), mark.get(key[0] if key[1] == -2 else heading_mark(key)))
             for text, mark in zip(texts, marks, strict=True)
         )
-        for key in [*order, *removed]
+        for key in [*order, *removed_names]
     }
 
 
 def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
     """Return each section and the description, without the empty lines around them."""
-    described = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
-    sections = {**described, **sections_of(side.body)}
+    description = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
+    sections = {**description, **sections_of(side.body)}
     return {key: plain_section(text) for key, text in sections.items()}
 
 
 def _merge_section(
     key: Key, base: MarkedSection, first: MarkedSection, second: MarkedSection
 ) -> MarkedSection:
-    """Return a person's section before the program's; of two persons the statements of both."""
-    persons = [side for side in (first, second) if not side.is_programs]
-    if len(persons) == 1:
-        return persons[0]
-    if not persons:
+    """Return a person's section before a generated one; of two persons the statements of both."""
+    personal_sides = [side for side in (first, second) if not side.is_programs]
+    if len(personal_sides) == 1:
+        return personal_sides[0]
+    if not personal_sides:
         return max((first, second), key=lambda side: (side.text or "", side.mark or ""))
     mark = merge_values(base.mark, first.mark, second.mark, greater)
     if first.text is None or second.text is None:  # one side removed it, the other wrote in it
@@ -161,9 +161,9 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
         for key, section in sections.items()
         if section.mark
     }
-    removed = sorted(name for name, section in marks.items() if section.text is None)
-    present = [name for name in marks if name not in removed]
-    return format_marks({name: str(marks[name].mark) for name in [*present, *removed]})
+    removed_names = sorted(name for name, section in marks.items() if section.text is None)
+    present_names = [name for name in marks if name not in removed_names]
+    return format_marks({name: str(marks[name].mark) for name in [*present_names, *removed_names]})
 
 
 # ── changes of a person ────────────────────────────────────────────────────────────────
@@ -186,30 +186,29 @@ _ORDER = ("version", "patterns", "evolution_log")
 
 
 def merge_expertise(versions: Versions) -> bytes:
-    """Merge the patterns; of one that both counted, take the entry with more files."""
-    base, first, second = sides = [_load_expertise(side) for side in versions]
-    merged: dict[str, Any] = {
+    """Merge the patterns; if both sides counted one, take the entry with more files."""
+    base, first, second = sides = [
+        front_matter.as_mapping(strict_yaml.load(front_matter.text_of(side or b"")) or {})
+        for side in versions
+    ]
+    result: dict[str, Any] = {
         name: merge_values(base.get(name), first.get(name), second.get(name), greater)
         for name in sorted({*first, *second} - {*_ORDER[1:]})
     }
-    merged["patterns"] = _merge_patterns(*(_patterns_by_key(side) for side in sides))
+    result["patterns"] = _merge_patterns(*(_patterns_by_key(side) for side in sides))
     # The entries of the log, each by all that it says.
     logs = [
         {f"{entry.get('date')} {entry}": entry for entry in side.get("evolution_log") or ()}
         for side in sides
     ]
     entries = {**logs[1], **logs[2]}
-    merged["evolution_log"] = [entries[key] for key in merge_sets(logs[0], [*logs[1]], [*logs[2]])]
-    keys = [name for name in _ORDER if name in merged]
-    keys += [name for name in merged if name not in _ORDER]
-    text = strict_yaml.dump({name: merged[name] for name in keys})
+    result["evolution_log"] = [entries[key] for key in merge_sets(logs[0], [*logs[1]], [*logs[2]])]
+    keys = [name for name in _ORDER if name in result]
+    keys += [name for name in result if name not in _ORDER]
+    text = strict_yaml.dump({name: result[name] for name in keys})
     # A person's comments move to the top, since their lines are written again.
     comments = merge_sets(*(strict_yaml.comments(front_matter.text_of(s or b"")) for s in versions))
     return "".join([*(f"{comment}\n" for comment in comments), text]).encode()
-
-
-def _load_expertise(content: bytes | None) -> Mapping[str, Any]:
-    return front_matter.as_mapping(strict_yaml.load(front_matter.text_of(content or b"")) or {})
 
 
 def _patterns_by_key(side: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -235,7 +234,7 @@ _KEY = ("supersedes",)
 
 
 def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
-    """Return id -> file of each fact that changes: the first supersedes the second, and so on.
+    """Return id -> file of each fact that changes, so that each fact supersedes the next.
 
     The first has the insight of the remaining evaluation, else the least id. A fact that already
     supersedes another stays as it is.
@@ -252,8 +251,8 @@ def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes
 
 
 def _with_supersedes(content: bytes, following: str, group: Sequence[str]) -> bytes:
-    superseded = parse_file(content).values.get("supersedes")
-    if superseded is not None and superseded not in group:
+    superseded_id = parse_file(content).values.get("supersedes")
+    if superseded_id is not None and superseded_id not in group:
         return content
     try:
         return front_matter.with_key(content, _KEY, following)
@@ -270,9 +269,9 @@ _INTERNAL = ("metadata", "internal")
 
 
 class PlacedSkill(Struct, frozen=True):
-    """A version of a skill: its shelf, and its files by their path in its folder.
+    """A version of a skill: its folder in the vault, and its files by their path in its folder.
 
-    `decided`: a person moved it to this shelf since the base.
+    `decided`: a person moved it to this folder since the base.
     """
 
     shelf: str
@@ -281,14 +280,14 @@ class PlacedSkill(Struct, frozen=True):
 
     @property
     def skill_file(self) -> bytes:
-        """Its SKILL.md; empty without one."""
+        """The content of SKILL.md; empty without the file."""
         return self.files.get(FILE, b"")
 
 
 def merge_placed_skills(
     base: PlacedSkill | None, first: PlacedSkill | None, second: PlacedSkill | None
 ) -> PlacedSkill | None:
-    """Return the merged skill with its shelf; None if it was removed."""
+    """Return the merged skill with its folder; None if it was removed."""
     if first is None or second is None:
         side = first or second
         return side if side and (base is None or _is_by_person(side, base)) else None
@@ -296,39 +295,39 @@ def merge_placed_skills(
     sides = [_without_retirement(side, base, shelf) for side in (first, second)]
     files = _merge_files(base.files if base else {}, sides[0].files, sides[1].files)
     if FILE in files:
-        served = [s for s in (first, second) if s.shelf == shelf]
-        files[FILE] = _with_internal_mark(files[FILE], shelf, served)
+        served_sides = [s for s in (first, second) if s.shelf == shelf]
+        files[FILE] = _with_internal_mark(files[FILE], shelf, served_sides)
     return PlacedSkill(shelf, files)
 
 
 def _is_by_person(side: PlacedSkill, base: PlacedSkill | None) -> bool:
-    """Return True if a person moved it, wrote in it or pinned it since the base."""
+    """Return True if a person moved, edited or pinned the skill since the base."""
     return side.decided or is_edited(base.skill_file if base else None, side.skill_file)
 
 
 def _shelf(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
     if first.shelf == second.shelf:
         return first.shelf
-    began = base.shelf if base else None
+    base_shelf = base.shelf if base else None
     for side, moved_side in ((first, second), (second, first)):
-        if side.shelf == began:
+        if side.shelf == base_shelf:
             is_archived = moved_side.shelf == _ARCHIVE and not moved_side.decided
             return side.shelf if is_archived and _is_by_person(side, base) else moved_side.shelf
     return _resolve_shelves(base, first, second)
 
 
 def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
-    """Return the shelf of a skill that both sides moved or made."""
+    """Return the folder of a skill that both sides moved or made."""
     deciders = [side for side in (first, second) if side.decided]
     if len(deciders) == 1:
         return deciders[0].shelf
-    earlier, later = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
-    is_archived = later.shelf == _ARCHIVE and not deciders
-    return earlier.shelf if is_archived and _is_by_person(earlier, base) else later.shelf
+    low, high = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
+    is_archived = high.shelf == _ARCHIVE and not deciders
+    return low.shelf if is_archived and _is_by_person(low, base) else high.shelf
 
 
 def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:
-    """Return a side as if it had not archived the skill, if the merged one is on another shelf."""
+    """Return a side as if it had not archived the skill, if the merged one is elsewhere."""
     if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
         return side
     status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
@@ -343,9 +342,9 @@ def _status_of(content: bytes) -> str:
     return str(_metadata_of(parse_file(content)).get("status") or "testing")
 
 
-def _with_internal_mark(content: bytes, shelf: str, standing: list[PlacedSkill]) -> bytes:
-    """Set the mark `internal`; a served skill has it only if a served side had it."""
-    internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in standing)
+def _with_internal_mark(content: bytes, shelf: str, sides: list[PlacedSkill]) -> bytes:
+    """Set the key `internal`; a served skill has the key only if a served side had it."""
+    internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
     if internal == _is_internal(content):
         return content
     if internal:
@@ -392,7 +391,7 @@ def _merge_file_versions(
 
 
 def _merge_persons_files(path: str, versions: Versions) -> bytes:
-    """Merge the statements of markdown; of other files take the greater."""
+    """Merge the statements of markdown files; of other files take the greater."""
     try:
         texts = [(side or b"").decode() for side in versions]
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 """The table of merge rules, one for each kind of record that two clones may change.
 
-A kind without a row is merged by its content, as an outcome is.
+A kind without a row is merged by its content, like an outcome. A new rule is a row in the table.
 """
 
 import json
@@ -57,24 +57,20 @@ def read_undecided(text: str) -> dict[str, list[str]]:
     }
 
 
-def _undecided_line(key: str, values: Iterable[str]) -> str:
-    return f"# undecided: {key} is {_OR.join(sorted(values))}{_HOW}\n"
-
-
 _KEY = re.compile(r"(?P<key>[^\s#:][^:]*):(?:\s|$)")
 
 Place = tuple[str, ...]
 
 
 class SharedSetting(NamedTuple):
-    """A key's value, and the values of the clones if nobody decided yet."""
+    """A key's value, and the values of the clones while no person has decided."""
 
     value: Any = None
     undecided: frozenset[str] = frozenset()
 
 
 def merge_settings(versions: Versions) -> bytes:
-    """Merge each key; if both sides changed it, a person must decide."""
+    """Merge each key; if both sides changed a key, a person must decide."""
     base, first, second = (_read_settings(side or b"") for side in versions)
     settings = {
         place: _merge_setting(base.get(place), first.get(place), second.get(place))
@@ -83,7 +79,7 @@ def merge_settings(versions: Versions) -> bytes:
     values = _nest({place: setting.value for place, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        _undecided_line(".".join(place), s.undecided)
+        f"# undecided: {'.'.join(place)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
         for place, s in sorted(settings.items())
         if s.undecided
     ]
@@ -176,7 +172,7 @@ def _chunks(content: bytes) -> dict[str, str]:
 
 
 def _edit_chunk(chunk: str, key: str, value: Any) -> str:
-    """Edit the values in the lines of a key; write them again if a key would be out of order."""
+    """Edit the values in the lines of a key; write them anew if a key would be out of order."""
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
         for place, leaf in _leaves({key: value}):
@@ -195,7 +191,7 @@ def _sort_mapping(value: Any) -> Any:
 
 
 def merge_retraction(versions: Versions) -> bytes:
-    """Return the earlier one; of two of one time the lesser text."""
+    """Return the earlier retraction; at equal times the lesser text."""
     return min(
         versions.sides, key=lambda side: (str(strict_yaml.load(side.decode()).get("at", "")), side)
     )
@@ -211,12 +207,12 @@ _OFFLINE = "offline"
 def merge_record(versions: Versions) -> bytes:
     """Merge trust, times and unknown keys; BadInputError for other differences."""
     first, second = (_load_record(content) for content in versions.sides)
-    merged = _merge_record_values(first, second, "")
-    if merged in (first, second):
-        return versions.sides[0 if merged == first else 1]
+    result = _merge_record_values(first, second, "")
+    if result in (first, second):
+        return versions.sides[0 if result == first else 1]
     if versions.first.lstrip().startswith(b"{"):
-        return (json.dumps(merged, ensure_ascii=False, indent=2) + "\n").encode()
-    return strict_yaml.dump(merged).encode()
+        return (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode()
+    return strict_yaml.dump(result).encode()
 
 
 def _load_record(content: bytes) -> dict[str, Any]:
@@ -240,24 +236,24 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
 def _merge_mappings(
     first: Mapping[str, Any], second: Mapping[str, Any], place: str
 ) -> dict[str, Any]:
-    """Merge two mappings: the keys of the format in its order, then the other_names, sorted."""
-    shared = {
+    """Merge two mappings: first the keys of the format in its order, then the others, sorted."""
+    shared_values = {
         name: _merge_record_values(first[name], second[name], f"{place}.{name}" if place else name)
         for name in first
         if name in second
     }
-    single = {**first, **second}
-    for name in sorted(single.keys() - shared.keys()):
+    all_values = {**first, **second}
+    for name in sorted(all_values.keys() - shared_values.keys()):
         if name in _KNOWN and name != _TRUST:
             raise contradiction(f"{place}.{name}".strip("."), first.get(name), second.get(name))
-        shared[name] = single[name]
-    format_keys = {name: value for name, value in shared.items() if name in _KNOWN}
-    other_names = sorted(shared.keys() - format_keys.keys())
-    return {**format_keys, **{name: shared[name] for name in other_names}}
+        shared_values[name] = all_values[name]
+    format_keys = {name: value for name, value in shared_values.items() if name in _KNOWN}
+    other_names = sorted(shared_values.keys() - format_keys.keys())
+    return {**format_keys, **{name: shared_values[name] for name in other_names}}
 
 
 def merge_judgement(versions: Versions) -> bytes:
-    """Return one of both, whole: a paid judge's, the newer version, then the lesser bytes."""
+    """Return one side whole: a paid judge's, the newer version, then the lesser bytes."""
     return max(reversed(versions.sides), key=_rank)
 
 
@@ -315,12 +311,12 @@ def merge_fact(versions: Versions) -> bytes:
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:
-    """Return True if a person changed a fact's text, which the program writes only once."""
+    """Return True if a person changed a fact's text, which skillvault writes only once."""
     return parse_file(base).body != parse_file(side).body
 
 
 def merge_links(versions: Versions) -> bytes:
-    """Merge the lines of both lists; a person rejected those that one side removed."""
+    """Merge the lines of both lists; a person rejected the lines that one side removed."""
     base, *sides = (
         content.rstrip(b"\n").split(b"\n") if content else []
         for content in (versions.base or b"", *versions.sides)

@@ -55,9 +55,9 @@ def merge_sets(
     base: Iterable[_Element], first: Sequence[_Element], second: Sequence[_Element]
 ) -> list[_Element]:
     """Return what both have or one added, in the order of `merge_orders`."""
-    in_both = set(first) & set(second)
-    added = {*first, *second} - set(base)
-    return merge_orders(first, second, in_both | added)
+    common_elements = set(first) & set(second)
+    added_elements = {*first, *second} - set(base)
+    return merge_orders(first, second, common_elements | added_elements)
 
 
 def merge_orders(
@@ -75,23 +75,23 @@ def merge_orders(
 
 def _sort_elements(places: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
     """Sort elements behind all that they follow; if the orders contradict, the least is first."""
-    ready = [element for element, count in places.items() if not count]
-    heapify(ready)
+    free_elements = [element for element, count in places.items() if not count]
+    heapify(free_elements)
     order: dict[Any, None] = {}
     while len(order) < len(places):
-        element = heappop(ready) if ready else min(places.keys() - order.keys())
+        element = heappop(free_elements) if free_elements else min(places.keys() - order.keys())
         if element in order:
             continue
         order[element] = None
         for follower in followers[element]:
             places[follower] -= 1
             if places[follower] == 0 and follower not in order:
-                heappush(ready, follower)
+                heappush(free_elements, follower)
     return list(order)
 
 
 def greater(first: Any, second: Any) -> Any:
-    """Return the greater of two values; None is less than any other."""
+    """Return the greater of two values; None is less than any other value."""
     return max((first, second), key=lambda value: (value is not None, str(value)))
 
 
@@ -124,7 +124,7 @@ class ParsedFile(NamedTuple):
 
 
 def parse_file(content: bytes | None) -> ParsedFile:
-    """Return the parts of a file, all empty without one; BadInputError if it cannot be read."""
+    """Return the parts of a file, empty without a file; BadInputError if it cannot be read."""
     text = front_matter.text_of(content or b"").replace("\r\n", "\n")
     if not front_matter.has_front_matter(text):
         return ParsedFile(content or b"", "", {}, text.strip())
@@ -138,14 +138,14 @@ def render_file(
 ) -> bytes:
     """Return the file with these values and body; `sides` are the base and its two versions.
 
-    Front matter that one side changed stays as that side has it; if both did, it is edited in
-    place if it has comments, else written in the `order` of its keys.
+    Front matter that one side changed stays as that side has it; if both changed it, it is edited
+    in place if it has comments, else written in the `order` of its keys.
     """
-    front = _render_front(values, sides, order)
-    matches = [side.content for side in sides[1:] if (side.front, side.body) == (front, body)]
+    header = _render_front(values, sides, order)
+    matches = [side.content for side in sides[1:] if (side.front, side.body) == (header, body)]
     if matches:
         return min(matches)
-    return f"---\n{front}---\n\n{body}\n".encode() if front else f"{body}\n".encode()
+    return f"---\n{header}---\n\n{body}\n".encode() if header else f"{body}\n".encode()
 
 
 def _render_front(
@@ -162,7 +162,7 @@ def _render_front(
 
 
 def sort_keys(values: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
-    """Return a mapping with its keys in an order, unnamed ones behind, sorted."""
+    """Return a mapping with its keys in an order; unnamed keys come last, sorted."""
     names = [*(name for name in order if name in values), *sorted(values.keys() - set(order))]
     return {name: values[name] for name in names}
 
@@ -174,18 +174,18 @@ def merge_keys(
     *,
     rules: Mapping[str, Both],
 ) -> dict[str, Any]:
-    """Merge each key; a key that both sides changed goes by the rule of its name."""
-    merged = {
+    """Merge each key; if both sides changed a key, the rule of its name decides."""
+    result = {
         name: merge_values(
             base.get(name), first.get(name), second.get(name), rules.get(name, greater)
         )
         for name in {**first, **second}
     }
-    return {name: value for name, value in merged.items() if value is not None}
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def least_trust(_first: Any, _second: Any) -> str:
-    """Return "untrusted": of two that differ, one is untrusted."""
+    """Return "untrusted": if two trusts differ, one of them is untrusted."""
     return "untrusted"
 
 
@@ -203,11 +203,11 @@ def merge_statements(base: str, first: str, second: str) -> str:
     blocks = merge_sets(
         _statement_blocks(base), _statement_blocks(first), _statement_blocks(second)
     )
-    text = previous = ""
+    text = previous_statement = ""
     for block in blocks:
-        is_one_list = _LISTED.match(block) and _LISTED.match(previous)
+        is_one_list = _LISTED.match(block) and _LISTED.match(previous_statement)
         text += ("\n" if is_one_list else "\n\n" if text else "") + block
-        previous = block
+        previous_statement = block
     return text
 
 

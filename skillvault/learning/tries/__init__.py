@@ -1,4 +1,7 @@
-"""Tries: one line for each outcome, and groups of tries with the same deed. Values in and out."""
+"""Tries: what each outcome did and how it ended, in a line, and groups of the same deed.
+
+A try is the short form of an outcome; its deed is what the run did, in a sentence.
+"""
 
 import re
 

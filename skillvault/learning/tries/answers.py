@@ -79,7 +79,7 @@ _WORDS = 5  # words of an answer; a longer phrase is a sentence
 
 
 def answer_of(outcome: Outcome) -> str | None:
-    """Return the last answer of a run in its normal form; None if it gives none."""
+    """Return the last answer of a run in its normal form; None without an answer."""
     text = answer_text(outcome)
     return None if text is None else normal_value(text)
 
@@ -127,7 +127,7 @@ def _read_value(match: re.Match[str]) -> str | None:
 
 
 def _strip_marks(value: str) -> str:
-    """Return a value without the marks around it."""
+    """Return a value without the punctuation around it."""
     return " ".join(value.split()).lstrip(_MARKS).rstrip(f"{_MARKS}.,")
 
 
@@ -152,7 +152,7 @@ def normal_value(value: str) -> str:
 def refused_answers(
     outcomes: Iterable[Outcome], tasks: Mapping[str, str]
 ) -> Iterator[RefusedAnswers]:
-    """Yield the refused answers of each task, without those that a success of it gave.
+    """Yield the refused answers of each task, without those that its successes gave.
 
     `tasks` are by outcome id. An answer is in the words of the first run that gave it.
     """

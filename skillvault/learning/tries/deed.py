@@ -1,4 +1,4 @@
-"""The deed of an outcome in its own words; never the deed that it advises."""
+"""The deed of an outcome: what the run did, in its own words, never what it advises."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ _PRAISE = regex(
 
 
 def deed_of(outcome: Outcome, answer: str = "") -> str:
-    """Return the deed of an outcome; "" if no text names it."""
+    """Return the deed of an outcome; "" if no text names one."""
     reasoning = outcome.decision.reasoning.strip()
     parts = split_sentences(reasoning)
     if not is_note(reasoning):
@@ -90,7 +90,7 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _is_bare_claim(sentence: str) -> bool:
-    """Return True for a sentence that claims success and names nothing."""
+    """Return True for a sentence that claims success and names no deed."""
     words = set(_WORD.findall(sentence.casefold()))
     return words <= _CLAIMING and not words.isdisjoint(_SUCCESS)
 
@@ -116,7 +116,7 @@ def is_note(reasoning: str) -> bool:
 
 
 def _note_deed(parts: Sequence[str]) -> str:
-    """Return a short note whole, or the main sentence of a longer one with its neighbour."""
+    """Return a short note whole, or the main sentence of a longer note with its neighbour."""
     note = _join_sentences(parts)
     if len(note) <= _LIMIT:
         return note
@@ -128,14 +128,14 @@ def _note_deed(parts: Sequence[str]) -> str:
     # A sentence that refers back takes the previous one rather than the next.
     windows = [(place - 1, place)] if place and refers_back(first) else []
     for start, end in [*windows, (place, place + 1)]:
-        both = _join_sentences(parts[start : end + 1])
-        if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(both) <= _LIMIT:
-            return both
+        text = _join_sentences(parts[start : end + 1])
+        if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(text) <= _LIMIT:
+            return text
     return first
 
 
 def _join_lists(parts: Iterable[str]) -> list[str]:
-    """Join sentences that end with a colon to the next one."""
+    """Join sentences that end with a colon to the next sentence."""
     sentences: list[str] = []
     for part in parts:
         if sentences and sentences[-1].endswith(":"):
@@ -146,7 +146,7 @@ def _join_lists(parts: Iterable[str]) -> list[str]:
 
 
 def _join_sentences(parts: Iterable[str]) -> str:
-    """Join sentences; one without an end gets a semicolon."""
+    """Join sentences; a sentence without an end gets a semicolon."""
     text = ""
     for part in parts:
         text += f"{'' if not text else ' ' if text[-1] in '.!?:;。！？,' else '; '}{part}"

@@ -1,6 +1,6 @@
 """Insights of one outcome, the most telling first, and the words by which outcomes compare.
 
-Nothing here compares outcomes: the same outcome gives the same insights in any vault.
+No function here compares outcomes: an outcome gives the same insights in any vault.
 """
 
 import re
@@ -37,11 +37,11 @@ _VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
 def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
-    """Return the insights of an outcome; none for a neutral one."""
+    """Return the insights of an outcome; a neutral outcome has none."""
     if outcome.result.status == "neutral":
         return ()
-    find = _fault_insights if outcome.result.status == "failure" else _merit_insights
-    return (*_lesson_insights(outcome), *find(outcome))
+    find_insights = _fault_insights if outcome.result.status == "failure" else _merit_insights
+    return (*_lesson_insights(outcome), *find_insights(outcome))
 
 
 def _lesson_insights(outcome: Outcome) -> Iterator[Insight]:
@@ -110,7 +110,7 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
-    """Drop announced steps and praise of the own work."""
+    """Drop announced steps, and praise of the run's own work."""
     return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
 
 
@@ -136,9 +136,9 @@ def is_new(statement: str, outcome: Outcome) -> bool:
 def signature(message: str) -> str:
     """Return an error's type and message without paths, numbers, ids and quoted names."""
     line = message[:_LINE]
-    unquoted = _QUOTED.sub(" ", line)
+    plain_line = _QUOTED.sub(" ", line)
     # The quoted name is all that `KeyError: 'amount'` has.
-    plain = _PATH.sub(" ", unquoted if len(unquoted.split()) > _UNQUOTED else line)
+    plain = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
     plain = _ID.sub(" ", plain)
     return " ".join(_NUMBER.sub(" ", plain).casefold().split())
 

@@ -18,7 +18,7 @@ _FLAGS = re.IGNORECASE
 
 
 class Rank(IntEnum):
-    """Rank of a sentence by its information about the deed, the least first."""
+    """The rank of a sentence by its information about the deed, the least first."""
 
     ASIDE = 0  # a risk, an alternative, an announcement: nothing was done
     STATE = 1
@@ -149,7 +149,7 @@ _BOLD = regex(r"(?<![\w)])\*\*|\*\*(?![\w(])")  # but 2**30 is a power
 
 @lru_cache(maxsize=4096)
 def split_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text in order, without marks of lists and headings."""
+    """Return the sentences of a text in order, without list signs and headings."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", text, flags=re.DOTALL)
     prose = re.sub(r"\n\s*\n", "\n\n", prose)  # else each empty line would scan all others
     lines = re.sub(r"(?m)^[ \t]*>[> ]*", "", prose)
@@ -186,18 +186,18 @@ def announces(sentence: str) -> bool:
 
 
 def plain_figure(figure: str) -> str:
-    """Return a figure without sign, currency and unit, for comparison with a recorded one."""
+    """Return a figure without sign, currency and unit, to compare it with a recorded figure."""
     return figure.strip("-−–+$€£¥% .,:")
 
 
 def conclusion_of(sentence: str) -> str:
-    """Return the end of a sentence from its conclusion on; "" if it has none."""
+    """Return the end of a sentence from its conclusion on; "" without a conclusion."""
     match = _CONCLUSION.search(sentence.rstrip(".!"))
     return sentence[match.start() :].lstrip(" ,") if match else ""
 
 
 def refers_back(sentence: str) -> bool:
-    """Return True if a sentence needs the previous one to be understood."""
+    """Return True if a sentence cannot be understood without the previous one."""
     return _LEANS.match(sentence) is not None
 
 

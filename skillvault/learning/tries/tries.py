@@ -1,4 +1,4 @@
-"""Tries: the deed, result and advice of an outcome; groups of tries with the same deed.
+"""The try of an outcome: its deed, result and advice; and groups of tries with the same deed.
 
 Groups depend on the set of tries alone, never on their order of arrival.
 """
@@ -80,7 +80,7 @@ def _figures_of(text: str) -> set[str]:
 
 
 def _recorded_figures(outcome: Outcome, figures: set[str]) -> tuple[str, ...]:
-    """Return those of the figures that the context or the result has."""
+    """Return the figures that the context or the result of an outcome also has."""
     if not figures:
         return ()
     result = outcome.result
@@ -104,7 +104,7 @@ def _advice(outcome: Outcome, verdict: Evaluation | None) -> Iterator[Advice]:
 
 
 def _correction(outcome: Outcome) -> str:
-    """Return the sentence of a person's next words that says what to do; "" if they only refuse."""
+    """Return the sentence of a person's next words that says what to do; "" if there is none."""
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
@@ -148,7 +148,7 @@ def _lower_first(text: str) -> str:
 
 
 def _as_sentence(text: str) -> str:
-    """Return a text with a capital and a full stop."""
+    """Return a text with a capital letter and a full stop."""
     line = _as_clause(text)
     head = line[:1].upper() if line.partition(" ")[0].isalpha() else line[:1]
     return f"{head}{line[1:]}{'' if line.endswith(('!', '?', '。')) else '.'}"
@@ -167,7 +167,7 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _error_of(outcome: Outcome) -> str:
-    """Return the signature of the error; "" unless the outcome failed and names one."""
+    """Return the signature of a failure's error; "" without a named error."""
     if outcome.result.status != "failure":
         return ""
     fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
@@ -177,18 +177,18 @@ def _error_of(outcome: Outcome) -> str:
 
 
 def _result_words(outcome: Outcome) -> str:
-    """Return the summary, followed by the line of evidence that says most."""
-    failed = outcome.result.status == "failure"
-    fault, summary = fault_of(outcome) if failed else None, _summary(outcome)
+    """Return the summary, followed by the most telling line of evidence."""
+    is_failure = outcome.result.status == "failure"
+    fault, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if fault is None:
         return _line(summary or next(_telling_lines(outcome), ""))
-    both = f"{summary.rstrip('.')}: {_line(fault)}"
+    summary_with_fault = f"{summary.rstrip('.')}: {_line(fault)}"
     is_different = summary and fault not in summary and summary not in fault
-    return both if is_different and len(both) <= _BOTH else _line(fault)
+    return summary_with_fault if is_different and len(summary_with_fault) <= _BOTH else _line(fault)
 
 
 def _summary(outcome: Outcome) -> str:
-    """Return the summary, unless it is a bare verdict."""
+    """Return the summary, or "" for a bare verdict."""
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
     is_verdict = is_bare(summary) or (_EXIT.match(summary) and any(_telling_lines(outcome)))
     return "" if is_verdict else summary
@@ -212,7 +212,7 @@ def group_by_deed(tries: Iterable[Try]) -> list[list[Try]]:
 
 
 def group_by_kind(tries: Iterable[Try]) -> list[list[Try]]:
-    """Group tries with the same deed apart from its figures."""
+    """Group tries whose deeds differ only in figures."""
     return _group_tries(tries, figures=False)
 
 
@@ -233,10 +233,10 @@ def _comparable_deed(attempt: Try) -> str:
     """Return the deed without the recorded figures of its claims."""
     text = attempt.deed
     for claim in attempt.grounds if attempt.observed else ():
-        unrecorded = FIGURE.sub(
+        plain_claim = FIGURE.sub(
             lambda match: " " if plain_figure(match[0]) in attempt.observed else match[0], claim
         )
-        text = text.replace(claim, unrecorded)
+        text = text.replace(claim, plain_claim)
     return text
 
 

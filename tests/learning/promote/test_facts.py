@@ -122,7 +122,7 @@ def test_a_fact_keeps_what_to_do() -> None:
 def test_a_fact_by_hand_says_something() -> None:
     with pytest.raises(UsageError, match="too little"):
         promote.human_fact(
-            " x ", "coding", importance="low", supersedes=None, review_by=None, now=NOW
+            " x ", "coding", importance="low", old_fact=None, review_by=None, now=NOW
         )
 
 

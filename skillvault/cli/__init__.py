@@ -1,6 +1,6 @@
 """The command line: click over `api`. Results go to stdout, problems to stderr.
 
-Here errors become one line and an exit code.
+Here each error becomes one line and an exit code; `commands` lists the commands.
 """
 
 import io
@@ -18,20 +18,20 @@ from skillvault.model.errors import BadInputError, SkillvaultError
 
 
 def main() -> None:
-    """Run the command line; every error of ours is one sentence, never a traceback."""
+    """Run the command line; an error of skillvault is one sentence, never a traceback."""
     # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.excepthook = _show_traceback
     if "hook" in sys.argv:
-        words = hook.split_vault(sys.argv[1:])
-        behind_vault = words[2:] if words[:1] == ["--vault"] else words
-        if behind_vault[:1] == ["hook"] and "--help" not in words:
-            hook.run_quietly(words)  # an error must not block what a person asked
+        arguments = hook.split_vault(sys.argv[1:])
+        command = arguments[2:] if arguments[:1] == ["--vault"] else arguments
+        if command[:1] == ["hook"] and "--help" not in arguments:
+            hook.run_quietly(arguments)  # an error must not block the prompt of a person
     try:
         sys.exit(cli(standalone_mode=False, prog_name="skillvault"))
     except click.ClickException as error:
         text = io.StringIO()
-        error.show(text)  # how the command is used; the sentence repeats what was typed
+        error.show(text)  # the usage of the command and a sentence
         echo(text.getvalue(), err=True, nl=False)
         sys.exit(error.exit_code)
     except click.Abort:

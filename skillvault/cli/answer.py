@@ -1,4 +1,4 @@
-"""answer, ask, judge: questions to an agent, its answers, and an opinion before it acts."""
+"""ask, answer, judge: questions to an agent and its answers; an opinion before a decision."""
 
 import json
 import sys
@@ -142,10 +142,10 @@ def answer(
         assert file is not None
         answers = [AgentReply(key, input_file(file)[1].decode(errors="replace"))]
     report = open_vault(vault_path).queue.answer(answers, session=session, now=now)
-    for done in report.done if report else ():
-        if done.subject:
-            echo(f"{(done.commit or '')[:10]} {done.subject}")
-    for waiting in report.waiting if report else ():
-        say(f"waits: {waiting.path}: {waiting.reason}")
+    for result in report.done if report else ():
+        if result.subject:
+            echo(f"{(result.commit or '')[:10]} {result.subject}")
+    for item in report.waiting if report else ():
+        say(f"waits: {item.path}: {item.reason}")
     if report is None:
         say("this answer is committed already; nothing to do")

@@ -1,4 +1,4 @@
-"""The group of all commands; each is imported when it is called."""
+"""The group of all commands, imported when called, and the completion of their values."""
 
 import difflib
 import os
@@ -53,7 +53,7 @@ def _completer(
 
 
 def _can_be_typed(name: str) -> bool:
-    """Return True if a name does nothing to the terminal that shows it, and is one line."""
+    """Return True if a name is one line and has no hidden characters."""
     return hidden_characters.escape_hidden(name) == name and len(name.splitlines()) == 1
 
 
@@ -70,7 +70,7 @@ def _decisions(vault: "Vault", beginning: str) -> Iterable[str]:
     return vault.store.head().recommendations.latest_decisions(beginning, _MOST)
 
 
-# (command, its parameter) -> what is offered; "" stands for every command.
+# The values to offer for (command, parameter); "" stands for every command.
 _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
     ("", "domain"): _domains,
     ("recommend", "decision"): _decisions,
@@ -89,7 +89,7 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
 }
 
 
-# A module -> its commands, each a function of that name.
+# The commands of each module, each a function of that name.
 _MODULES = {
     "answer": "answer ask judge",
     "fact": "fact",
@@ -107,7 +107,7 @@ _MODULES = {
     "why": "impact log why why-not",
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}
-# For programs: no person types them.
+# Commands that only programs call.
 HIDDEN = {"hook": "hook", "mcp": "setup", "merge-driver": "sync"}
 COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
 
@@ -120,7 +120,7 @@ class CommandGroup(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        """Return the command of this name; None if there is none."""
+        """Return the command of this name; None for an unknown name."""
         module = (COMMANDS | HIDDEN).get(cmd_name)
         if module is None:
             return None
@@ -133,7 +133,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called; an error names the nearest one."""
+        """Return the called command; an error suggests the most similar name."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             close = texts.join_items(difflib.get_close_matches(args[0], COMMANDS, n=2), last="or")
             hint = f"did you mean {close}?" if close else "`skillvault --help` lists them"

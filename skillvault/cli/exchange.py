@@ -1,4 +1,4 @@
-"""import, export, install: outcomes and skills of other programs, in and out."""
+"""import, export, install: read and write outcomes and skills of other programs."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -165,12 +165,12 @@ def _sum_up(listing: SourceListing) -> str:
 
 
 def print_report(report: InstallReport, *, as_data: bool) -> None:
-    """Print what was installed; exit code 1 if something was not."""
+    """Print what was installed; exit with 1 if a skill was not installed."""
     if as_data:
         print_json(_report_shape(report))
     else:
-        for installed in report.installed:
-            _print_installed(installed)
+        for skill in report.installed:
+            _print_installed(skill)
         for sentence in report.known:
             say(sentence)
         print_waiting(report.waiting)
@@ -180,15 +180,15 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
         sys.exit(1)
 
 
-def _print_installed(installed: InstalledSkill) -> None:
-    for done in installed.done:
-        print_done(done)
-    for line in installed.lint:
+def _print_installed(skill: InstalledSkill) -> None:
+    for result in skill.done:
+        print_done(result)
+    for line in skill.lint:
         say(line)
-    if installed.lint:
+    if skill.lint:
         say(
-            f"proposed: {installed.name}; `skillvault skill show {installed.name}` reads it, "
-            f"`skillvault skill approve {installed.name}` serves it"
+            f"proposed: {skill.name}; `skillvault skill show {skill.name}` reads it, "
+            f"`skillvault skill approve {skill.name}` serves it"
         )
 
 
@@ -206,13 +206,13 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
     """Return the JSON of `install --json`."""
     rows = [
         {
-            "name": installed.name,
-            "source": installed.url,
-            "digest": installed.digest,
-            "lint": installed.lint,
-            "commits": [done.commit for done in installed.done],
+            "name": skill.name,
+            "source": skill.url,
+            "digest": skill.digest,
+            "lint": skill.lint,
+            "commits": [result.commit for result in skill.done],
         }
-        for installed in report.installed
+        for skill in report.installed
     ]
     plain = msgspec.to_builtins({"waiting": report.waiting, "problems": report.problems})
     passed_over = msgspec.to_builtins(report.passed_over)
@@ -281,8 +281,8 @@ def _print(report: ExportReport, *, dry: bool) -> None:
     )
 
 
-_WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task
-_LARGE = 8 << 20  # bytes of transcripts from which on a bar is worth showing
+_WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
+_LARGE = 8 << 20  # bytes of transcripts that are worth a progress bar
 
 
 def import_transcripts(
@@ -296,7 +296,7 @@ def import_transcripts(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Import transcripts, and print the result as an intake does."""
+    """Import transcripts, and print the result like that of any import."""
     is_table = dry and not as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
@@ -317,7 +317,7 @@ def import_transcripts(
     for sentence in sorted(transcripts.versions):
         say(make_printable(sentence))
     if is_table:
-        report.done = []  # the table says it
+        report.done = []  # the table lists the outcomes already
     end_intake(vault, report, dry=dry, as_data=as_data)
 
 
@@ -421,11 +421,11 @@ def import_(
         )
         end_intake(vault, report, dry=options.dry, as_data=options.as_data)
         return
-    brought = InstallReport()
+    install_report = InstallReport()
     for path in files:
-        brought.include(
+        install_report.include(
             vault.curate.installer.import_skills(path, skill_format, **options.keywords)
         )
-    if brought.installed and not options.dry:
+    if install_report.installed and not options.dry:
         pack(vault)
-    print_report(brought, as_data=options.as_data)
+    print_report(install_report, as_data=options.as_data)

@@ -82,8 +82,8 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     vault = open_vault(vault_path)
     record, path = vault.memory.fact(ref)
     if as_data:
-        sides = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
-        print_json({**msgspec.to_builtins(record), "path": path, **sides})
+        evidence = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
+        print_json({**msgspec.to_builtins(record), "path": path, **evidence})
         return
     print_committed(vault, path)
     print_sides(vault, ref_of(record))
@@ -103,17 +103,17 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 @click.option("--keep-both", is_flag=True, help="Keep older versions of the fact beside it.")
 @click.option(
     "--review-by",
-    callback=lambda *given: _day(given[2]),
+    callback=lambda *values: _day(values[2]),
     metavar="DAY",
     help="Review the fact by this day, such as 2027-01-31.",
 )
 @write_options
-def add(options: WriteOptions, **given: object) -> None:
+def add(options: WriteOptions, **values: object) -> None:
     """Add a fact, as one commit in your name.
 
     It replaces an older version of the same statement, such as another port or owner.
     """
-    report = options.open_vault().memory.add_fact(**options.keywords, **given)  # type: ignore[arg-type]  # click's types
+    report = options.open_vault().memory.add_fact(**options.keywords, **values)  # type: ignore[arg-type]  # click's types
     print_changes(report, as_data=options.as_data)
     for remark in () if options.dry else versions.remarks_of(report.done[0].change):
         say(remark)

@@ -1,7 +1,7 @@
-"""hook: answer a client's event. On any error it ends with 0 and prints nothing.
+"""hook: answer an event of an agent's client. On any error it exits with 0 and prints nothing.
 
-A client passes what is printed to the agent. It takes an exit code of 2 for a veto of the prompt,
-which the user would lose.
+A client passes the printed text to the agent. It takes an exit code of 2 for a veto of the prompt,
+and the user would lose the prompt.
 """
 
 import json
@@ -66,7 +66,7 @@ def start_detached(root: Path, *words: str) -> None:
 
 
 CLIENTS = ("claude-code", "codex")
-_DEADLINE = 4.0  # seconds after which the person is no longer kept waiting
+_DEADLINE = 4.0  # seconds that a person waits for a hook at most
 _IDLE = 600  # seconds after which the process that answers hooks ends
 _SLOW = 1.0  # seconds that are worth a line in the log
 
@@ -114,7 +114,7 @@ def hook(
     if notice:  # a vault without skills has nothing for the agent
         text = _notice_of(notice)
     if holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is not None:
-        return text  # the daemon takes the files of the inbox
+        return text  # the running daemon records the files of the inbox
     waits = vault.inbox.names() or vault.store.taken.commits()
     if serves:
         start_detached(vault.root, "watch", "--idle", str(_IDLE))
@@ -124,7 +124,7 @@ def hook(
 
 
 def _notice_of(text: str) -> str:
-    """Return the answer to a hook that shows the user a text."""
+    """Return the answer to a hook that shows a text to the user."""
     return json.dumps({"systemMessage": f"skillvault: {text}"})
 
 
@@ -156,7 +156,7 @@ def _react(
     domain: str | None,
     links: Path | None,
 ) -> str:
-    """Return the text for the client; "" if it is too long."""
+    """Return the text for the client, "" if the text is too long."""
     caller = HookClient(
         name=client,
         domain=domain,
@@ -179,21 +179,21 @@ def split_vault(words: list[str]) -> list[str]:
 
 
 def run_quietly(words: list[str]) -> NoReturn:
-    """Run the hook and exit with 0; its text is printed at the end, whole or not at all."""
+    """Run the hook and exit with 0; its text is printed at the end, or not at all."""
     start = time.monotonic()
     deadline = threading.Timer(_DEADLINE, _give_up, args=(words,))
     deadline.daemon = True
     deadline.start()
-    answer, client_reads = "", os.dup(1)
+    answer, client_output = "", os.dup(1)
     try:
-        os.dup2(2, 1)  # nothing but the answer is for the agent
+        os.dup2(2, 1)  # only the answer is for the agent
         answer = cli(words, standalone_mode=False, prog_name="skillvault")
     finally:  # whatever was raised, the user goes on
         deadline.cancel()
         try:
             _log_run(words, time.monotonic() - start)
             if isinstance(answer, str) and answer:
-                os.write(client_reads, escape_hidden(answer).encode(errors="replace"))
+                os.write(client_output, escape_hidden(answer).encode(errors="replace"))
         finally:
             os._exit(0)
 
@@ -220,14 +220,14 @@ def vault_parts(vault: Vault) -> HookVault:
 
 
 def _questions(vault: Vault, session: str) -> int:
-    """Count the questions that wait for the agent of a session, up to those of one prompt."""
+    """Count the waiting questions for the agent of a session, at most those of one prompt."""
     if vault.store.head().policy.judge.provider != "agent":
         return 0
     return len(vault.queue.next_questions(session=session))
 
 
 def _give_up(words: list[str]) -> None:
-    """Let the user go on; a slow vault is indexed in the background for the next time."""
+    """Let the user go on; index a slow vault in the background for the next time."""
     root = _find_root(words)
     if root is not None:
         _log_event(
@@ -251,7 +251,7 @@ def _log_event(words: list[str], text: str) -> None:
 
 
 def _find_root(words: list[str]) -> Path | None:
-    """Return the vault of the command line, the environment or this folder; None without one."""
+    """Return the vault of the command line, the environment or this folder, else None."""
     paths = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
     place = paths[-1] if paths else os.environ.get("SKILLVAULT_VAULT")
     try:

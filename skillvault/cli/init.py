@@ -1,4 +1,4 @@
-"""init, check, doctor: make a vault, prove it, find what keeps it from working."""
+"""init, check, doctor: make a vault, check its files, find what keeps it from working."""
 
 import os
 import sys

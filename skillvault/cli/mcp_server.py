@@ -1,4 +1,7 @@
-"""The server of a vault for the Model Context Protocol: its tools, its skills as resources."""
+"""The server of a vault for the Model Context Protocol: its tools, and its skills as resources.
+
+Add a tool as a method of `VaultTools` and to the list in `server_of`.
+"""
 
 import hashlib
 import json
@@ -62,7 +65,7 @@ class RecommendedSkill(TypedDict):
 
 
 class AdviceResult(TypedDict):
-    """The advice before a task: `prompt` holds it all."""
+    """The advice before a task; `prompt` contains all of it."""
 
     decision: str | None
     prompt: str
@@ -119,12 +122,12 @@ class CommitsResult(TypedDict):
 
 
 Text = Annotated[str, Field(min_length=1)]
-# Folders whose skills nobody is served, and what that says of a skill.
+# Folders whose skills are not served, and the state of such a skill.
 _SHUT = {"proposed": "proposed", "archive": "archived"}
 
 
 class VaultTools:
-    """The tools of one vault; `lists_all`: the client lists every skill itself."""
+    """The tools of one vault; with `lists_all` the client lists every skill itself."""
 
     def __init__(self, vault: Vault, *, lists_all: bool = False) -> None:
         self._vault = vault
@@ -168,7 +171,7 @@ class VaultTools:
         )
 
     def _served_skill(self, name: str) -> Skill:
-        """Return a skill that agents may be served; UsageError for any other, with its state."""
+        """Return a skill that agents may read; UsageError with its state for any other skill."""
         record, path = self._vault.skill(name)
         shelf = self._vault.shelf
         if path.partition("/")[0] not in _SHUT:
@@ -211,7 +214,7 @@ class VaultTools:
         return self._report_intake(self._vault.close(decision, closing))
 
     def _report_intake(self, report: Report) -> IntakeResult:
-        """Tell what was recorded and which lessons are asked for; BadInputError for a refusal."""
+        """Report recorded outcomes and missing lessons; BadInputError for a refusal."""
         for refusal in report.quarantined:
             raise BadInputError(refusal.message, code=refusal.code, line=refusal.line)
         outcome_ids = [ref.id for done in report.done for ref in done.change.targets]
@@ -302,7 +305,7 @@ def _refusal(error: SkillvaultError) -> dict[str, Any]:
 
 
 def _call_error(error: ToolError) -> SkillvaultError:
-    """Explain a call refused before any tool ran: no such tool, or arguments of another shape."""
+    """Explain a call that was refused before a tool ran: no such tool, or wrong arguments."""
     if not isinstance(error.__cause__, ValidationError):
         return UsageError(str(error))
     first = error.__cause__.errors(include_url=False, include_input=False)[0]
@@ -323,13 +326,13 @@ def _commits_of(report: Report | None) -> CommitsResult:
 
 
 _MOST_MESSAGE = 2000  # characters
-_NOTES = "notifications/"  # how the methods begin that need no answer
+_NOTES = "notifications/"  # prefix of methods that need no answer
 
 
 async def _relay_messages(
     incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
 ) -> None:
-    """Pass messages to the server, and answer malformed ones, which the SDK drops."""
+    """Pass messages to the server, and answer malformed messages, which the SDK drops."""
     async with to:
         async for item in incoming:
             answer = _answer_malformed(item)
@@ -340,7 +343,7 @@ async def _relay_messages(
 
 
 def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
-    """Return the error for a line that is no message; None for a message or an empty line."""
+    """Return the error for a malformed line; None for a message or an empty line."""
     if isinstance(item, SessionMessage):
         message = item.message
         # The SDK takes a request whose id is neither number nor text for a notification.
@@ -357,7 +360,7 @@ def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
 
 
 def _message_error(code: int, message: Any) -> JSONRPCError:
-    """An error about a message, with the message's id where it has one."""
+    """Return an error about a message, with the message's id if it has one."""
     name = message.get("id") if isinstance(message, dict) else None
     is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
     content = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
@@ -366,7 +369,7 @@ def _message_error(code: int, message: Any) -> JSONRPCError:
 
 
 def _parse_json(line: str) -> Any:
-    """Read a line in which half of a pair of surrogates is no mistake; None if it is no JSON."""
+    """Parse a line, even with half of a pair of surrogates; None if it is no JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -375,9 +378,9 @@ def _parse_json(line: str) -> Any:
 
 SCHEME = "skill://"
 PAGE = "SKILL.md"
-_MOST = 50  # skills of a page of the list
-_MOST_FILES, _MOST_BYTES = 512, 16 * 1024 * 1024  # of a skill
-_TTL = 60_000  # milliseconds for which a client may keep what it was told
+_MOST = 50  # skills on a page of the list
+_MOST_FILES, _MOST_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
+_TTL = 60_000  # milliseconds for which a client may cache an answer
 
 
 class GetSkillParams(RequestParams):
@@ -401,11 +404,11 @@ class LiveSkills:
         self._vault = vault
 
     def live_names(self) -> list[str]:
-        """Return their names, sorted."""
+        """Return the names of the live skills, sorted."""
         return sorted(candidate.name for candidate in self._vault.exporter.live())
 
     def whole_skills(self, names: Collection[str]) -> Iterator[OutgoingSkill]:
-        """Yield the named skills that can be served whole."""
+        """Yield the named skills that can be served with all their files."""
         candidates = [skill for skill in self._vault.exporter.live() if skill.name in names]
         outgoing = self._vault.exporter.outgoing(candidates)
         skills = [skill for skill in outgoing if isinstance(skill, OutgoingSkill)]
@@ -415,7 +418,7 @@ class LiveSkills:
                 yield skill
 
     def file(self, uri: str) -> SkillFile | None:
-        """Return the file at an address; None if there is none."""
+        """Return the file at an address; None for an unknown address."""
         name, _, path = uri.removeprefix(SCHEME).partition("/")
         if not uri.startswith(SCHEME):
             return None
@@ -425,7 +428,7 @@ class LiveSkills:
 
 
 class SkillsExtension(Extension):
-    """`skills/list` and `skills/get`."""
+    """The extension with the methods `skills/list` and `skills/get`."""
 
     identifier = "io.modelcontextprotocol/skills"
 
@@ -437,7 +440,7 @@ class SkillsExtension(Extension):
         return {"directoryRead": False}
 
     def methods(self) -> Sequence[MethodBinding]:
-        """The two methods."""
+        """Return the two methods."""
         return (
             MethodBinding("skills/list", PaginatedRequestParams, self._list_skills),
             MethodBinding("skills/get", GetSkillParams, self._get_skill),
@@ -457,12 +460,12 @@ class SkillsExtension(Extension):
         return {**_complete(), "skill": entry}
 
     def _list_page(self, cursor: str) -> dict[str, Any]:
-        """Return the skills after a name; the last name asks for the next page."""
+        """Return the skills after a name; the last name is the cursor of the next page."""
         names = [name for name in self._skills.live_names() if name > cursor]
         page = names[:_MOST]
-        listed = (_list_entry(skill) for skill in self._skills.whole_skills(page))
-        more = {"nextCursor": page[-1]} if len(names) > _MOST else {}
-        return {**_complete(), "skills": [entry for entry in listed if entry], **more}
+        entries = (_list_entry(skill) for skill in self._skills.whole_skills(page))
+        next_page = {"nextCursor": page[-1]} if len(names) > _MOST else {}
+        return {**_complete(), "skills": [entry for entry in entries if entry], **next_page}
 
     def _find_entry(self, uri: str) -> dict[str, Any] | None:
         name, _, path = uri.removeprefix(SCHEME).partition("/")
@@ -504,7 +507,7 @@ def _list_entry(skill: OutgoingSkill) -> dict[str, Any] | None:
 
 
 def _json_value(value: Any) -> Any:
-    """Convert a value of YAML to JSON; what has no form there becomes text."""
+    """Convert a value of YAML to JSON; a value without a JSON form becomes text."""
     if isinstance(value, Mapping):
         return {str(key): _json_value(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -531,7 +534,7 @@ _ADDS = ToolAnnotations(
 
 
 class VaultServer(MCPServer[Any]):
-    """A server whose resources are the live skills, as they are when it is asked."""
+    """A server whose resources are the live skills at the time of the request."""
 
     def __init__(self, skills: LiveSkills) -> None:
         extension = SkillsExtension(skills)
@@ -554,7 +557,7 @@ class VaultServer(MCPServer[Any]):
             tasks.cancel_scope.cancel()
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Call a tool; what is refused before it runs is refused as by the tool itself."""
+        """Call a tool; wrong arguments are refused in the same form as by a tool."""
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
@@ -595,9 +598,9 @@ class VaultServer(MCPServer[Any]):
 
 
 def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
-    """Return the server of a vault; `may_review`: with tools to approve and reject skills.
+    """Return the server of a vault; with `may_review` it can approve and reject skills.
 
-    `lists_all`: the client lists the skills itself, so that none can be held out of a decision.
+    With `lists_all` the client lists the skills itself, so that no skill can be held out.
     """
     server = VaultServer(LiveSkills(vault))
     tools = VaultTools(vault, lists_all=lists_all)

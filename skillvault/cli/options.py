@@ -1,4 +1,4 @@
-"""Shared parts of the commands: options, opening the vault, JSON, progress."""
+"""Shared parts of the commands: options, opening the vault, printing, progress bars."""
 
 import os
 import sys
@@ -21,20 +21,20 @@ from skillvault.vault.files import layout
 from skillvault.vault.git import repository
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_SANE = (1970, 9000)  # years whose expiry dates a calendar still has
+_SANE = (1970, 9000)  # years of which expiry dates are still valid
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_FAR = 10_000  # hours, days or weeks that are looked back at most
-_LONG = 200  # items from which on work is worth a progress bar
+_FAR = 10_000  # the most hours, days or weeks of a span of time
+_LONG = 200  # items of work that are worth a progress bar
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, the only thing on stdout; what hides stands as an escape of JSON."""
+    """Print a value as JSON, the only thing on stdout, with hidden characters escaped."""
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
     click.echo(hidden_characters.escape_json(encoded.decode()))  # noqa: TID251 (escaped as JSON is)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text that does nothing to a terminal: what hides stands as a visible escape."""
+    """Print a text with hidden characters escaped, so that it cannot steer the terminal."""
     click.echo(hidden_characters.escape_hidden(text), err=err, nl=nl)  # noqa: TID251 (the one place)
 
 
@@ -78,7 +78,7 @@ def now_option(function: _F) -> _F:
 
 
 def at_option(function: _F) -> _F:
-    """Add `--at REV|DATE`: the vault as it was then."""
+    """Add `--at REV|DATE`: the vault at an earlier commit or time."""
     return click.option(
         "--at",
         metavar="REV|DATE",
@@ -97,7 +97,7 @@ def since_option(default: str) -> Callable[[_F], _F]:
 
 
 def dry_option(function: _F) -> _F:
-    """Add `--dry-run`: the same path, nothing published."""
+    """Add `--dry-run`: do the same work without publishing the changes."""
     return click.option(
         "--dry-run", "dry", is_flag=True, help="Print the changes without making them."
     )(function)
@@ -125,12 +125,12 @@ def write_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--vault`, `--now`, `--dry-run` and `--json`; the command gets them as `options`."""
 
     @wraps(function)
-    def command(
+    def call_with_options(
         vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool, **values: Any
     ) -> Any:
         return function(options=WriteOptions(vault_path, now, dry, as_data), **values)
 
-    return vault_option(now_option(dry_option(json_option(command))))
+    return vault_option(now_option(dry_option(json_option(call_with_options))))
 
 
 def read_options(function: _F) -> _F:
@@ -149,7 +149,7 @@ def open_vault(vault_path: Path | None) -> "api.Vault":
 def open_vault_as_of(
     vault_path: Path | None, at: str | None
 ) -> Iterator[tuple["api.Vault", datetime | None]]:
-    """Open (the vault, None), or with `--at` (the vault as it was, its time)."""
+    """Open the vault and yield (vault, None), or (the earlier vault, its time) with `--at`."""
     vault = open_vault(vault_path)
     if at is None:
         yield vault, None
@@ -160,9 +160,9 @@ def open_vault_as_of(
 
 @contextmanager
 def past_vault(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", datetime]]:
-    """Open (the vault as it was, its time) at a revision, at a time, or at the end of a day.
+    """Open the vault as it was at a revision, a time or the end of a day, and yield its time.
 
-    It may not be written, and goes with the block. UsageError if there was none.
+    The earlier vault is read-only and is removed after the block. UsageError if there was no vault.
     """
     branch = vault.store.head().policy.branch
     with repository.check_out_past(vault.store.git, branch, moment) as (root, at):
@@ -170,13 +170,13 @@ def past_vault(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", d
 
 
 def vault_path_of(vault_path: Path | None) -> Path | None:
-    """Return the vault that the command's `--vault`, the group's or the environment names."""
+    """Return the vault named by the command's `--vault`, by the group's, or by the environment."""
     group_path: Path | None = click.get_current_context().find_root().params.get("vault_path")
     return vault_path or group_path
 
 
 def choose_vault(vault_path: Path | None) -> Path | None:
-    """Return the vault that is named, else the one of this folder, else the user's own."""
+    """Return the vault that is named, else the vault of this folder, else the user's own."""
     path = vault_path_of(vault_path)
     if path is None and (place := hook_client.find_vault()):
         return Path(place)
@@ -184,7 +184,7 @@ def choose_vault(vault_path: Path | None) -> Path | None:
 
 
 def make_own_vault() -> Path:
-    """Make the user's own vault, and return its folder; another process may have made it."""
+    """Make the user's own vault unless another process has made it; return its folder."""
     root = Path(hook_client.own_vault_place())
     root.parent.mkdir(parents=True, exist_ok=True)
     with locks.folder_lock(root.parent):
@@ -196,35 +196,35 @@ def make_own_vault() -> Path:
 def _since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
-    """Parse a span of time, or a start; None if none is given."""
+    """Parse a span of time or a start; None without a value."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])
     if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _FAR:
         return int(number) * unit
     try:
-        at = datetime.fromisoformat(value)
+        start = datetime.fromisoformat(value)
     except ValueError:
-        at = None
-    if at is None or not _SANE[0] <= at.year <= _SANE[1]:
+        start = None
+    if start is None or not _SANE[0] <= start.year <= _SANE[1]:
         raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return start if start.tzinfo else start.replace(tzinfo=UTC)
 
 
 def _time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:
     if value is None:
         return None
     try:
-        at = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except ValueError:
         raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
-    if not _SANE[0] <= at.year <= _SANE[1]:
+    if not _SANE[0] <= time.year <= _SANE[1]:
         raise UsageError(f"--now {value}: the year must be from {_SANE[0]} to {_SANE[1]}")
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def input_file(file: str) -> tuple[str, bytes]:
-    """Return (name, bytes) of a file, or of stdin, whose name tells its format."""
+    """Return the name and bytes of a file, or of stdin with a name that tells the format."""
     if file != "-":
         path = Path(file)
         if not path.is_file():
@@ -238,8 +238,8 @@ def input_file(file: str) -> tuple[str, bytes]:
         raise UsageError(
             "stdin is empty; pass a FILE, or pipe one in (`skillvault record --example` prints one)"
         )
-    start = data.lstrip()[:3]
-    ending = "json" if start[:1] == b"{" else "md" if start == b"---" else "yaml"
+    beginning = data.lstrip()[:3]
+    ending = "json" if beginning[:1] == b"{" else "md" if beginning == b"---" else "yaml"
     return f"stdin.{ending}", data
 
 

@@ -1,6 +1,6 @@
-"""recommend, search, learn: what an agent reads before a task, and the rules it notes.
+"""recommend, search, learn: texts for an agent before a task, and the rules it notes.
 
-The agent's part goes to stdout; what a person should know goes to stderr.
+The text for the agent goes to stdout, messages for a person go to stderr.
 """
 
 import sys
@@ -104,7 +104,7 @@ def _repository(vault: Vault) -> str | None:
 
 
 def learned_shape(rules: LearnedText) -> dict[str, object]:
-    """Return patterns and rules as JSON."""
+    """Convert patterns and rules to the JSON of `--json`."""
     keys = ("id", "pattern", "confidence", "occurrences", "evidence")
     return {
         "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
@@ -119,7 +119,7 @@ def learned_shape(rules: LearnedText) -> dict[str, object]:
 
 
 def print_cuts(learned: LearnedPrompt) -> None:
-    """Say what the budget cut, and why there are no patterns, on stderr."""
+    """Say on stderr what the budget cut, and why there are no patterns."""
     rules = learned.told
     cut = {
         "correction": rules.cut_stated,
@@ -379,13 +379,13 @@ def _print_reasons(answer: Selection) -> None:
 
 
 def _explain_none(answer: Selection, *, has_rules: bool) -> str:
-    held_out = sum(withheld.reason == "held-out" for withheld in answer.withheld)
-    by_rank = sum(withheld.reason == "rank" for withheld in answer.withheld)
+    held_out_count = sum(withheld.reason == "held-out" for withheld in answer.withheld)
+    low_ranked = sum(withheld.reason == "rank" for withheld in answer.withheld)
     counts = {
         "for low effectiveness": answer.excluded_low_effectiveness,
         "over the budget": answer.over_budget,
-        "held out": held_out,
-        "by rank": by_rank,
+        "held out": held_out_count,
+        "by rank": low_ranked,
     }
     left_out = [f"{count} {why}" for why, count in counts.items() if count]
     if left_out:

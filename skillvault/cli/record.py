@@ -1,4 +1,4 @@
-"""record, close, quarantine: outcomes on their way in, also from a command that is run."""
+"""record, close, quarantine: record outcomes and how decisions ended, also by running a command."""
 
 import shlex
 import signal
@@ -37,18 +37,18 @@ from skillvault.vault.files import layout
 
 _KEPT = 16 * 1024  # bytes of the output's end
 _READ = 8192
-_KILLED = 128  # what a shell adds to the number of the signal that ended a command
+_KILLED = 128  # a shell adds the number of the signal that ended a command
 
 
 class CommandResult(NamedTuple):
-    """The exit code of a command, as a shell gives it, and the end of its output."""
+    """The exit code of a command, as a shell reports it, and the end of its output."""
 
     exit_code: int
     output: str
 
 
 def watch_command(command: Sequence[str]) -> CommandResult:
-    """Run a command to its end; UsageError for one that cannot be started."""
+    """Run a command to its end; UsageError if the command cannot be started."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
@@ -81,19 +81,19 @@ class _Tail:
 
     def __init__(self) -> None:
         self._bytes = b""
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def copy(self, source: IO[bytes], target: IO[bytes]) -> None:
         """Copy a stream to its end, even if the reader of the copy goes away."""
         is_read = True
         while chunk := source.read1(_READ):  # type: ignore[attr-defined]  # of a buffered pipe
-            with self._turn:
+            with self._lock:
                 self._bytes = (self._bytes + chunk)[-_KEPT:]
             is_read = is_read and _is_written(chunk, target)
 
     @property
     def text(self) -> str:
-        """The last bytes from a whole line on."""
+        """The last output, beginning with a whole line."""
         text = self._bytes.decode(errors="replace")
         return text.partition("\n")[2] if len(self._bytes) == _KEPT else text
 
@@ -142,12 +142,12 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
 @vault_option
 def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> None:
     """Move refused files back into their inbox."""
-    chosen = _choose_names("retry", names, everything=everything)
+    chosen_names = _choose_names("retry", names, everything=everything)
     vault = open_vault(vault_path)
-    files = vault.quarantine.retry(chosen)
+    files = vault.quarantine.retry(chosen_names)
     for file in files:
         echo(f"{file.name} -> inbox/{file.to}")
-    if chosen is None:
+    if chosen_names is None:
         for entry in vault.quarantine.files():
             say(f"not retried: {entry.name}: `skillvault quarantine retry {entry.name}` says why")
     say("next: skillvault run" if files else "nothing to retry")
@@ -160,8 +160,8 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
 @vault_option
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
     """Remove refused files and their reasons for good."""
-    chosen = _choose_names("drop", names, everything=everything)
-    removed_names = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
+    chosen_names = _choose_names("drop", names, everything=everything)
+    removed_names = open_vault(vault_path).quarantine.drop(chosen_names, dry=not yes)
     for name in removed_names:
         echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
     if not removed_names:
@@ -244,9 +244,9 @@ def close(
 
 
 def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
-    """Return the one option that says how it ended; a lesson alone means `status` without a value.
+    """Return the only option that says how the decision ended; `status` for a lesson alone.
 
-    UsageError for none without a lesson, several, or a stray command.
+    UsageError if no option or several are given, or a command without `--run`.
     """
     options = [name for name, value in sources.items() if value is not None and value is not False]
     if not options and teaches:
@@ -277,7 +277,7 @@ def _run_and_close(command: tuple[str, ...]) -> tuple[Closing, int]:
 def _close_quietly(
     vault: Vault, decision: str, closing: Closing, *, now: datetime | None, dry: bool
 ) -> None:
-    """Close after a command that ran; its exit code is passed on in any case."""
+    """Close a decision after a command ran; the exit code of the command is passed on anyway."""
     try:
         report = vault.close(decision, closing, now=now, dry=dry)
     except SkillvaultError as error:

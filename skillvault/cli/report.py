@@ -15,7 +15,7 @@ from skillvault.model.errors import UsageError
 from skillvault.page import html, server, summary
 
 _FILE = Path("report.html")
-_PAUSE = 0.2  # seconds between two looks for a signal
+_PAUSE = 0.2  # seconds between two checks for a signal
 
 
 @click.command()
@@ -83,13 +83,13 @@ def _write(place: Path, content: bytes) -> None:
 
 
 def _serve(vault: Vault, make_page: Callable[[], Page], port: int) -> None:
-    """Serve until Ctrl-C or SIGTERM; the page is rendered once before, to find errors."""
-    served = server.ServedPage(
+    """Serve until Ctrl-C or SIGTERM; render the page once before, to find errors."""
+    served_page = server.ServedPage(
         lambda: vault.store.head().commit or "", lambda: html.html_of(make_page(), is_served=True)
     )
     with stop_signals() as stopping:
-        served.current()  # here, for threads that it starts must hold signals back too
-        with server.serving(served, port) as address:
+        served_page.current()  # inside the block, so that its threads block signals too
+        with server.serving(served_page, port) as address:
             echo(address)
             say("the page follows the branch; Ctrl-C ends it")
             while not stopping():

@@ -1,4 +1,4 @@
-"""review, undo, retract: what a person decides."""
+"""review, undo, retract: the decisions of a person about skills, commits and outcomes."""
 
 import sys
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""The terminal inbox of `review`: one proposal a screen, a key decides about it.
+"""The terminal screens of `review`: one proposal a screen, decided by a key.
 
-Every key has a command of its own; only `Curator` decides.
+Each key does the same as a command; `Curator` carries out the decision.
 """
 
 import os
@@ -31,13 +31,13 @@ from skillvault.review.review import WaitingSkill
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
 RULE_KEYS = "a approve   r reject   e word it anew   l later   q quit"
 _LEAVE = ("q", "\x03", "\x04", "")  # keys
-_ROWS = 8  # outcomes that a screen shows, the latest ones
-_LINES = 24  # of a text that a screen shows
+_ROWS = 8  # the latest outcomes that a screen shows
+_LINES = 24  # the most lines of a text on a screen
 
 
 def review_all(vault: Vault) -> None:
     """Show each proposal until the person has decided about all, or leaves."""
-    # No markup: in a text that somebody else wrote it could be a link.
+    # No markup, because a text that somebody else wrote could contain a link.
     ReviewSession(vault, Console(highlight=False, markup=False, emoji=False)).run()
 
 
@@ -50,21 +50,21 @@ class ReviewSession:
         self._decided = 0
 
     def run(self) -> None:
-        """Show one rule and proposal after the other."""
+        """Show the rules and then the proposals, one after the other."""
         waiting = proposals(self._vault) if self._review_rules() else []
-        place = 0
-        while place < len(waiting):
-            skill = waiting[place]
+        position = 0
+        while position < len(waiting):
+            skill = waiting[position]
             self._console.clear()
-            self._console.print(screen(skill, place + 1, len(waiting)))
+            self._console.print(screen(skill, position + 1, len(waiting)))
             key = _read_key()
             if key in _LEAVE:
                 break
             if key == "l":
-                place += 1
+                position += 1
             elif self._act(key, skill):
                 self._decided += 1
-                place += 1
+                position += 1
             elif key == "e":
                 waiting = proposals(self._vault)
         count = len(proposals(self._vault)) + len(self._vault.memory.waiting())
@@ -73,9 +73,9 @@ class ReviewSession:
     def _review_rules(self) -> bool:
         """Show the rules that the user stated; return False if they leave."""
         rules = self._vault.memory.waiting()
-        for place, rule in enumerate(rules, 1):
+        for position, rule in enumerate(rules, 1):
             self._console.clear()
-            self._console.print(rule_screen(rule, place, len(rules)))
+            self._console.print(rule_screen(rule, position, len(rules)))
             key = _read_key()
             if key in _LEAVE:
                 return False
@@ -91,7 +91,7 @@ class ReviewSession:
         return True
 
     def _act(self, key: str, skill: WaitingSkill) -> bool:
-        """Do what a key says; return True if that decided about the proposal."""
+        """Carry out a key; return True if the key decided about the proposal."""
         try:
             if key == "a":
                 self._vault.curate.approve(skill.name)
@@ -115,24 +115,24 @@ class ReviewSession:
         return False
 
 
-def rule_screen(rule: Correction, place: int, count: int) -> RenderableType:
-    """Lay out a rule that the user stated on one screen."""
-    head = Text.assemble((f"{place} of {count}  ", "dim"), (escape_hidden(rule.id), "bold"))
+def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
+    """Lay out a stated rule on one screen."""
+    head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(rule.id), "bold"))
     lines = [Text(escape_hidden(line)) for line in rule_lines(rule)]
     return Group(head, *lines, Text(RULE_KEYS, style="bold"))
 
 
-def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:
-    """Lay out a proposal on one screen; nothing in it can steer the terminal."""
+def screen(skill: WaitingSkill, position: int, count: int) -> RenderableType:
+    """Lay out a proposal on one screen; its text cannot steer the terminal."""
     skill = msgspec.convert(_escape_value(msgspec.to_builtins(skill)), WaitingSkill)
     head = Text.assemble(
-        (f"{place} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
+        (f"{position} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
         skill.domain or "every domain",
     )  # fmt: skip
     lines = skill.body.split("\n")
     body = "\n".join(lines[:_LINES])
-    more = Text(f"… {len(lines) - _LINES} more lines (o opens all)" if len(lines) > _LINES else "")
-    parts: list[RenderableType] = [head, Panel(Text(body)), more]
+    tail = Text(f"… {len(lines) - _LINES} more lines (o opens all)" if len(lines) > _LINES else "")
+    parts: list[RenderableType] = [head, Panel(Text(body)), tail]
     if skill.diff:
         parts.append(Syntax("\n".join(skill.diff[:_LINES]), "diff", word_wrap=True))
     parts.append(basis_table(skill))

@@ -1,4 +1,4 @@
-"""run, distill: do what is due, and report it."""
+"""run, distill: do the due work and print a report; the printing that other commands share."""
 
 import shlex
 import sys
@@ -28,7 +28,7 @@ from skillvault.model.records import Link, Record, Ref, Skill
 from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
-_SHOWN = 10  # paths of a change that a dry run lists
+_SHOWN = 10  # the most paths of a change that a dry run lists
 
 
 def run_shape(report: Report) -> dict[str, Any]:
@@ -56,29 +56,30 @@ def _change_shape(done: ChangeResult) -> dict[str, Any]:
 
 
 def print_sides(vault: Vault, ref: Ref) -> None:
-    """Say how many runs support a fact or a skill and contradict it, and which, on stderr."""
-    sides = lookup.both_sides(question(vault).view, ref)
-    for word, ids in (("for", sides.supporting), ("against", sides.against)):
+    """Print on stderr the runs that support or contradict a fact or a skill."""
+    evidence = lookup.both_sides(question(vault).view, ref)
+    for word, ids in (("for", evidence.supporting), ("against", evidence.against)):
         if ids:
-            more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-            say(f"{word} it: {len(ids)} run{'s' * (len(ids) > 1)}: {', '.join(ids[:_SHOWN])}{more}")
+            remainder = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+            runs = f"{len(ids)} run{'s' * (len(ids) > 1)}"
+            say(f"{word} it: {runs}: {', '.join(ids[:_SHOWN])}{remainder}")
 
 
-def print_done(done: ChangeResult) -> None:
-    """Print one line a commit; in a dry run the change."""
-    if not done.commit:
-        echo(_preview(done.change))
-    elif done.subject:
-        echo(f"{done.commit[:10]} {done.subject}")
+def print_done(result: ChangeResult) -> None:
+    """Print one line for a commit; in a dry run print the change."""
+    if not result.commit:
+        echo(_preview(result.change))
+    elif result.subject:
+        echo(f"{result.commit[:10]} {result.subject}")
 
 
 def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
-    """Print a line for each commit; as JSON with `more`."""
+    """Print a line for each commit, or JSON with `more` values."""
     if as_data:
         print_json({**run_shape(report), **more})
         return
-    for done in report.done:
-        print_done(done)
+    for result in report.done:
+        print_done(result)
 
 
 def _preview(change: Change) -> str:
@@ -100,7 +101,7 @@ def _write_line(record: Record) -> str:
 
 
 def print_recomputed(report: Report) -> None:
-    """Print one commit of many changes: its line, and a line for each further change."""
+    """Print a commit of many changes: its line, and a line for each further change."""
     if report.done and not report.done[0].commit:
         for done in report.done:
             print_done(done)
@@ -110,7 +111,7 @@ def print_recomputed(report: Report) -> None:
 
 
 def print_committed(vault: Vault, path: str) -> None:
-    """Print a committed file, and say if it is edited locally."""
+    """Print a committed file, and say if the file is edited locally."""
     content = vault.store.head().files.read([path])[path]
     echo(content.decode("utf-8"), nl=False)
     place = vault.root / path
@@ -119,7 +120,7 @@ def print_committed(vault: Vault, path: str) -> None:
 
 
 def print_run(report: Report) -> None:
-    """Print the rest of a run's report, after its commits."""
+    """Print the report of a run except its commits, which are printed already."""
     print_refused(report)
     if report.learner:
         say(
@@ -136,7 +137,7 @@ def print_run(report: Report) -> None:
 
 
 def _explain_fruitless(report: Report, *, in_full: bool) -> None:
-    """Say that a run made no skill and no fact; the reasons are computed only if asked for."""
+    """Say that a run made no skill and no fact; the reasons are slow, so only `in_full`."""
     if not in_full:
         made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
         say(f"{made_none}; `skillvault run -v` says why")
@@ -149,7 +150,7 @@ def _explain_fruitless(report: Report, *, in_full: bool) -> None:
 
 
 def print_waiting(entries: Sequence[WaitingItem]) -> None:
-    """Print a line for each thing that could not be done now."""
+    """Print a line for each change that cannot be made now."""
     for entry in entries:
         say(f"waiting: {entry.path}: {entry.reason}")
 
@@ -161,22 +162,22 @@ def print_refused(report: Report) -> None:
 
 
 def _print_rejected(report: Report) -> None:
-    """Print a line for each commit whose result a person removed and that is not redone."""
+    """Print a line for each commit whose result a person removed, so it is not redone."""
     by_commit: dict[tuple[str, str], list[str]] = {}
     for rejection in report.rejected:
         if rejection.like:
             say(f"not made: {rejection.target} {rejection.sentence}")
         else:
-            because = f": {rejection.reason}" if rejection.reason else ""
-            by_commit.setdefault((rejection.commit, because), []).append(rejection.target)
-    for (commit, because), targets in by_commit.items():
-        more = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
-        lead = f"not made again: {targets[0]}{more}, made in {commit[:10]}"
-        say(f"{lead}, was removed by a person{because}")
+            reason = f": {rejection.reason}" if rejection.reason else ""
+            by_commit.setdefault((rejection.commit, reason), []).append(rejection.target)
+    for (commit, reason), targets in by_commit.items():
+        remainder = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
+        sentence = f"not made again: {targets[0]}{remainder}, made in {commit[:10]}"
+        say(f"{sentence}, was removed by a person{reason}")
 
 
 def pack(vault: Vault) -> None:
-    """Pack the repository if much was written; if that fails nothing is lost."""
+    """Pack the repository if it has many loose objects; a failure loses nothing."""
     try:
         packing.pack(vault.store.git)
     except GitError as error:
@@ -184,7 +185,7 @@ def pack(vault: Vault) -> None:
 
 
 def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
-    """Print what was taken in; exit code 1 if something was not."""
+    """Print the recorded outcomes; exit with 1 if a file was refused."""
     if not dry:
         pack(vault)
     _print_intake(report, dry=dry, as_data=as_data)
@@ -195,7 +196,7 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
 
 
 def ask_for_lesson(vault: Vault, report: Report) -> None:
-    """Say on stderr how a lesson is added, if a recorded outcome failed without one."""
+    """Say on stderr how to add a lesson, if a recorded outcome failed without one."""
     ids = [ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"]
     failures = vault.store.head().outcomes.failures_without_lesson(ids)
     if not failures:
@@ -205,12 +206,12 @@ def ask_for_lesson(vault: Vault, report: Report) -> None:
     words = ["skillvault", "close", decision or outcome.id]
     words += ["--agent", agent] if decision and agent else []  # others may use the same id
     subject = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
-    which = "; of the latest" if len(failures) > 1 else ""
-    say(f"{subject} failed without a lesson{which}: `{shlex.join(words)} --lesson TEXT` adds one")
+    hint = "; of the latest" if len(failures) > 1 else ""
+    say(f"{subject} failed without a lesson{hint}: `{shlex.join(words)} --lesson TEXT` adds one")
 
 
 def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
-    """Print the rest of a session's report; exit code 1 if it was refused."""
+    """Print the rest of a session's report; exit with 1 if the session was refused."""
     if not dry:
         pack(vault)
     print_refused(report)
@@ -303,8 +304,8 @@ def run(
         print_refused(report)
     else:
         print_run(report)
-        if report.is_fruitless and steps != ("capture",):  # who asked for that asked for neither
-            # Why an empty vault teaches nothing is how to begin.
+        if report.is_fruitless and steps != ("capture",):  # capture makes neither of them
+            # In an empty vault the explanation says how to begin.
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
     if not options.dry:
         pack(vault)

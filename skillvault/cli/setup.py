@@ -1,4 +1,4 @@
-"""setup, mcp: set up an agent's client for the vault, remove that, serve it."""
+"""setup, mcp: connect an agent's client to the vault, disconnect it, serve the vault to it."""
 
 import sys
 from importlib.util import find_spec
@@ -89,7 +89,7 @@ def setup(
     checks: bool,
     vault_path: Path | None,
     dry: bool,
-    **where: Any,
+    **scope: Any,
 ) -> None:
     """Connect an agent's client: its hooks, its tools, its notes.
 
@@ -100,7 +100,7 @@ def setup(
     if checks:
         _check(client)
         return
-    place = _project(**where)
+    place = _project(**scope)
     setups = ClientSetup()
     record = setups.record_of(client, place)
     vault = _vault_of(record, vault_path) if removes else open_vault(vault_path)
@@ -111,7 +111,7 @@ def setup(
         project=place,
         domain=domain,
         links=links,
-        is_shared=where["is_shared"],
+        is_shared=scope["is_shared"],
         mcp=has_sdk(),
     )
     if vault and not removes and place and place.is_relative_to(vault.root.resolve()):
@@ -138,7 +138,7 @@ def setup(
 
 
 def _check(client: str) -> None:
-    """Print the state of each setup of a client; exit code 1 if one does not work."""
+    """Print the state of each setup of a client; exit with 1 if one does not work."""
     states = [state_of(record) for record in ClientSetup().records() if record.client == client]
     for state in states:
         echo("\n".join(state.lines))
@@ -149,14 +149,14 @@ def _check(client: str) -> None:
 
 
 def _project(*, project: Path | None, is_user: bool, is_shared: bool) -> Path | None:
-    """Return the folder to set up, None for all projects of a user."""
+    """Return the folder to set up; None for all projects of a user."""
     if is_user and (project is not None or is_shared):
         raise UsageError("--user is for all projects; remove --project and --shared")
     return None if is_user else (project or Path()).resolve()
 
 
 def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
-    """Return the vault of a setup, None if it is gone: a removal does not need it."""
+    """Return the vault of a setup; None if it is gone, because a removal works without it."""
     path = vault_path_of(vault_path) or (Path(record.vault) if record.vault else None)
     try:
         return open_vault(path)
@@ -165,7 +165,7 @@ def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
 
 
 def _export(vault: Vault, client: str, options: SetupOptions) -> None:
-    """Export the skills to the folder in which the client lists its own."""
+    """Export the skills to the folder in which the client looks for skills."""
     is_known = options.domain in vault.store.head().domains
     root = options.project or Path.home()
     report = vault.exporter.export(client, root, domain=options.domain if is_known else None)

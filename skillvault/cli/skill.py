@@ -98,7 +98,7 @@ def _skill_filter(
 def _list_layers(
     vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, shows_all: bool
 ) -> None:
-    """List the skills of all layers; `shows_all`: also the files that a later layer overrides."""
+    """List the skills of all layers; with `shows_all`, also files that are overridden."""
     files = stack_layers(vault.shelf.layers())
     hidden = vault.store.head().policy.shelf.hidden
     rows = [
@@ -123,11 +123,11 @@ def _list_layers(
 
 
 def _layer_row(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
-    """Return a file for `skill list --layers --json`; a hidden one is not served."""
+    """Return the JSON of a file for `skill list --layers`; a hidden file is not served."""
     fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
     values = {field: getattr(file.skill, field) for field in fields}
-    is_out = is_hidden(file, hidden)
-    served = {"wins": wins and not is_out, "hidden": is_out}
+    is_off = is_hidden(file, hidden)
+    served = {"wins": wins and not is_off, "hidden": is_off}
     return {"name": file.skill.name, "layer": file.layer, **served, **values, "path": file.path}
 
 
@@ -147,12 +147,12 @@ def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> N
 def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     record, path = vault.skill(name)
     is_local = not Path(path).is_absolute()
-    is_out = not is_local and record.name in vault.store.head().policy.shelf.hidden
+    is_off = not is_local and record.name in vault.store.head().policy.shelf.hidden
     stats = next(iter(vault.stats(path.split("/")[1] if is_local else record.name)), None)
     if as_data:
         sides = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
         print_json(
-            {**msgspec.to_builtins(record), "path": path, "hidden": is_out, "stats": stats, **sides}
+            {**msgspec.to_builtins(record), "path": path, "hidden": is_off, "stats": stats, **sides}
         )
         return
     if is_local:
@@ -164,7 +164,7 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
             raise UsageError(f"{path}: changed meanwhile and cannot be read; ask again") from None
         echo(text, nl=False)
         say(f"not of this vault: {path}; `skillvault skill list --layers` shows every layer")
-    if is_out:
+    if is_off:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
     print_sides(vault, ref_of(record))
     if stats and stats.times_applied:

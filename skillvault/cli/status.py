@@ -1,4 +1,4 @@
-"""status, stats: what is in the vault, what waits, what helps."""
+"""status, stats: what is in the vault, what waits, and which skills help."""
 
 import sys
 from pathlib import Path
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from skillvault.learning.skill_stats import SkillStats, VersionStats
 
 
-_NAME = 44  # letters of a skill in a list
-_CLAIM = 160  # characters of what an agent claimed
+_NAME = 44  # letters of a skill's name in a list
+_CLAIM = 160  # characters of an agent's claim
 
 
 @click.command()
@@ -53,9 +53,8 @@ def stats(
             raise UsageError(
                 "--decision ID asks about one decision; remove SKILL, --domain and --plot"
             )
-        _print_decision(
-            open_vault(vault_path).stats(decision=decision, agent=agent), as_data=as_data
-        )
+        row = open_vault(vault_path).stats(decision=decision, agent=agent)
+        _print_decision(row, as_data=as_data)
         return
     if agent is not None:
         raise UsageError("--agent NAME works only with --decision ID; add it")
@@ -82,7 +81,7 @@ def _say_links(vault: Vault) -> None:
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
-    """Draw the lifts into a file; exit code 1 if there is none to draw."""
+    """Draw the lifts into a file; exit with 1 if no skill has a lift."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
     ranking = [skill for skill in skills if skill.lift is not None]
@@ -108,11 +107,8 @@ def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
         lift_note = "no lift yet" if skill.lift is None else _lift_text(skill)
         usage = f"{skill.times_applied} uses, {skill.success_count} succeeded"
-        echo(
-            make_printable(
-                f"{shorten(skill.skill, _NAME):{_NAME}}  {usage}  {lift_note}  {skill.decision}"
-            )
-        )
+        name = f"{shorten(skill.skill, _NAME):{_NAME}}"
+        echo(make_printable(f"{name}  {usage}  {lift_note}  {skill.decision}"))
     if not skills:
         echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
@@ -120,8 +116,8 @@ def _print_all(skills: "list[SkillStats]") -> None:
 
 
 def _print_skill(skill: "SkillStats") -> None:
-    about = ", ".join(filter(None, (skill.kind, skill.domain)))
-    echo(make_printable(f"{skill.skill} ({about}): {skill.decision}"))
+    labels = ", ".join(filter(None, (skill.kind, skill.domain)))
+    echo(make_printable(f"{skill.skill} ({labels}): {skill.decision}"))
     for line in _version_lines(skill):
         echo(f"  {line}")
     if elsewhere := skill.elsewhere:
@@ -134,10 +130,10 @@ def _print_skill(skill: "SkillStats") -> None:
         echo(make_printable(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
         echo(f"  tried again since {skill.trial[:10]}")
-    for n, version in enumerate(skill.earlier, 1):
-        is_trial = skill.is_trial and n == len(skill.earlier)
+    for number, version in enumerate(skill.earlier, 1):
+        is_trial = skill.is_trial and number == len(skill.earlier)
         reason = "it was tried again" if is_trial else "a person rewrote it"
-        echo(f"  text {n}, before {reason}:")
+        echo(f"  text {number}, before {reason}:")
         for line in _version_lines(version):
             echo(f"    {line}")
 
@@ -181,11 +177,8 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         print_json(decision)
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"
-    echo(
-        make_printable(
-            f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"
-        )
-    )
+    subject = f"{decision['decision']} in {decision['domain']}"
+    echo(make_printable(f"{subject}: {decision['outcome']}{score}"))
     for line in _observer_lines(decision):
         echo(make_printable(f"  {line}"))
     for row in decision["skills"]:
@@ -193,11 +186,8 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
     if not decision["skills"]:
         echo("  no skill was shown or applied")
     for row in decision["facts"]:
-        echo(
-            make_printable(
-                f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"
-            )
-        )
+        use = "applied" if row["applied"] else "not applied"
+        echo(make_printable(f"  fact {row['fact']}: shown, {use}"))
     for row in decision["others"]:
         agent = row["agent"]
         user = "an agent without a name" if agent is None else f"the agent {agent}"
@@ -208,7 +198,7 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
 
 
 def _observer_lines(decision: dict[str, Any]) -> list[str]:
-    """Say who saw the end, if it was not the agent, and whether it is a surprise."""
+    """Say who saw the end, if it was not the agent, and whether it was a surprise."""
     if decision["observed_by"] in (None, "agent"):
         return []
     via = f" via {decision['via']}" if decision["via"] else ""
@@ -258,15 +248,15 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     )
     if state.patterns or state.rules:
         echo(f"{_count(state.patterns, 'pattern')}, {_count(state.rules, 'rule')} in LEARNINGS.md")
-    todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
-    echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
+    steps = [f"{step} {count}" for step, count in state.waiting.items() if count]
+    echo(f"waiting: {', '.join(steps)}{_next_step(state)}" if steps else "nothing waits")
     untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
     if untrusted_counts:
         echo(f"until tomorrow (UTC): {_limits(untrusted_counts)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
-        more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
-        echo(f"edited and not committed, so changes to it wait: {files}{more}")
+        remainder = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
+        echo(f"edited and not committed, so changes to it wait: {files}{remainder}")
     _print_judge(state.judge)
     if state.quarantine:
         echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
@@ -299,18 +289,16 @@ def _limits(counts: dict[str, int]) -> str:
 def _next_step(state: "Status") -> str:
     if state.paused:
         return ""
-    step = (
-        "commit or undo what is edited, then skillvault run" if state.edited else "skillvault run"
-    )
-    return f"; next: {step}"
+    edits = "commit or undo what is edited, then " if state.edited else ""
+    return f"; next: {edits}skillvault run"
 
 
 def _print_judge(judge: "JudgeStatus") -> None:
     if judge.provider == "agent":
         echo("judge: agent; `skillvault ask` prints its questions")
     if judge.provider == "claude":
-        took = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
-        echo(f"judge: {judge.model}; today {took}")
+        usage = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
+        echo(f"judge: {judge.model}; today {usage}")
         if judge.closed:
             echo(f"not asked now: {judge.closed}")
     if judge.aside:
@@ -318,10 +306,10 @@ def _print_judge(judge: "JudgeStatus") -> None:
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
-        rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
-        ends = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
+        counts = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
+        bounds = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
         chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
-        echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}")
+        echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({bounds}) on {counts}{chance}")
 
 
 def _count(count: int, noun: str) -> str:

@@ -82,7 +82,7 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
 
 
 def print_sync_report(report: SyncReport) -> None:
-    """Print what a sync did, and what the user must decide."""
+    """Print the result of a sync, and the decisions left to the user."""
     if report.claimed:
         echo(f"this clone, {report.claimed}, learns from now on")
     if report.received:
@@ -92,8 +92,8 @@ def print_sync_report(report: SyncReport) -> None:
         echo(f"  changed on both sides: {place}")
     if report.sent:
         echo(f"sent {pluralize(report.sent, 'commit')}")
-    idle = not (report.received or report.sent or report.claimed)
-    if idle and not report.problems and not report.away:
+    is_idle = not (report.received or report.sent or report.claimed)
+    if is_idle and not report.problems and not report.away:
         echo(f"nothing new here or in {report.remote}")
     for problem in report.problems:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
@@ -157,7 +157,7 @@ def watch(
             on_report=_report_printer(),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
-            on_start=server.start,  # not before: the daemon that runs already has the socket
+            on_start=server.start,  # not earlier, because a running daemon has the socket
         )
         try:
             daemon.run()
@@ -167,10 +167,10 @@ def watch(
 
 @contextmanager
 def stop_signals() -> Iterator[Callable[[], bool]]:
-    """Block SIGTERM and Ctrl-C, also for each git we start; yield a function that checks for one.
+    """Block SIGTERM and Ctrl-C, also for git processes; yield a function that checks for one.
 
-    A terminal and systemd send them to git too, and a killed git would leave a change half made.
-    A signal that was ignored before, as after a script's `&`, still is.
+    A terminal and systemd send signals to git too, and a killed git would leave a change half made.
+    A signal that was ignored before, as after a script's `&`, stays ignored.
     """
     signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -186,7 +186,7 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
 
 
 def _synchronizer(vault: Vault) -> Callable[[], None]:
-    """Return a function that synchronizes the clones, and prints what is new."""
+    """Return a function that synchronizes the clones and prints news."""
     last_report: SyncReport | None = None
 
     def synchronize() -> None:
@@ -201,10 +201,10 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
 
 
 def _report_printer() -> Callable[[Report], None]:
-    """Return a function that prints a report without what the last report said."""
+    """Return a function that prints a report without lines of the last report."""
     last_items: tuple[list[WaitingItem], list[Rejection]] | None = None
 
-    def tell(report: Report) -> None:
+    def print_news(report: Report) -> None:
         nonlocal last_items
         new_report = report
         if last_items is not None:
@@ -213,8 +213,8 @@ def _report_printer() -> Callable[[Report], None]:
                 waiting=[entry for entry in report.waiting if entry not in last_items[0]],
                 rejected=[entry for entry in report.rejected if entry not in last_items[1]],
             )
-        # Not the report: it holds the whole vault in memory.
+        # The report is not kept, because it holds the whole vault in memory.
         last_items = report.waiting, report.rejected
         print_run(new_report)
 
-    return tell
+    return print_news

@@ -1,4 +1,4 @@
-"""why, why-not, impact, log: where records come from and what came of them."""
+"""why, why-not, impact, log: where records come from, and what was learned from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillvault.loop.learned import RuleOrigin
     from skillvault.review.review import WaitingSkill
 
-_ROWS = 10  # outcomes that a table shows, the latest ones
+_ROWS = 10  # the latest outcomes that a table shows
 
 
 def basis_lines(basis: Basis) -> Iterator[str]:
@@ -37,7 +37,7 @@ def basis_lines(basis: Basis) -> Iterator[str]:
 
 
 def notes_of(skill: "WaitingSkill") -> list[str]:
-    """Return further notes about a proposal, a line each."""
+    """Return further notes about a proposal, one a line."""
     lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
     if skill.facts:
         lines.append(f"made of facts: {', '.join(skill.facts)}")
@@ -89,14 +89,14 @@ def log(
 
 
 def _commit_lines(commit: CommitReport) -> Iterator[str]:
-    """Yield a commit for reading: the skill first, then its basis, then its links in a line."""
+    """Yield a commit for reading: its message and diff, then its basis and its links."""
     yield f"commit {commit.sha[:10]}  {commit.date[:10]}  {commit.author}"
     yield ""
     yield from (f"    {line}".rstrip() for line in commit.text.splitlines())
     if commit.patch:
         yield ""
         yield from commit.patch.rstrip("\n").split("\n")
-    # What a person decided rests on no outcome, and says its reason itself.
+    # A decision of a person rests on no outcome, and its message gives the reason.
     footer = list(basis_lines(commit.basis)) if commit.basis.rows else []
     footer += [f"links: {commit.links}"] if commit.links else []
     footer += [f"files: {', '.join(commit.others)}"] if commit.others else []
@@ -129,23 +129,21 @@ def print_tree(tree: dict[str, Any], branch_key: str) -> None:
     _print_branches(tree[branch_key], branch_key, "")
     if not tree[branch_key] and (layer := tree["ref"].get("layer")):
         echo(f"└── ({_LAYERS[layer]})")
-    elif not tree[branch_key] and "pattern" not in tree:  # which comes of a rule, told below
-        note = (
-            "written by hand or not linked" if branch_key == "sources" else "nothing came of it yet"
-        )
-        echo(f"└── ({note})")
+    elif not tree[branch_key] and "pattern" not in tree:  # the rule of a pattern is printed below
+        notes = {"sources": "written by hand or not linked", "targets": "nothing came of it yet"}
+        echo(f"└── ({notes[branch_key]})")
     echo("commits:")
     for commit in tree["commits"]:
         author = commit["step"] or "by hand"
         echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({author})")
 
 
-def _print_branches(branches: list[dict[str, Any]], branch_key: str, lead: str) -> None:
+def _print_branches(branches: list[dict[str, Any]], branch_key: str, indent: str) -> None:
     for number, branch in enumerate(branches):
-        last = number == len(branches) - 1
+        is_last = number == len(branches) - 1
         link = branch["link"].rpartition("-")[0] if branch["link"] else "of"
-        echo(f"{lead}{'└── ' if last else '├── '}{link} {_node(branch['ref'])}")
-        _print_branches(branch[branch_key], branch_key, lead + ("    " if last else "│   "))
+        echo(f"{indent}{'└── ' if is_last else '├── '}{link} {_node(branch['ref'])}")
+        _print_branches(branch[branch_key], branch_key, indent + ("    " if is_last else "│   "))
 
 
 def _node(ref: dict[str, Any]) -> str:
@@ -185,9 +183,9 @@ def _print_pattern(pattern: Mapping[str, Any], origin: "RuleOrigin | None") -> N
     if origin:
         day = origin.date[:10]
         echo(f"written: {origin.sha[:10]} {day} {origin.author}: {origin.subject}")
-    place = f" ({pattern['code']})" if pattern["code"] else ""
-    lines = f" on {pattern['lines']} lines" if pattern["lines"] else ""
-    echo(f"evidence: {pattern['occurrences']} files{lines}{place}, {pattern['confidence']}")
+    code_note = f" ({pattern['code']})" if pattern["code"] else ""
+    line_note = f" on {pattern['lines']} lines" if pattern["lines"] else ""
+    echo(f"evidence: {pattern['occurrences']} files{line_note}{code_note}, {pattern['confidence']}")
     echo(f"  {pattern['evidence']}")
     if pattern["missed"]:
         echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
@@ -243,10 +241,10 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
 
 def rule_lines(rule: Correction) -> list[str]:
-    """Return a rule that waits, who said it, and how often."""
+    """Return a rule that waits, the person who stated it, and how often it was stated."""
     sessions = 1 + len(rule.confirmed)
     origin = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
-    repeats = f", in {sessions} sessions" if sessions > 1 else ""
-    served = "" if rule.said_by else "; served to nobody until you approve it"
+    repeat_note = f", in {sessions} sessions" if sessions > 1 else ""
+    served_note = "" if rule.said_by else "; served to nobody until you approve it"
     superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []
-    return [f'"{rule.text}"', f"{origin}{repeats}{served}", *superseded]
+    return [f'"{rule.text}"', f"{origin}{repeat_note}{served_note}", *superseded]

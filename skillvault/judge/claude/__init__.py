@@ -1,1 +1,1 @@
-"""Claude as the judge; the only place that names its SDK."""
+"""Claude as the judge; only this package uses the Anthropic SDK."""

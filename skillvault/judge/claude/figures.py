@@ -1,7 +1,7 @@
-"""The figures of a reply against the record: stated figures, and what follows from counts.
+"""Check the figures of a model's reply against the record that the model was shown.
 
-Every claim needs support. A figure that advice sets (a stop at 10 %) or that is part of a name
-(HTTP 404) is no claim, unless it counts outcomes.
+Every claim needs support, by a stated figure or by a count. A figure that advice sets (a stop at 10
+%) or that belongs to a name (HTTP 404) is no claim, unless it counts outcomes.
 """
 
 import re
@@ -20,11 +20,11 @@ _FIGURE = regex(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*
 _CUE = read_patterns("skillvault.judge.claude", "figures.txt")
 _CLAUSE = regex(r"[:;(]")
 _NAME = regex(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
-_LEAST = 100  # smaller whole numbers that count nothing are no claim
+_LEAST = 100  # smaller whole numbers are no claim unless they count something
 
 
 class RecordFigures:
-    """The figures of a record: its values, its percentages, and the counts `k of n`."""
+    """The figures of a record: its values, its percentages, and its counts `k of n`."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -32,40 +32,40 @@ class RecordFigures:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[float, float]]:
-        """The counts, and the complement of each."""
+        """The counts `k of n`, and the complement of each count."""
         pairs = {(_value(k), _value(n)) for k, n in _PAIR.findall(self._text)}
         return frozenset(pairs | {(n - k, n) for k, n in pairs if n >= k})
 
     @cached_property
     def values(self) -> frozenset[float]:
-        """The whole figures."""
+        """All single figures."""
         return frozenset(_value(match[1]) for match in self._figures())
 
     @cached_property
     def shares(self) -> frozenset[float]:
         """The percentages, stated or computed from fractions and counts."""
         # A fraction is no percentage; any other figure with decimals may be one.
-        stated = (
+        percentages = (
             _value(m[1]) for m in self._figures() if m[2] or ("." in m[1] and _value(m[1]) > 1)
         )
         fractions = (100 * value for value in self.values if 0 < value <= 1)
         counts = (100 * k / n for k, n in self.pairs if n)
-        return frozenset((*stated, *fractions, *counts))
+        return frozenset((*percentages, *fractions, *counts))
 
     def _figures(self) -> Iterator[re.Match[str]]:
         return _FIGURE.finditer(_HEX.sub(" ", self._text))
 
     def has_share(self, share: str) -> bool:
-        """Return True if a percentage is there, or follows from a fraction or a count."""
+        """Return True if the record has a percentage, or a fraction or count that gives it."""
         return any(_is_rounded(share, value) for value in self.shares)
 
     def has_value(self, figure: str) -> bool:
-        """Return True if a figure is there, as it is or with more decimals."""
+        """Return True if the record has a figure, or the figure with more decimals."""
         return any(_is_rounded(figure, value) for value in self.values)
 
 
 def find_unsupported(text: str, record: RecordFigures, *, advice: bool = False) -> list[str]:
-    """Return the claims of a text that the record does not support, each once, in order."""
+    """Return the claims of a text that the record does not support, in order."""
     figures = (
         figure
         for line in text.splitlines()
@@ -77,13 +77,13 @@ def find_unsupported(text: str, record: RecordFigures, *, advice: bool = False) 
 
 def _unsupported_figures(sentence: str, record: RecordFigures, *, advice: bool) -> Iterator[str]:
     yield from (moment for moment in _MOMENT.findall(sentence) if moment not in record.text)
-    plain = _MOMENT.sub(" ", sentence)
-    for match in _PAIR.finditer(plain):
+    text = _MOMENT.sub(" ", sentence)
+    for match in _PAIR.finditer(text):
         if (_value(match[1]), _value(match[2])) not in record.pairs:
             yield match[0]
-    plain = _PAIR.sub(" ", plain)
-    for match in _FIGURE.finditer(plain):
-        if not (_is_set(match, plain, advice=advice) or _is_supported(match, plain, record)):
+    text = _PAIR.sub(" ", text)
+    for match in _FIGURE.finditer(text):
+        if not (_is_set(match, text, advice=advice) or _is_supported(match, text, record)):
             yield match[0].strip()
 
 
@@ -98,27 +98,27 @@ def _is_set(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
 
 
 def _is_supported(match: re.Match[str], sentence: str, record: RecordFigures) -> bool:
-    """Return True if a figure is no claim, or one that the record supports."""
-    figure, share = match[1], match[2]
-    if record.has_share(figure) if share else record.has_value(figure):
+    """Return True if a figure is no claim, or a claim that the record supports."""
+    figure, percent_sign = match[1], match[2]
+    if record.has_share(figure) if percent_sign else record.has_value(figure):
         return True
-    counts = bool(_CUE["counted"].match(sentence[match.end() :]))
-    if not share and _is_name(sentence[: match.start()], figure) and not counts:
+    is_count = bool(_CUE["counted"].match(sentence[match.end() :]))
+    if not percent_sign and _is_name(sentence[: match.start()], figure) and not is_count:
         return True
-    is_odds = share and _CUE["outcome"].search(sentence)
-    if _CUE["limit"].search(sentence) and not counts and not is_odds:
+    is_odds = percent_sign and _CUE["outcome"].search(sentence)
+    if _CUE["limit"].search(sentence) and not is_count and not is_odds:
         return True
-    return not share and not counts and "." not in figure and _value(figure) < _LEAST
+    return not percent_sign and not is_count and "." not in figure and _value(figure) < _LEAST
 
 
-def _is_name(lead: str, figure: str) -> bool:
+def _is_name(text_before: str, figure: str) -> bool:
     """Return True if a figure is part of a name: `Python 3.11`, `HTTP 404`, `port 8080`."""
-    match = _NAME.search(lead)
+    match = _NAME.search(text_before)
     if match is None:
         return False
     word = match[1]
-    opens = not lead[: match.start(1)].strip()
-    return word.isupper() or word.islower() or "." in figure or not opens
+    is_first_word = not text_before[: match.start(1)].strip()
+    return word.isupper() or word.islower() or "." in figure or not is_first_word
 
 
 def _value(figure: str) -> float:

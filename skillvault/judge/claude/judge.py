@@ -1,7 +1,7 @@
-"""Claude as the judge.
+"""Claude as the judge: ask a question, check the reply, ask once more if it is unusable.
 
-`questions` holds the questions, `replies` the checks of replies, `wire` the network, and
-`loop/judging/paid_calls` caps and retries.
+`questions` makes the questions, `replies` checks the replies, `wire` is the network, and
+`loop/judging/paid_calls` limits calls and retries.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,10 +35,11 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class ClaudeJudge:
-    """Asks for a verdict before the result is shown, then for an insight; writes skills.
+    """The judge that asks Claude for verdicts, insights, skill texts and opinions.
 
-    `ask` sends a question, and `forget_reply` drops a useless reply. `answers` finds the answer
-    to a question by its key: an answered question is not asked again.
+    A verdict is asked for before the result is shown. `ask` sends a question, `forget_reply` drops
+    a useless reply. `answers` finds a stored answer by the key of its question, so that no question
+    is asked twice.
     """
 
     questions: Questions
@@ -48,23 +49,23 @@ class ClaudeJudge:
 
     @property
     def info(self) -> JudgeInfo:
-        """Claude, by its model and the prompts of both questions."""
+        """The model, and the prompts of verdicts and insights."""
         return self._info(self.questions.rules.model)
 
     @property
     def at_once(self) -> int:
-        """As many questions as the policy allows."""
+        """The number of questions that the policy allows at the same time."""
         return self.questions.rules.concurrency
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate the decision; the request holds nothing of its result."""
-        if not case.decision.reasoning.strip():  # there is nothing to judge by
+        """Rate the decision; the request contains nothing of its result."""
+        if not case.decision.reasoning.strip():  # a model has nothing to judge
             return OfflineJudge().verdict(case)
         verdict, spent = self._ask_or_reuse(self.questions.verdict_question(case))
         return msgspec.structs.replace(verdict, spent=spent)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """Return what the outcome teaches; do not ask if it supports no statement."""
+        """Return the lesson of an outcome; do not ask if the outcome supports no statement."""
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
@@ -72,19 +73,19 @@ class ClaudeJudge:
         return msgspec.structs.replace(insight, spent=spent)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text of a skill; the offline one, with a note, if Claude's is of no use."""
-        plain = OfflineJudge().write(brief)
-        if plain is None:
+        """Return the text of a skill; if Claude's is unusable, the offline text with a note."""
+        offline_draft = OfflineJudge().write(brief)
+        if offline_draft is None:
             return None
-        question = self.questions.text_question(brief, plain)
+        question = self.questions.text_question(brief, offline_draft)
         if says_too_little(brief):
-            return question.read_answer(self.answers(question.matter.question)) or plain
+            return question.read_answer(self.answers(question.matter.question)) or offline_draft
         try:
             draft, _ = self._ask_or_reuse(question)
         except NoAnswerError as error:
-            why = shorten(flatten(str(error)), 200)
-            note = f"Written by the offline judge, as Claude's text was of no use: {why}."
-            return msgspec.structs.replace(plain, note=note)
+            reason = shorten(flatten(str(error)), 200)
+            note = f"Written by the offline judge, as Claude's text was of no use: {reason}."
+            return msgspec.structs.replace(offline_draft, note=note)
         return draft
 
     def advise(
@@ -100,11 +101,10 @@ class ClaudeJudge:
         return question.value_of(reply), add_cost(judge, spent)
 
     def _info(self, model: str) -> JudgeInfo:
-        prompt = self.questions.version
-        return JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
+        return JudgeInfo(name="claude", version="1", model=model, prompt=self.questions.version)
 
     def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
-        """Return the value of an answer, stored or new, and its cost."""
+        """Return the value of a stored or new answer, and its cost."""
         answer = self.answers(question.matter.question)
         value = question.read_answer(answer)
         if answer is not None and value is not None:
@@ -114,17 +114,17 @@ class ClaudeJudge:
         return with_answer(question.value_of(reply), new_answer), spent
 
     def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], AnswerCost]:
-        """Return the accepted reply and its cost; if it is unusable, ask once more and say why."""
+        """Return the accepted reply and its cost; repeat an unusable question with the reason."""
         request = question.request
         first = self.ask(request)
         try:
             return question.accept(first), _round(first.spent)
         except UnusableError as error:
             # As data, since the reason quotes outcomes.
-            why = self.questions.prompts.frame_data({"of_no_use": str(error)})
-            complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
-            refused = (first.text.strip() or "(nothing)", complaint)
-            repeat = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refused)
+            reason = self.questions.prompts.frame_data({"of_no_use": str(error)})
+            complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{reason}"
+            refusal = (first.text.strip() or "(nothing)", complaint)
+            repeat = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
         second = self.ask(repeat)
         try:
             return question.accept(second, last=True), _round(first.spent + second.spent)

@@ -1,6 +1,7 @@
-"""The material that a model sees: data in a frame under a fixed prompt, without secrets.
+"""The text that a model sees: a fixed prompt, and the record as data in a frame, without secrets.
 
-Outcomes are data and never instructions: nothing in them can close the frame.
+Outcomes are data and never instructions, so no text in the record can close the frame. The prompts
+are in `prompt_texts/`.
 """
 
 import hashlib
@@ -39,19 +40,19 @@ NAMES = (
     "session",
 )  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompt_texts"
-_CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
+_CAPS = (6000, 1500, 400)  # characters of one text; a smaller cap if the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
-_ITEMS = 200  # of a list or a mapping
-_TRIES = 60  # lines of deeds and results
-_SHOWN = 12  # outcomes of an account that are told, sessions, evaluations behind facts
+_ITEMS = 200  # the most items of a list or a mapping
+_TRIES = 60  # lines about tries, each an action with its result
+_SHOWN = 12  # the most outcomes, sessions or evaluations that are shown in full
 _LINE = 240  # characters of an outcome in a line
-_END = "\n}\n</record>"  # of data, which are a mapping
+_END = "\n}\n</record>"  # the end of the framed data, which are a mapping
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
 _STRATEGY = ("Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid")
 _ACCOUNTS = {
-    "guide": ("Do", "Avoid"),  # rules and leads stand as they were counted
+    "guide": ("Do", "Avoid"),  # the other sections keep their counted text
     "evolved": ("Do", "Avoid"),
     "strategy": _STRATEGY,
     "warning": ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist"),
@@ -62,7 +63,7 @@ _SESSION = ("What Failed and Why", "What Then Worked")
 
 
 class Prompts(Struct, frozen=True):
-    """The prompts, the vault's before the package's, and a function that cleans data."""
+    """The prompts, the vault's own before the package's, and a function that cleans data."""
 
     own: Mapping[str, str]
     clean: Callable[[Any], Any]
@@ -72,7 +73,7 @@ class Prompts(Struct, frozen=True):
         return self.own.get(name) or _package_prompt(name)
 
     def digest(self, *names: str) -> str:
-        """Return the digest of these prompts, as evaluations name it."""
+        """Return the digest of some prompts, as evaluations record it."""
         return digest(*(self.prompt_text(name) for name in names))
 
     def frame_data(self, material: Mapping[str, Any]) -> str:
@@ -107,10 +108,10 @@ def _dump(material: Any) -> str:
 
 
 def _cap(value: Any, cap: int) -> Any:
-    """Return `value` with the middle of long texts cut."""
+    """Return a value with the middle of long texts cut out."""
     if isinstance(value, str):
-        cut = len(value) - cap
-        return value if cut <= 0 else f"{value[: cap * 2 // 3]} […] {value[-cap // 3 :]}"
+        surplus = len(value) - cap
+        return value if surplus <= 0 else f"{value[: cap * 2 // 3]} […] {value[-cap // 3 :]}"
     if isinstance(value, Mapping):
         return {str(key)[:200]: _cap(member, cap) for key, member in list(value.items())[:_ITEMS]}
     if isinstance(value, list | tuple):
@@ -141,7 +142,7 @@ def decision_material(case: BlindCase) -> dict[str, Any]:
 
 def outcome_material(outcome: Outcome) -> dict[str, Any]:
     """Return a decision and its result."""
-    o, ending = outcome, outcome.result
+    ending, made_at = outcome.result, outcome.decision.made_at
     fields = {
         "status": ending.status,
         "score": ending.score,
@@ -150,15 +151,15 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
         "unit": ending.unit,
         "summary": ending.summary,
         "evidence": ending.evidence,
-        "ended_at": stamp(o.occurred_at),
-        "held": _span(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
+        "ended_at": stamp(outcome.occurred_at),
+        "held": _span(outcome.occurred_at - made_at) if made_at else None,
     }
     result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
-    return {"decision": decision_material(blind_case(o)), "result": result_fields}
+    return {"decision": decision_material(blind_case(outcome)), "result": result_fields}
 
 
 def _span(time: timedelta) -> str:
-    """Return how long it took in each unit that it fills, so that any may be used."""
+    """Return a duration in each unit that it fills, so that the model may use any unit."""
     seconds = time.total_seconds()
     units = [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")]
     return " = ".join(
@@ -193,7 +194,7 @@ def verdict_material(verdict: Verdict | Evaluation) -> dict[str, Any]:
 
 
 def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """Return (prompt, material, headings to write) of a brief."""
+    """Return the prompt, the material and the headings to write for a brief."""
     headings: tuple[str, ...]
     match brief:
         case Findings():
@@ -212,7 +213,7 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
 
 
 def extra_material(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
-    """Return material beside the matter of a brief: it may change, and the question stays.
+    """Return material that may change without changing the question of a brief.
 
     `plain` is the text made by rule, `limit` the most characters of a reasoning.
     """
@@ -237,14 +238,14 @@ def extra_material(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
 
 
 def says_too_little(brief: Brief) -> bool:
-    """Return True if a brief holds only tries or base rates, which a model cannot improve."""
+    """Return True if a brief has only tries or base rates, which a model cannot improve."""
     if isinstance(brief, Findings):
         return all(statement.kind in ("tried", "entry") for statement in brief.statements)
     return isinstance(brief, Period) and not (brief.rules or brief.outliers or brief.facts)
 
 
 def brief_subject(brief: Brief) -> str:
-    """Return the subject of a text, by which its question is known."""
+    """Return the subject of a text, which identifies its question."""
     match brief:
         case Findings():
             outcome = brief.account.outcomes[0]
@@ -258,8 +259,8 @@ def brief_subject(brief: Brief) -> str:
         case Period():
             return brief.domain
         case Agreement():
-            firsts = [findings.account.outcomes[0] for findings in brief.apart]
-            subjects = sorted(about(outcome.domain, outcome.decision) for outcome in firsts)
+            first_outcomes = [findings.account.outcomes[0] for findings in brief.apart]
+            subjects = sorted(about(outcome.domain, outcome.decision) for outcome in first_outcomes)
             return f"{brief.together.kind} {' | '.join(subjects)}"
         case SessionExcerpt():
             return " ".join(session.id for session in brief.sessions)
@@ -282,17 +283,14 @@ def _findings(brief: Findings) -> dict[str, Any]:
 
 
 def _statement(statement: Statement) -> dict[str, Any]:
-    """Return a statement with how many outcomes stand for it and against it."""
+    """Return a statement with the counts of outcomes that support and contradict it."""
     counts = {"for": len(statement.supporting), "against": len(statement.against)}
     return {"kind": statement.kind, "text": statement.text, **counts}
 
 
 def _recurrence(brief: Recurrence) -> dict[str, Any]:
-    return {
-        "domain": brief.domain,
-        "theme": brief.theme,
-        "facts": [fact.text for fact in brief.facts],
-    }
+    facts = [fact.text for fact in brief.facts]
+    return {"domain": brief.domain, "theme": brief.theme, "facts": facts}
 
 
 def _period(brief: Period) -> dict[str, Any]:
@@ -319,15 +317,15 @@ def _in_full(outcome: Outcome, evaluation: Evaluation | None, limit: int) -> dic
 
 
 def _one_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
-    """Return the decision, its result and the insight of a model."""
+    """Return the decision, its result and the insight of a model in one line."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
     line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
-    learned = evaluation.key_insight if evaluation and evaluation.is_by_model else ""
-    return shorten(f"{line} {learned or ''}", _LINE)
+    insight = evaluation.key_insight if evaluation and evaluation.is_by_model else ""
+    return shorten(f"{line} {insight or ''}", _LINE)
 
 
 def _judgement(evaluation: Evaluation) -> dict[str, Any]:
-    """Return a model's words on an outcome; the offline judge's only repeat the outcome."""
+    """Return a model's words about an outcome; the offline judge's words only repeat it."""
     words: dict[str, Any] = {}
     if evaluation.is_by_model:
         words |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
@@ -338,8 +336,8 @@ def _judgement(evaluation: Evaluation) -> dict[str, Any]:
 
 def _agreement(brief: Agreement) -> dict[str, Any]:
     findings = brief.together
-    firsts = [subject_findings.account.outcomes[0] for subject_findings in brief.apart]
-    subjects = [" on ".join(filter(None, outcome.subject[1:])) for outcome in firsts]
+    first_outcomes = [subject_findings.account.outcomes[0] for subject_findings in brief.apart]
+    subjects = [" on ".join(filter(None, outcome.subject[1:])) for outcome in first_outcomes]
     return {
         "domain": findings.account.outcomes[0].domain,
         "kind": findings.kind,

@@ -1,6 +1,6 @@
-"""Each question of a judge as a value: its request, and the checks of its reply.
+"""The questions of a judge as values: each with its request and the check of its reply.
 
-Claude and an agent are asked the same. Nobody is asked here.
+Claude and an agent get the same questions. No question is sent here.
 """
 
 import json
@@ -49,12 +49,12 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
-_ReplyCheck: TypeAlias = Callable[..., Any]  # of a reply, the figures shown and `last: bool`
-_OF_DOMAIN = ("sections", "facts")  # what stands first in a record, as in others of its domain
+_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `last: bool`
+_OF_DOMAIN = ("sections", "facts")  # keys that come first, equal in all records of a domain
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
-    """A request to the model. Its reply is stored under `key`, which survives a crash.
+    """A request to the model; its reply is stored under `key`, which survives a crash.
 
     Other questions of its kind and domain begin with the same `shared` characters of `user`.
     `max_tokens` limits its reply instead of the policy. `refused` is an unusable reply to the same
@@ -72,22 +72,22 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Its bytes without the schema."""
+        """The bytes of the request without the schema."""
         texts = (self.system, self.user, *(self.refused or ()))
         return sum(len(text.encode()) for text in texts)
 
     def limit(self, rules: JudgePolicy) -> int:
-        """Return the most tokens of its reply."""
+        """Return the most tokens of the reply."""
         return self.max_tokens or rules.max_tokens
 
 
 @dataclass(frozen=True)
 class Question(Generic[_Value]):
-    """A question: its matter, its request, the check of its reply and the value of that.
+    """A question: its topic, its request, the check of its reply, and the value of the reply.
 
-    `check` takes a reply and the figures that were shown, and returns what to store of it
-    (UnusableError with every reason if nothing); `value` is made of that alone, so that it is the
-    same in any clone.
+    `check` takes a reply and the figures that were shown, and returns the part to store;
+    UnusableError with every reason if the reply is unusable. `value` is computed from the stored
+    part alone, so that it is the same in any clone.
     """
 
     matter: QuestionTopic
@@ -103,9 +103,9 @@ class Question(Generic[_Value]):
         return self.make_request()
 
     def accept(self, reply: KeptReply, *, last: bool = False) -> dict[str, Any]:
-        """Return what to store of a reply; UnusableError with every reason.
+        """Return the part of a reply to store; UnusableError with every reason.
 
-        `last`: nobody is asked again, so unsupported parts go and the others stay.
+        If this is the `last` reply, unsupported parts are removed instead, and the others stay.
         """
         record = RecordFigures(self.request.user)
         checked = self.check(parse_reply(reply, self.shape), record, last=last)
@@ -113,7 +113,7 @@ class Question(Generic[_Value]):
         return accepted
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
-        """Return the value of an accepted reply; UnansweredError for one in another shape."""
+        """Return the value of an accepted reply; NoAnswerError for a reply of another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
         except (msgspec.ValidationError, UnusableError) as error:
@@ -122,7 +122,7 @@ class Question(Generic[_Value]):
             ) from None
 
     def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> AcceptedAnswer:
-        """Return an accepted reply as it is stored."""
+        """Return an accepted reply in the form that is stored."""
         return AcceptedAnswer(matter=self.matter, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
@@ -137,7 +137,7 @@ class Question(Generic[_Value]):
 
 
 def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
-    """Return a verdict, an insight or a text, with the answer that it was made of."""
+    """Return a verdict, an insight or a text together with its answer."""
     assert isinstance(value, Verdict | InsightText | Draft)
     return msgspec.structs.replace(value, answer=answer)
 
@@ -156,7 +156,7 @@ class Questions:
         return self.prompts.digest("verdict", "insight")
 
     def verdict_question(self, case: BlindCase) -> Question[Verdict]:
-        """Ask how good the decision was; the question holds nothing of its result."""
+        """Ask how good the decision was; the question contains nothing of its result."""
         material = asking.decision_material(case)
         subject = asking.about(case.domain, case.decision)
         matter = QuestionTopic("verdict", subject, _material_digest(material))
@@ -164,22 +164,22 @@ class Questions:
         return self._question(matter, material, reading)
 
     def insight_question(self, case: Case, verdict: Verdict) -> Question[InsightText] | None:
-        """Ask what the outcome teaches; None if it supports no statement."""
+        """Ask for the lesson of the outcome; None if the outcome supports no statement."""
         if OfflineJudge().insight(case, verdict) is None:
             return None
         insights = [
             {"kind": i.kind, "quote": i.quote, **({"supposed": True} if i.supposed else {})}
             for i in case.insights
         ]
-        blind = {"verdict": asking.verdict_material(verdict)} if verdict.answer else {}
+        verdict_part = {"verdict": asking.verdict_material(verdict)} if verdict.answer else {}
         failures = [asking.outcome_material(failure) for failure in case.failures]
-        # What questions of one domain and subject share comes first.
+        # The part that questions of one domain and subject share comes first.
         shared = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
         material = {key: value for key, value in shared.items() if value}
-        material |= asking.outcome_material(case.outcome) | blind | {"shown": insights}
-        received = [outcome.received for outcome in (case.outcome, *case.failures)]
+        material |= asking.outcome_material(case.outcome) | verdict_part | {"shown": insights}
+        arrival_digests = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
-        matter = QuestionTopic(kind, case.outcome.id, asking.digest(*received, size=16))
+        matter = QuestionTopic(kind, case.outcome.id, asking.digest(*arrival_digests, size=16))
         reader = InsightReader(case.outcome, dict(case.facts))
         reading = (InsightReply, reader.check_figures, reader.insight_text)
         return self._question(matter, material, reading)
@@ -195,17 +195,17 @@ class Questions:
         return self._question(matter, material, reading, model=model)
 
     def text_question(self, brief: Brief, plain: Draft) -> Question[Draft]:
-        """Ask for the text of a skill, with the offline one as the fallback."""
+        """Ask for the text of a skill, with the offline text as the fallback."""
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.brief_subject(brief)
         matter = QuestionTopic(prompt, subject, _material_digest(material))
         reader = SkillReader(brief, plain, headings)
         extras = asking.extra_material(brief, plain, self.rules.reasoning_characters)
         request = {"sections": list(headings), **extras, **material}
-        of_sessions = isinstance(brief, SessionExcerpt)
-        shape = SessionReply if of_sessions else SkillReply
+        is_of_sessions = isinstance(brief, SessionExcerpt)
+        shape = SessionReply if is_of_sessions else SkillReply
         reading = (shape, reader.check_figures, reader.draft)
-        if not of_sessions:
+        if not is_of_sessions:
             return self._question(matter, request, reading)
         limit = self.distilling.max_tokens
         return self._question(matter, request, reading, model=self.rules.fast_model, limit=limit)
@@ -224,14 +224,14 @@ class Questions:
         def make_request() -> JudgeRequest:
             name, system = model or self.rules.model, self.prompts.prompt_text(matter.kind)
             user = self.prompts.frame_data(material)
-            of_domain = {key: material[key] for key in _OF_DOMAIN if key in material}
+            domain_material = {key: material[key] for key in _OF_DOMAIN if key in material}
             return JudgeRequest(
                 key=matter.question,
                 model=name,
                 system=system,
                 user=user,
                 schema=schema(shape),
-                shared=self.prompts.shared_length(user, of_domain),
+                shared=self.prompts.shared_length(user, domain_material),
                 max_tokens=limit,
             )
 
@@ -239,6 +239,6 @@ class Questions:
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
-    """Return sixteen hex digits of a material, whatever the order of its keys."""
+    """Return sixteen hex digits for a material, independent of the order of its keys."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
     return asking.digest(text, size=16)

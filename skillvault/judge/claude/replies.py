@@ -1,4 +1,4 @@
-"""The checks of a model's reply: its words within a schema, its numbers by rule.
+"""Check a model's replies: the words by a schema, the numbers by rule.
 
 A reply that cannot be used is an UnusableError with the reason, which the model is told once.
 """
@@ -41,7 +41,7 @@ _Shape = TypeVar("_Shape", bound=Struct)
 
 
 class UnusableError(Exception):
-    """A reply that cannot be used, and why."""
+    """The reason why a reply cannot be used."""
 
 
 class KeptReply(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class KeptReply(Struct, frozen=True, kw_only=True):
 
 
 class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A verdict as the model gives it; whether that is a good decision follows by rule."""
+    """A verdict of the model; a rule decides whether its quality is a good decision."""
 
     quality_score: float
     strengths: list[str]
@@ -62,11 +62,11 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """An insight as the model gives it; earlier versions have the first four fields alone.
+    """An insight of the model; replies of earlier versions have only the first four fields.
 
-    `fact` is the id of the fact that it repeats or contradicts; `evidence` quotes the record.
-    `unlike` is no part of a reply, but stored with it: facts that were shown and whose words are
-    similar to those of a new insight.
+    `fact` is the id of the fact that it repeats or contradicts, `evidence` a quote of the record.
+    `unlike` is stored with the reply: shown facts whose words are similar to the words of a new
+    insight.
     """
 
     key_insight: str
@@ -82,7 +82,7 @@ class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """An opinion as the model gives it."""
+    """An opinion of the model."""
 
     quality_score: float
     confidence: float
@@ -100,7 +100,7 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with all keys required; an optional one becomes a text."""
+    """Return the schema of an object with all keys required; an optional key becomes a text."""
     properties: dict[str, Any] = {}
     for name, key_schema in part["properties"].items():
         values = {key: value for key, value in key_schema.items() if key != "default"}
@@ -126,7 +126,7 @@ def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
 
 
 def verdict_of(reply: VerdictReply) -> Verdict:
-    """Return the verdict, its quality within 0..1, good or not by rule."""
+    """Return the verdict, with a quality within 0..1 that decides whether it is good."""
     quality = _fraction(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
@@ -148,7 +148,7 @@ class InsightReader(NamedTuple):
     ) -> InsightReply:
         """Return the reply; UnusableError with every reason.
 
-        If it is the `last`, sentences with unsupported figures are removed instead.
+        In the `last` reply, sentences with unsupported figures are removed instead.
         """
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
@@ -165,25 +165,25 @@ class InsightReader(NamedTuple):
         return replace(reply, unlike=self._similar_facts(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
-        """Return the insight of a reply, marked as supposed if the outcome does not support it."""
+        """Return the insight of a reply, marked as supposed without the outcome's support."""
         is_quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         is_supported = reply.observed and is_quoted
-        supposed = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
+        prefix = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
         words = "-".join(slug(reply.slug).split("-")[:_SLUG])
-        about = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
+        name = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
         return InsightText(
-            key_insight=shorten(supposed + flatten(reply.key_insight), _INSIGHT),
+            key_insight=shorten(prefix + flatten(reply.key_insight), _INSIGHT),
             insight_type=reply.insight_type,
             applicability=reply.applicability,
             better_approach=shorten(flatten(reply.better_approach), _INSIGHT) or None,
             repeats=reply.fact or None if reply.relation == "repeats" else None,
             contradicts=reply.fact or None if reply.relation == "contradicts" else None,
             unlike=tuple(reply.unlike),
-            slug=about or None,
+            slug=name or None,
         )
 
     def _similar_facts(self, reply: InsightReply) -> list[str]:
-        """Return the shown facts with words similar to those of a new insight."""
+        """Return the shown facts with words similar to the words of a new insight."""
         if reply.relation != "new":
             return []
         insight = normal_form(reply.key_insight)
@@ -197,7 +197,7 @@ class InsightReader(NamedTuple):
 def check_opinion(reply: OpinionReply, record: RecordFigures, *, last: bool) -> OpinionReply:
     """Return the reply; UnusableError if it claims figures that the record does not support.
 
-    If it is the `last`, the sentences with such claims are removed instead.
+    In the `last` reply, the sentences with such claims are removed instead.
     """
     if last:
         return replace(
@@ -265,7 +265,7 @@ class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
-    """The same of sessions, with what it is about, for whom and for which stages."""
+    """A text about sessions, with its topics, and the roles and stages it is for."""
 
     tags: list[str]
     roles: list[str]
@@ -276,7 +276,7 @@ class SkillReader(NamedTuple):
     """Reads a skill's draft from a reply.
 
     The model may write the sections of `headings`; other sections of `plain`, the offline judge's
-    text, stay as they are.
+    text, stay unchanged.
     """
 
     brief: Brief
@@ -286,17 +286,17 @@ class SkillReader(NamedTuple):
     def check_figures(self, reply: SkillReply, record: RecordFigures, *, last: bool) -> SkillReply:
         """Return the reply; UnusableError with every reason.
 
-        If it is the `last`, items with unsupported claims are removed instead.
+        In the `last` reply, items with unsupported claims are removed instead.
         """
         if last:
             reply = self._without_items(reply, record)
         texts = _texts_of(reply)
-        title, about = flatten(reply.title), _plain_line(reply.description)
+        title, description = flatten(reply.title), _plain_line(reply.description)
         is_foreign = not texts or not texts.keys() <= set(self.headings)
         _require(
-            find_unsupported("\n".join((title, about, *texts.values())), record),
+            find_unsupported("\n".join((title, description, *texts.values())), record),
             f"the sections must be of these: {', '.join(self.headings)}" if is_foreign else "",
-            "the title or the description is empty" if not title or not about else "",
+            "the title or the description is empty" if not title or not description else "",
             _label_fault(reply) if isinstance(reply, SessionReply) else "",
         )
         return reply
@@ -309,16 +309,16 @@ class SkillReader(NamedTuple):
             text = "\n".join(line for line in lines if not find_unsupported(line, record))
             sections.append(SectionReply(section.heading, text))
         title = self.plain.title if find_unsupported(reply.title, record) else reply.title
-        about = _without_claims(reply.description, record) or self.plain.description
-        return replace(reply, title=title, description=about, sections=sections)
+        description = _without_claims(reply.description, record) or self.plain.description
+        return replace(reply, title=title, description=description, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
         """Return the draft of a reply: its title, description, labels and sections."""
-        plain, about = self.plain, _plain_line(reply.description)
-        # A host with many skills shows only the beginning: when to use it comes first.
+        plain, description = self.plain, _plain_line(reply.description)
+        # A host with many skills shows only the beginning, so the use of the skill comes first.
         use, _, _ = plain.description.partition(". ")
-        if _USE.match(use) and not _USE.match(about):
-            about = f"{use.removesuffix('.')}. {about}"
+        if _USE.match(use) and not _USE.match(description):
+            description = f"{use.removesuffix('.')}. {description}"
         texts = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
         if isinstance(reply, SessionReply):
             plain = replace(
@@ -331,32 +331,29 @@ class SkillReader(NamedTuple):
         return replace(
             plain,
             title=shorten(flatten(reply.title), TITLE) if is_titled else plain.title,
-            description=shorten(about, DESCRIPTION),
+            description=shorten(description, DESCRIPTION),
             sections=self._sections(texts),
         )
 
     def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """Return the model's sections and the offline text's counted ones, in its order.
+        """Return the model's sections and the counted offline sections, in offline order.
 
-        A rewritten text thus equals one that was written so at once.
+        A rewritten text thus equals a text that was written in one go.
         """
-        counted_sections = {
-            name: text for name, text in self.plain.sections if name not in self.headings
-        }
+        counted = {name: text for name, text in self.plain.sections if name not in self.headings}
         order = [name for name, _ in self.plain.sections]
         for place, name in enumerate(self.headings):
             if name not in order:
                 earlier = [order.index(h) + 1 for h in self.headings[:place] if h in order]
                 later = [order.index(h) for h in self.headings[place:] if h in order]
-                order.insert(
-                    max(earlier, default=min([*later, min(1, len(counted_sections))])), name
-                )
-        sections = {**counted_sections, **texts}
+                start = min([*later, min(1, len(counted))])
+                order.insert(max(earlier, default=start), name)
+        sections = {**counted, **texts}
         return tuple((name, sections[name]) for name in order if name in sections)
 
 
 def _texts_of(reply: SkillReply) -> dict[str, str]:
-    """Return heading -> text of the sections with a text."""
+    """Return the sections with a text, by heading."""
     texts = {section.heading: _tidy(section.text) for section in reply.sections}
     return {name: text for name, text in texts.items() if text}
 
@@ -366,7 +363,7 @@ def _plain_line(text: str) -> str:
 
 
 def _labels(names: list[str]) -> tuple[str, ...]:
-    """Return names as slugs, the first few."""
+    """Return the first few names as slugs."""
     slugs = (slug(name, limit=_LABEL) for name in names)
     return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
@@ -374,10 +371,10 @@ def _labels(names: list[str]) -> tuple[str, ...]:
 def _label_fault(reply: SessionReply) -> str:
     """Return the complaint about a bad tag, role or stage; "" if all are good."""
     names = (*reply.tags, *reply.roles, *reply.stages)
-    bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
-    return (
-        "" if bad is None else f"{flatten(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
-    )
+    fault = next((name for name in names if not slug(name, limit=_LABEL)), None)
+    if fault is None:
+        return ""
+    return f"{flatten(fault)[:_LABEL]!r} is no name of a tag, a role or a stage"
 
 
 def _tidy(text: str) -> str:

@@ -1,7 +1,7 @@
-"""The wire to Claude: requests, replies and refusals as values, and the SDK that carries them.
+"""The connection to Claude: requests, replies and faults as values, and the SDK that sends them.
 
-The Anthropic SDK has its one home here, loaded when first used. The key comes from the
-environment alone, as ANTHROPIC_BASE_URL does.
+Only this module uses the Anthropic SDK, which is loaded when first used. The key and the address
+come from the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
 """
 
 import asyncio
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
 _CACHED = {"cache_control": {"type": "ephemeral"}}
-_BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
+_BATCH_SECONDS = 300.0  # the most seconds for the requests and replies of a whole batch
 # `cache` runs a function twice for two threads that come first together, and a connection that
 # one event loop has opened fails in another.
 _STARTING = threading.Lock()
 
 _BUSY = {408, 409, 429}  # and all from 500 on
 _CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
-# How a 400 or 429 says that money is the trouble; the codes that the SDK knows all hold one.
+# Words in a 400 or 429 about missing money; each such code of the SDK contains one of them.
 _MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
 _Shape = TypeVar("_Shape", bound=Struct)
 _Value = TypeVar("_Value")
@@ -53,8 +53,9 @@ class Reply(Struct, frozen=True, kw_only=True):
 class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of it is an error of ours)
     """A request without a reply.
 
-    `busy`: another try may help, `closed`: none will before a person acts, `bad`: this request
-    always fails. `wait` are the seconds that the service asks for; `billed`: it may cost.
+    `busy` means that another try may help, `closed` that a person must act first, `bad` that this
+    request always fails. `wait` is the number of seconds that the service asks for; `billed` says
+    that the request may cost money.
     """
 
     def __init__(
@@ -98,13 +99,13 @@ def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
 
     The part that it shares with other requests comes first, and is cached if it is long enough.
     """
-    fixed: dict[str, Any] = {"type": "text", "text": request.system}
+    system_block: dict[str, Any] = {"type": "text", "text": request.system}
     if len(request.system) >= cacheable_length(request.model):
-        fixed |= _CACHED
+        system_block |= _CACHED
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.limit(rules),
-        "system": [fixed],
+        "system": [system_block],
         "messages": _turns(request),
         "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
     }
@@ -132,14 +133,14 @@ def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
 
 
 def reply_of(body: bytes) -> Reply:
-    """Return the reply in a body; Fault for anything else that came with a 200."""
+    """Return the reply in a body; Fault for any other body with status 200."""
     message = decode(body, _Message)
     text = "".join(block.text for block in message.content if block.type == "text")
     return Reply(text=text, stop=message.stop_reason, usage=message.usage)
 
 
 def decode(body: bytes, shape: type[_Shape]) -> _Shape:
-    """Decode a body as a shape; Fault for anything else."""
+    """Decode a body as a shape; Fault for any other body."""
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -148,7 +149,7 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None) -> Fault:
-    """Return the fault that a refusal means, by the API's codes for it and its words."""
+    """Return the fault that a refusal means, by its codes and its words."""
     kind: _FaultKind = "busy" if status in _BUSY or status >= 500 else "bad"
     is_money = any(sign in f"{codes} {words}".lower() for sign in _MONEY)
     if status in _CLOSED or (status in (400, 429) and is_money):
@@ -158,7 +159,7 @@ def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None)
 
 
 def _wait(header: str | None) -> float | None:
-    """Return `retry-after` in seconds, given as such or as a date; None for neither."""
+    """Return the seconds of a `retry-after` header, a number or a date; None for other values."""
     if header is None:
         return None
     try:
@@ -180,22 +181,22 @@ def check_ready() -> None:
 
 
 def send(request: JudgeRequest, rules: JudgePolicy, seconds: float) -> Reply:
-    """Send one request, done within these seconds; Fault if there is no reply."""
+    """Send one request and wait for a limited time; Fault if there is no reply."""
     return _run(_send_request(_connect(), request, rules, seconds))
 
 
 def send_batch(requests: Sequence[JudgeRequest], rules: JudgePolicy) -> str:
-    """Send a batch and return its id; Fault if there is none."""
+    """Send a batch and return its id; Fault if there is no reply."""
     return _run(_create_batch(_connect(), requests, rules))
 
 
 def batch_replies(batch: str) -> dict[str, Reply] | None:
-    """Return the successful replies of a batch by key; None while it is under way."""
+    """Return the successful replies of a batch by key; None while the batch is running."""
     return _run(_fetch_batch(_connect(), batch))
 
 
 def key_given() -> str | None:
-    """Return the key that the environment names now; None without one that can be sent."""
+    """Return the key that the environment names now; None without a usable key."""
     key = os.environ.get(KEY, "").strip()
     return key if key.isascii() and key.isprintable() and key else None
 

@@ -1,6 +1,7 @@
-"""The texts of skills by rule: of accounts, agreements, facts, sessions and periods.
+"""Write the texts of skills by rule, without a model: one function for each kind of brief.
 
-Each statement stands in the section it belongs to; a section without statements is left out.
+Each statement goes to the section it belongs to; a section without statements is left out. Change
+the headings of a kind in the tables at the top.
 """
 
 from collections import Counter
@@ -40,8 +41,8 @@ from skillvault.model.text.text import (
 TITLE = 160
 DESCRIPTION = 400
 USE = 95  # characters that say when to use it: a host may show no more than a hundred
-_TARGETS = 8  # that a description names
-_NAMES = 60  # characters of the names
+_TARGETS = 8  # the most targets that a description names
+_NAMES = 60  # characters of these names
 _CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
 _PLANS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
 
@@ -68,7 +69,7 @@ _GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {  # of a warning, of a patter
 
 
 def draft_account(brief: Findings) -> Draft | None:
-    """Return the draft of a skill of an account; None if nothing is to be said."""
+    """Draft a skill from the findings about one subject; None if there is no statement."""
     lines = sections_of(brief)
     if not lines:
         return None
@@ -78,18 +79,18 @@ def draft_account(brief: Findings) -> Draft | None:
 
 
 def sections_of(brief: Findings) -> dict[str, list[str]]:
-    """Return heading -> its sentences, each statement in one section, in the order of headings."""
+    """Return the statements by heading, in the order of headings, each in one section."""
     headings = _HEADINGS.get(brief.kind, GUIDE)
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
     for statement in brief.statements:
         heading = _heading(statement, brief.kind)
-        box = "[ ] " if heading == "Checklist" else ""
-        lines[heading].append(f"{box}{statement.text}")
+        checkbox = "[ ] " if heading == "Checklist" else ""
+        lines[heading].append(f"{checkbox}{statement.text}")
     return {heading: texts for heading, texts in lines.items() if texts}
 
 
 def _heading(statement: Statement, kind: SkillKind) -> str:
-    """Return the section where a statement is acted on."""
+    """Return the section in which an agent looks for a statement."""
     if kind == "strategy":
         entry, avoid, notes = STRATEGY
         return notes if statement.rule is None else avoid if statement.rule.is_loss else entry
@@ -112,25 +113,25 @@ def _bullet_list(lines: Iterable[str]) -> str:
 
 
 def _title(brief: Findings) -> str:
-    """Return the subject of a skill, with the first of its statements that fits into a title."""
-    latest = brief.account.outcomes[-1]
+    """Return the subject of a skill and the first statement that fits into a title."""
+    last_outcome = brief.account.outcomes[-1]
     if brief.kind == "strategy":
-        return cut_name(inline(latest.domain), TITLE)
-    names = {"guide": latest.decision.action, "evolved": latest.domain}
-    return _title_of(inline(names.get(brief.kind, "")) or describe_subject(latest), brief)
+        return cut_name(inline(last_outcome.domain), TITLE)
+    names = {"guide": last_outcome.decision.action, "evolved": last_outcome.domain}
+    return _title_of(inline(names.get(brief.kind, "")) or describe_subject(last_outcome), brief)
 
 
-def _title_of(about: str, brief: Findings) -> str:
-    """Return a title with a rule, a lesson or the like, or a statement of several runs."""
+def _title_of(subject: str, brief: Findings) -> str:
+    """Return a title with a rule, a lesson or a statement that several runs support."""
     statements = (statement for statement in brief.statements if statement.kind != "tried")
     gists = (s.gist or s.text * (len(s.supporting) > 1) for s in statements)
-    titles = (f"{about}: {gist.rstrip('.')}" for gist in gists if gist)
-    fits = (title for title in titles if len(title) <= TITLE)
-    return cut_name(next(fits, about), TITLE)
+    titles = (f"{subject}: {gist.rstrip('.')}" for gist in gists if gist)
+    short_titles = (title for title in titles if len(title) <= TITLE)
+    return cut_name(next(short_titles, subject), TITLE)
 
 
 def _use_of(brief: Findings) -> str:
-    """Return when to use a skill, in the words in which people ask for it."""
+    """Say when to use a skill, in the words in which people ask for the task."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
@@ -140,12 +141,12 @@ def _use_of(brief: Findings) -> str:
     targets = list(dict.fromkeys(inline(o.decision.target or "") for o in reversed(outcomes)))
     names = [target for target in targets if target]
     use = f"before {inline(outcomes[-1].decision.action)}"
-    room = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
-    return f"{use} on {_some(names, 'target', room=room)}" if names else use
+    free_characters = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
+    return f"{use} on {_some(names, 'target', room=free_characters)}" if names else use
 
 
 def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NAMES) -> str:
-    """Return names as a list, the first of many."""
+    """Join names to a list; of many, name the first and count the others."""
     members = list(names[:_TARGETS])
     while len(members) > 1 and len(", ".join(members)) > room:
         members.pop()
@@ -154,13 +155,13 @@ def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NA
     return join_items([*members, *more], last=last)
 
 
-def _description(use: str, ranked: Iterable[str]) -> str:
-    """Return when to use a skill, then the first of its sentences that fit."""
+def _description(use: str, sentences: Iterable[str]) -> str:
+    """Say when to use a skill, then add the first sentences that fit."""
     limit = DESCRIPTION // 2
     description = f"Use {use if len(use) <= limit else cut_name(use, limit)}.".translate(_UNTAGGED)
-    for text in ranked:
-        longer = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
-        description = longer if len(longer) <= DESCRIPTION else description
+    for text in sentences:
+        longer_text = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
+        description = longer_text if len(longer_text) <= DESCRIPTION else description
     return description
 
 
@@ -171,36 +172,36 @@ _ENDINGS: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succe
 
 
 def draft_agreement(brief: Agreement) -> Draft:
-    """Return Synthesized Insight, When This Applies with its counts, Key Principles."""
+    """Draft a skill from lessons that several subjects share, in three sections."""
     findings = brief.together
-    lines = list(sections_of(findings).items())
+    texts_by_heading = list(sections_of(findings).items())
     sections = (
-        ("Synthesized Insight", [text for _, texts in lines[:2] for text in texts]),
+        ("Synthesized Insight", [text for _, texts in texts_by_heading[:2] for text in texts]),
         ("When This Applies", [_application(brief)]),
-        ("Key Principles", [text for _, texts in lines[2:] for text in texts]),
+        ("Key Principles", [text for _, texts in texts_by_heading[2:] for text in texts]),
     )
     counts = Counter(inline(f.account.outcomes[0].decision.action) for f in brief.apart)
-    about = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
+    actions_text = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
     texts = (statement.text for statement in findings.statements)
     return Draft(
-        _title_of(about, findings),
-        _description(f"before {about}", texts),
+        _title_of(actions_text, findings),
+        _description(f"before {actions_text}", texts),
         tuple((heading, _bullet_list(texts)) for heading, texts in sections if texts),
     )
 
 
 def _application(brief: Agreement) -> str:
-    """Return the actions with their targets, and how many of all ended so."""
+    """Name the actions with their targets, and count how many decisions ended the same way."""
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
         decision = findings.account.outcomes[0].decision
         names = targets.setdefault(inline(decision.action), [])
         names += [inline(decision.target)] if decision.target else []
-    about = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
+    subjects = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
     kind, outcomes = brief.together.kind, brief.together.account.outcomes
     status = "failure" if kind == "warning" else "success"
     count = count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
-    return make_sentence(f"before {'; '.join(about)} ({count} {_ENDINGS[kind]})")
+    return make_sentence(f"before {'; '.join(subjects)} ({count} {_ENDINGS[kind]})")
 
 
 _MOST = 5
@@ -209,7 +210,7 @@ FACT = 600  # characters of a fact that a skill repeats
 
 
 def draft_recurrence(brief: Recurrence) -> Draft:
-    """Return Consolidated Learning, Application, Origin."""
+    """Draft a skill from facts that repeat one theme, in three sections."""
     advice = Counter(
         " ".join(e.better_approach.split()) for e in brief.evaluations if e.better_approach
     )
@@ -240,7 +241,7 @@ def _by_count(counts: Counter[str]) -> list[str]:
 
 
 def _numbered_list(facts: Sequence[Fact]) -> str:
-    """Return the facts within a text's length, at least one, and count the others."""
+    """Number the facts within a text's length, at least one, and count the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
         line = f"{number}. {whole_sentences(fact.text, FACT)}"
@@ -256,8 +257,8 @@ def _origin(brief: Recurrence) -> str:
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
         parts.append(f"{pluralize(brief.against, 'evaluation')} against it")
-    if human := sum(fact.kind == "human" for fact in brief.facts):
-        parts.append(f"{count_of(human, len(brief.facts))} facts written by a person")
+    if human_count := sum(fact.kind == "human" for fact in brief.facts):
+        parts.append(f"{count_of(human_count, len(brief.facts))} facts written by a person")
     return f"- {make_sentence('; '.join(parts))}" if parts else ""
 
 
@@ -286,7 +287,7 @@ _MOST_LEMMAS = 3  # lemmas that a description names
 
 
 class _SessionLine(NamedTuple):
-    """A line, the sessions that say it, and whether its lemma was overcome."""
+    """A line, the sessions that say it, and whether its problem was solved later."""
 
     lemma: str
     line: str
@@ -296,15 +297,15 @@ class _SessionLine(NamedTuple):
 
 
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
-    """Return both parts, the lines of most sessions first; None if no line says anything."""
+    """Draft a skill from sessions, lines of most sessions first; None without any line."""
     sessions = brief.sessions
-    overcome = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
+    solved = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
         for failure in session.failures:
             form = normal_form(f"{failure.lemma}: {failure.reason}")
-            is_overcome = _lemma_key(failure.lemma) in overcome
+            is_overcome = _lemma_key(failure.lemma) in solved
             line = _SessionLine(
                 inline(failure.lemma, _LEMMA),
                 _failure_line(failure),
@@ -341,7 +342,7 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
 
 
 def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
-    """Add a line, or its session to a line that says the same; drop a line without words."""
+    """Add a line, or add its session to a line that says the same; drop an empty line."""
     if not new_line.line:
         return
     for line in lines:
@@ -352,16 +353,16 @@ def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
 
 
 def _failure_line(failure: SessionFailure) -> str:
-    """Return `checkout timeout: the gateway answers 504 (after: raise the timeout)`."""
+    """Render a failure, such as `checkout timeout: the gateway answers 504 (after: a retry)`."""
     reason = whole_sentences(failure.reason, _REASON).rstrip(".")
     attempt = whole_sentences(failure.attempt, _ATTEMPT).rstrip(".")
-    tried = f" (after: {attempt})" if attempt else ""
+    note = f" (after: {attempt})" if attempt else ""
     lemma = inline(failure.lemma, _LEMMA)
-    return make_sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
+    return make_sentence(f"{lemma}: {reason or 'failed'}{note}") if reason or attempt else ""
 
 
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
-    """Return a line; of several sessions with how many of them say it."""
+    """Return a line; if there are several sessions, add how many say it."""
     if len(brief.sessions) == 1:
         return line.line
     counts = count_of(len(line.sessions), len(brief.sessions))
@@ -369,7 +370,7 @@ def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
 
 
 def _labels(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names as slugs, the first few."""
+    """Return the first few names as slugs."""
     slugs = (slug(name, limit=40) for name in names)
     return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
@@ -380,39 +381,41 @@ def _lemma_key(lemma: str) -> str:
 
 # ── a strategy of the profile `seed` ─────────────────────────────────────────────────
 
-_PERIOD_RULES = 3  # of one section
+_PERIOD_RULES = 3  # the most rules of one section
 _ACTIONS = 4
-_FIRST_SECTIONS = ("What to Avoid", "Entry Rules", "Position Sizing")  # of a description
+_FIRST_SECTIONS = ("What to Avoid", "Entry Rules", "Position Sizing")  # first in a description
 
 
 def draft_period(brief: Period) -> Draft | None:
-    """Return the draft of a strategy, of tested rules alone; None without outcomes."""
+    """Draft a strategy from the tested rules of a period; None without outcomes."""
     if not brief.outcomes:
         return None
-    gains, losses = _distinct_rules(brief, avoid=False), _distinct_rules(brief, avoid=True)
-    sizing = [rule for rule in [*losses, *gains][:_PERIOD_RULES] if _is_sizing(rule)]
-    entries = [rule for rule in gains if not _is_sizing(rule)][:_PERIOD_RULES]
-    dangers = [rule for rule in losses if not _is_sizing(rule)][:_PERIOD_RULES]
+    gain_rules, loss_rules = _distinct_rules(brief, avoid=False), _distinct_rules(brief, avoid=True)
+    sizing_rules = [rule for rule in [*loss_rules, *gain_rules][:_PERIOD_RULES] if _is_sizing(rule)]
+    entry_rules = [rule for rule in gain_rules if not _is_sizing(rule)][:_PERIOD_RULES]
+    avoid_rules = [rule for rule in loss_rules if not _is_sizing(rule)][:_PERIOD_RULES]
     lines = (
         (brief.heading, [*map(account_sentences.outlier_sentence, brief.outliers)]),
-        ("Entry Rules", [_rule_line(rule, brief) for rule in entries]),
-        ("Position Sizing", [_rule_line(rule, brief) for rule in sizing]),
-        ("What to Avoid", [_rule_line(rule, brief) for rule in dangers]),
+        ("Entry Rules", [_rule_line(rule, brief) for rule in entry_rules]),
+        ("Position Sizing", [_rule_line(rule, brief) for rule in sizing_rules]),
+        ("What to Avoid", [_rule_line(rule, brief) for rule in avoid_rules]),
         ("Performance Notes", list(_performance_notes(brief))),
     )
     sections = tuple((heading, _bullet_list(texts)) for heading, texts in lines if texts)
     if not sections:
         return None
-    ranked = sorted(lines, key=lambda section: section[0] not in _FIRST_SECTIONS)
-    texts = (text for _, texts in ranked for text in texts)
+    ordered_lines = sorted(lines, key=lambda section: section[0] not in _FIRST_SECTIONS)
+    texts = (text for _, texts in ordered_lines for text in texts)
     return Draft(
         cut_name(inline(brief.domain, 64), 64), _description(_period_use(brief), texts), sections
     )
 
 
 def _period_use(period: Period) -> str:
-    """Return the most frequent actions, as many as there is room for."""
-    names = [inline(a, 40) for a in account_rules.group_by_action(period.outcomes)][:_ACTIONS]
+    """Name the most frequent actions, as many as fit."""
+    names = [inline(action, 40) for action in account_rules.group_by_action(period.outcomes)][
+        :_ACTIONS
+    ]
     uses = (
         f"before {join_items(names[:count], last='or')} in {inline(period.domain, 64)}"
         for count in range(len(names), 0, -1)
@@ -421,38 +424,38 @@ def _period_use(period: Period) -> str:
 
 
 def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
-    """Return the surest rules first, without those that an earlier one covers."""
-    distinct: list[Separation] = []
+    """Return the surest rules first, without rules that an earlier one covers."""
+    distinct_rules: list[Separation] = []
     for rule in sorted(period.rules, key=lambda rule: -rule.z):
         if rule.is_loss == avoid and not any(
-            rule.holds_for <= earlier.holds_for or rule.holds_for >= earlier.holds_for
-            for earlier in distinct
+            rule.holds_for <= earlier_rule.holds_for or rule.holds_for >= earlier_rule.holds_for
+            for earlier_rule in distinct_rules
         ):
-            distinct.append(rule)
-    return distinct
+            distinct_rules.append(rule)
+    return distinct_rules
 
 
 def _rule_line(rule: Separation, period: Period) -> str:
-    """Return a rule with its counts, and its action if there are several."""
+    """Render a rule with its counts; name its action if there are several."""
     actions = account_rules.group_by_action(period.outcomes)
-    about = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
+    prefix = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
     if rule.lead:
-        return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
-    return make_sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
+        return f"{prefix.rstrip()}: {lead_line(rule)}" if prefix else lead_line(rule)
+    return make_sentence(f"{prefix}{clause(rule.conditions)}: {risk(rule)}")
 
 
 def _is_sizing(rule: Separation) -> bool:
-    """Return True if a rule is about how large something was."""
+    """Return True if a rule is about the size of a decision."""
     keys = [condition.key.casefold() for condition in rule.conditions]
     sizes = ("leverage", "size", "stake")
     return any(key == "entry_value" or any(word in key for word in sizes) for key in keys)
 
 
 def _performance_notes(period: Period) -> Iterator[str]:
-    """Yield the sum and average of each action, or without grades how many succeeded."""
+    """Yield the sum and average of each action, or its success count without scores."""
     actions = list(account_rules.group_by_action(period.outcomes).items())[:_ACTIONS]
     if period.graded:
-        yield from (f"{inline(action, 40)}: {_results(of)}." for action, of in actions)
+        yield from (f"{inline(action, 40)}: {_results(runs)}." for action, runs in actions)
         return
     rates = []
     for action, outcomes in actions:
@@ -462,17 +465,17 @@ def _performance_notes(period: Period) -> Iterator[str]:
 
 
 def _results(outcomes: Sequence[Outcome]) -> str:
-    """Return `12 decisions, +340 USD together, +1.2 % on average`."""
+    """Summarize results, such as `12 decisions, +340 USD together, +1.2 % on average`."""
     parts = [pluralize(len(outcomes), "decision"), *_sums(outcomes)]
     scores = [o.result.score for o in outcomes if o.result.score is not None]
     if scores:
-        of = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
-        parts.append(f"{format_percent(sum(scores) / len(scores))} on average{of}")
+        count_note = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
+        parts.append(f"{format_percent(sum(scores) / len(scores))} on average{count_note}")
     return ", ".join(parts)
 
 
 def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the sum of the amounts, unit by unit."""
+    """Yield the sum of the amounts for each unit."""
     sums: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for outcome in outcomes:
@@ -481,6 +484,6 @@ def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
             sums[unit] = sums.get(unit, 0.0) + outcome.result.amount
             counts[unit] += 1
     for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):
-        of = f" of {counts[unit]}" if counts[unit] < len(outcomes) else ""
+        count_note = f" of {counts[unit]}" if counts[unit] < len(outcomes) else ""
         sign = "+" if total > 0 else ""
-        yield f"{sign}{format_number(total)} {unit}".strip() + f" together{of}"
+        yield f"{sign}{format_number(total)} {unit}".strip() + f" together{count_note}"

@@ -1,7 +1,7 @@
-"""The default judge: free, offline, and the same words for the same outcome every time.
+"""The default judge: free, offline, with the same words for the same outcome every time.
 
-An insight is about its outcome alone. Ids, times and one-off numbers stay out, so that the same
-lesson reads alike the next time; what was said or reported stands in it verbatim.
+An insight is about its outcome alone. It leaves out ids, times and one-off numbers, so that the
+same lesson reads the same next time. Words that were said or reported are quoted verbatim.
 """
 
 import re
@@ -45,7 +45,7 @@ from skillvault.model.text.text import join_items, whole_sentences
 _INFO = JudgeInfo(name=OFFLINE, version="2")
 _QUOTE = 220
 _A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
-# After a failure, then after a success.
+# The clause of each kind of insight after a failure, and after a success.
 _CLAUSES: dict[InsightKind, tuple[str, str]] = {
     "lesson": ("its own lesson: {}", "its own lesson: {}"),
     "answer": ("it answered {}, which was refused", "it answered {}"),
@@ -79,13 +79,13 @@ _TYPES: dict[InsightKind, InsightType] = {
 
 @dataclass(frozen=True)
 class OfflineJudge:
-    """Reads what was recorded, counts, and quotes; it invents nothing."""
+    """The judge that reads the record, counts, and quotes; it invents nothing."""
 
     info: JudgeInfo = _INFO
-    at_once: int = 1  # it waits for nothing
+    at_once: int = 1  # one question at a time, because no answer takes time
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Sum up the features of the decision; 0.4 if there is nothing to judge."""
+        """Sum up the features of the decision; the result is 0.4 if nothing can be judged."""
         return verdict.judge_decision(case)
 
     def insight(
@@ -93,11 +93,11 @@ class OfflineJudge:
         case: Case,
         verdict: Verdict,  # noqa: ARG002 - the protocol's; what an outcome shows needs none
     ) -> InsightText | None:
-        """Return the most telling statement that the outcome supports by itself."""
+        """Return the most telling statement that the outcome alone supports."""
         return insight_text(case)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text that the brief supports; None if it supports none."""
+        """Return the text that the brief supports; None if it supports no text."""
         match brief:
             case Findings():
                 return drafting.draft_account(brief)
@@ -117,22 +117,22 @@ class OfflineJudge:
         *,
         thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
     ) -> tuple[Opinion, JudgeInfo]:
-        """Return the verdict before the fact, and the warnings that fit."""
+        """Return an opinion before the decision is carried out, and the fitting warnings."""
         return verdict.form_opinion(outcome, skills), self.info
 
 
 def insight_text(case: Case) -> InsightText | None:
     """Return the insight; None if the outcome shows nothing and has no recorded conditions.
 
-    Insights of which only the kind is known are counted by the account, and teach nothing alone.
+    An insight of which only the kind is known is counted elsewhere and teaches nothing alone.
     """
     outcome, reason = case.outcome, describe_cause(case.outcome)
-    hollow = ("error", "stopped")
+    empty_kinds = ("error", "stopped")
     insight = next(
         (
             insight
             for insight in case.insights
-            if insight.kind not in hollow
+            if insight.kind not in empty_kinds
             and (insight.kind != "claim" or is_concrete(insight.quote))
         ),
         None,
@@ -140,25 +140,24 @@ def insight_text(case: Case) -> InsightText | None:
     conditions = _conditions_clause(outcome)
     if not (insight or reason or conditions):
         return None
-    failed = outcome.result.status == "failure"
-    by = f" ({whole_sentences(reason, 120).rstrip('.')})" if reason else ""
-    ground = ""
-    insight_type: InsightType = "risk" if failed else "context"
+    has_failed = outcome.result.status == "failure"
+    cause_note = f" ({whole_sentences(reason, 120).rstrip('.')})" if reason else ""
+    reason_note = ""
+    insight_type: InsightType = "risk" if has_failed else "context"
     if insight:
-        clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not failed]
-        ground = f": {clause.format(quote_text(insight.quote, _QUOTE))}"
+        clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not has_failed]
+        reason_note = f": {clause.format(quote_text(insight.quote, _QUOTE))}"
         insight_type = _TYPES.get(insight.kind, "method")
+    result = f"{describe_subject(outcome)} {describe_result(outcome)}"
     return InsightText(
-        key_insight=make_sentence(
-            f"{conditions}{describe_subject(outcome)} {describe_result(outcome)}{by}{ground}"
-        ),
+        key_insight=make_sentence(f"{conditions}{result}{cause_note}{reason_note}"),
         insight_type=insight_type,
-        better_approach=_advice(insight) if insight and failed else None,
+        better_approach=_advice(insight) if insight and has_failed else None,
     )
 
 
 def _advice(insight: Insight) -> str | None:
-    """Return what to do instead, after a failure of this kind."""
+    """Return advice for the next time, after a failure of this kind."""
     if insight.kind == "lesson":
         lead = "supposed: " if insight.supposed else ""
         return make_sentence(f"{lead}{whole_sentences(insight.quote, 300)}")
@@ -167,14 +166,14 @@ def _advice(insight: Insight) -> str | None:
 
 
 def _conditions_clause(outcome: Outcome) -> str:
-    """Return the conditions that the decision weighed, else those that were recorded."""
+    """Return the conditions that the decision considered, else all recorded conditions."""
     reasoning = outcome.decision.reasoning.lower()
-    # `5m` or `v2` is a setting; a condition that teaches has a word.
+    # `5m` or `v2` is a setting; only a condition with a word teaches something.
     words = {
         key: value
         for key, value in outcome.conditions.items()
         if isinstance(value, str) and _A_WORD.search(value)
     }
-    weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
-    clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (weighed or words).items()][:3]
+    mentions = {key: value for key, value in words.items() if value.lower() in reasoning}
+    clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (mentions or words).items()][:3]
     return f"when {join_items(clauses)}, " if clauses else ""

@@ -1,7 +1,7 @@
-"""The offline judge's blind verdict and opinion, from what the reasoning says.
+"""The offline judge's verdict and opinion, from the reasoning of a decision alone.
 
-Quality is a sum of features, each with its sentence. Words that fit any decision earn nothing. A
-figure is the recorded one however it is written: rounded, in per cent, in words.
+Quality is a sum of features, each with a sentence. Words that fit any decision earn nothing. A
+figure counts as the recorded one even if it is rounded, in per cent or in words.
 """
 
 import re
@@ -19,14 +19,14 @@ from skillvault.model.sameness.vocabulary import NUMERALS
 from skillvault.model.text.tables import read_patterns, read_sections
 from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
 
-# What one does, and not what one sees or thinks.
+# Verbs of doing, not of seeing or thinking.
 _ACT = re.compile(
     r"\b(?:i|we) (?!(?:also|then|still|now|only|see|find|notice|get|have|know|guess|think)\b)(\w+)",
     re.IGNORECASE,
 )
 _CUE = read_patterns("skillvault.judge.offline", "words.txt")
-_LITERAL = re.compile(r"[\d._/()]|^-")  # of a name that is written in code, a path, a version
-_MIXED = 1 / 3  # of the words of a statement, those that fit any decision
+_LITERAL = re.compile(r"[\d._/()]|^-")  # in a name from code, a path or a version
+_MIXED = 1 / 3  # the most words of a specific statement that fit any decision
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _NUMBER = re.compile(
@@ -37,17 +37,17 @@ _NUMBER = re.compile(
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b", re.IGNORECASE)
 _SCALES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6, "bn": 1e9, "billion": 1e9}
 _LINK = r"\W+(?:(?:is|are|was|were|at|of|only|still|now|stands|sits|about|around)\W+){0,3}"
-_ROUNDED, _OTHER_MEASURE = 0.05, 20.0  # what rounding explains; from which on it is another thing
-_TELLING_ALONE = 10  # a smaller number is too common
-_RARE = 30  # of a word that is its condition's without being called so
+_ROUNDED, _OTHER_MEASURE = 0.05, 20.0  # largest rounding; ratio of two different measures
+_TELLING_ALONE = 10  # a smaller number is too common to be recognized without its name
+_RARE = 30  # weight of a word that is recognized without the name of its condition
 
 
 class ReasoningStatement(NamedTuple):
-    """A statement, and the parts of it that concern this decision.
+    """A statement of a reasoning, and the parts of it that concern this decision.
 
-    `cited` are the conditions that it names with their values, `contradicted` those to which it
-    gives another value; `things` are its names, `figures` its counts and measures; `matter` are
-    its other words, `general` those that fit any decision.
+    `cited` lists the conditions that it names with their values, `contradicted` the conditions to
+    which it gives another value. `things` are its names, `figures` its counts and measures,
+    `matter` its other words, and `general` the words that fit any decision.
     """
 
     text: str
@@ -61,39 +61,39 @@ class ReasoningStatement(NamedTuple):
 
     @property
     def generality(self) -> float:
-        """The share of its words that fit any decision."""
+        """The share of the statement's words that fit any decision."""
         return len(self.general) / max(len(self.general | self.matter), 1)
 
     @property
     def is_specific(self) -> bool:
-        """True if it says more about the matter than about deciding."""
+        """True if the statement is more about the matter than about deciding."""
         return bool(self.matter | self.things) and self.generality <= _MIXED
 
     @property
     def is_anchored(self) -> bool:
-        """True if it names something to look up: a condition, a thing or a measure."""
+        """True if the statement names a condition, a thing or a measure to look up."""
         measures = bool(self.figures) and len(self.matter) >= 2
         return self.is_specific and (bool(self.cited or self.things) or measures)
 
     @property
     def is_grounded(self) -> bool:
-        """True if it says something that does not fit every decision."""
-        is_plain = self.is_specific and len(self.matter) >= 4 and not self.is_ahead
-        return self.is_anchored or is_plain
+        """True if the statement does not fit every decision."""
+        is_detailed = self.is_specific and len(self.matter) >= 4 and not self.is_ahead
+        return self.is_anchored or is_detailed
 
     @property
     def is_finding(self) -> bool:
-        """True if it states a result of looking; a name alone is no result."""
+        """True if the statement has a result of looking; a name alone is no result."""
         results = self.figures | set(filter(_LITERAL.search, self.things))
         anchors = len(self.things | self.figures) + len(self.cited)
-        shows = bool(results) and anchors >= 2 and len(self.matter) >= 2
-        return shows and self.is_specific and not self.is_ahead
+        has_result = bool(results) and anchors >= 2 and len(self.matter) >= 2
+        return has_result and self.is_specific and not self.is_ahead
 
 
 def statements_of(
     texts: Iterable[str], decision: Decision, context: Mapping[str, Scalar]
 ) -> tuple[ReasoningStatement, ...]:
-    """Return the statement of each text; one that repeats another is left out."""
+    """Return the statement of each text; repeated texts are left out."""
     labels = " ".join(filter(None, (decision.action, decision.target, *context)))
     label_words = _words_of(labels) | normal_form(labels).names
     general = _general_stems()
@@ -123,14 +123,14 @@ def _general_stems() -> frozenset[str]:
 
 
 def _is_ahead(text: str) -> bool:
-    """True for an announcement, a condition, and "I raise" as opposed to "I raised"."""
+    """Return True for an announcement or a condition, such as "I raise" but not "I raised"."""
     verbs = [act[1].lower() for act in _ACT.finditer(text)]
     intends = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
     return intends or bool(_CUE["ahead"].search(text))
 
 
 def _is_thing(name: str) -> bool:
-    """False for `risk/reward`: two words and no name."""
+    """Return True for a name; False for two words such as `risk/reward`."""
     return "/" not in name or any(weight(part) >= FULL for part in name.split("/"))
 
 
@@ -138,20 +138,20 @@ def _is_thing(name: str) -> bool:
 
 
 class Figure(NamedTuple):
-    """A number as it is written, without its sign, and the most that rounding may hide."""
+    """A number as it is written, without its sign, and its largest rounding error."""
 
     amount: float
     rounding: float
     is_percent: bool
 
     def gives(self, recorded: "Figure") -> bool:
-        """Return True for a recorded figure; a fraction may be given in per cent."""
+        """Return True if this is a recorded figure; a fraction may be given in per cent."""
         tolerance = min(self.rounding, _ROUNDED * self.amount) + 1e-12
         percent = recorded.amount * self._scale(recorded)
-        return min(abs(self.amount - a) for a in (recorded.amount, percent)) <= tolerance
+        return min(abs(self.amount - amount) for amount in (recorded.amount, percent)) <= tolerance
 
     def contradicts(self, recorded: "Figure") -> bool:
-        """Return True for the same measure with another amount."""
+        """Return True if this is the same measure with another amount."""
         if self.gives(recorded) or not self.amount or not recorded.amount:
             return False
         ratio = self.amount / (recorded.amount * self._scale(recorded))
@@ -163,10 +163,10 @@ class Figure(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def figures_of(text: str) -> tuple[Figure, ...]:
-    """Return the numbers of a text in order, numerals too."""
-    digits = _NUMERAL.sub(lambda word: str(NUMERALS[word[0].lower()]), text)
+    """Return the numbers of a text in order, also those in words."""
+    text_in_digits = _NUMERAL.sub(lambda word: str(NUMERALS[word[0].lower()]), text)
     figures = []
-    for number in _NUMBER.finditer(digits):
+    for number in _NUMBER.finditer(text_in_digits):
         amount = re.sub(r",(?=\d{3}(?!\d))", "", number["amount"]).replace(",", ".")
         unit = (number["unit"] or "").lower()
         scale = _SCALES.get(unit, 1.0)
@@ -185,7 +185,7 @@ def _words_of(name: str) -> frozenset[str]:
 def _contradicted_conditions(
     text: str, form: Form, context: Mapping[str, Scalar]
 ) -> tuple[str, ...]:
-    """Return the conditions to which a statement gives a value that they do not have."""
+    """Return the conditions to which a statement gives a wrong value."""
     return tuple(
         key
         for key, value in context.items()
@@ -198,7 +198,7 @@ def _contradicted_conditions(
 
 
 def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
-    """Return True if the value is there, with the condition's name unless it is plain without."""
+    """Return True if a text has the value, and the name of the condition unless that is obvious."""
     is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
@@ -209,14 +209,14 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
     words = re.escape(str(value).replace("_", " ").strip())
     if not words or not re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
         return False
-    # `asia` says of what it is, `high` does not.
+    # `asia` can belong to one condition only, `high` to many.
     form = normal_form(str(value))
     is_rare = bool(form.names) or any(weight(stem) >= _RARE for stem in form.stems)
     return is_named or (not form.sides and is_rare)
 
 
 def _names_condition(text: str, form: Form, key: str) -> bool:
-    """Return True for any word of a condition's name, even as the unit of a number."""
+    """Return True if a text has a word of a condition's name, even as a unit."""
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]
@@ -231,31 +231,31 @@ def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
 
 
 def _takes_other_side(form: Form, value: Scalar) -> bool:
-    """Return True for `volatility is low` if it is high; naming both sides denies neither."""
+    """Return True for `volatility is low` if the value is high, unless both are named."""
     sides = normal_form(str(value)).sides
     if sides & form.sides or form.negated:
         return False
     return any(s.axis == side.axis and s.binary for side in sides for s in form.sides)
 
 
-BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either
+BASE = 0.4  # the quality of a decision without anything to judge: neither good nor a mistake
 GOOD = 0.5
 NOT_WEIGHED = " and is not weighed"
-_CARE, _GAP = 0.08, -0.15  # what one kind of care earns, and the lack of any costs; a gap
-_OFTEN, _SELDOM = 0.2, 0.1  # of all statements, those that are findings
-_SURE, _FEW = 0.85, 2  # a confidence that asks for grounds; fewer do not carry it
-_MATTER = 0.85  # of all words, those of the matter, from which on it is about this decision
+_CARE, _GAP = 0.08, -0.15  # points for one kind of care, and for a gap
+_OFTEN, _SELDOM = 0.2, 0.1  # the share of statements that are findings
+_SURE, _FEW = 0.85, 2  # a high confidence needs so many grounded statements
+_MATTER = 0.85  # the share of specific words in a reasoning about the matter
 
 
 class _Mark(NamedTuple):
-    """A feature of the decision: its points, and the sentence that says so."""
+    """A feature of the decision: its points, and the sentence that explains the points."""
 
     points: float
     sentence: str
 
 
 class _Material(NamedTuple):
-    """All that a verdict may look at."""
+    """The parts of a decision that a verdict uses; the result is not among them."""
 
     decision: Decision
     context: Mapping[str, Scalar]
@@ -280,8 +280,8 @@ def judge_decision(case: BlindCase) -> Verdict:
     decision, reading = case.decision, read_reasoning(case.decision.reasoning)
     context = {key: value for key, value in case.context.items() if value not in (None, "")}
     statements = statements_of(reading.statements, decision, context)
-    applied, size = case.applied or (), case.entry_value
-    material = _Material(decision, context, applied, size, reading, statements)
+    applied_skills, entry_value = case.applied or (), case.entry_value
+    material = _Material(decision, context, applied_skills, entry_value, reading, statements)
     marks = [
         *_condition_marks(material),
         *_finding_marks(material),
@@ -289,37 +289,34 @@ def judge_decision(case: BlindCase) -> Verdict:
         *_certainty_marks(material),
         *_frame_marks(material),
     ]
-    missed = _missed_conditions(material)
-    total = BASE + sum(mark.points for mark in marks) - 0.04 * len(missed)
+    missed_factors = _missed_conditions(material)
+    total = BASE + sum(mark.points for mark in marks) - 0.04 * len(missed_factors)
     quality = round(min(max(total, 0.02), 0.98), 2)
     return Verdict(
         was_good_decision=quality >= GOOD,
         quality_score=quality,
         strengths=tuple(m.sentence for m in marks if m.points > 0),
         weaknesses=tuple(m.sentence for m in marks if m.points < 0),
-        missed_factors=tuple(missed) if reading.size else ("no reasoning was recorded",),
+        missed_factors=tuple(missed_factors) if reading.size else ("no reasoning was recorded",),
     )
 
 
 def _condition_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge the recorded conditions that are cited or contradicted."""
+    """Judge whether recorded conditions are considered, repeated or contradicted."""
     weighed = _distinct_keys(s.cited for s in material.statements if s.is_specific)
-    recited = [
+    repeated = [
         key for key in _distinct_keys(s.cited for s in material.statements) if key not in weighed
     ]
     if weighed:
-        points = 0.12 * min(len(weighed), 2)
-        yield _Mark(
-            points, f"weighs the conditions at entry: {_list_conditions(material, weighed)}"
-        )
-    elif recited:
-        yield _Mark(0.04, f"repeats the conditions at entry: {_list_conditions(material, recited)}")
+        conditions = _list_conditions(material, weighed)
+        yield _Mark(0.12 * min(len(weighed), 2), f"weighs the conditions at entry: {conditions}")
+    elif repeated:
+        conditions = _list_conditions(material, repeated)
+        yield _Mark(0.04, f"repeats the conditions at entry: {conditions}")
     denials = [(key, s.text) for s in material.statements for key in s.contradicted]
     for key, text in denials[:2]:
-        yield _Mark(
-            -0.2,
-            f"{_list_conditions(material, [key])} was recorded, and it says {quote_text(text)}",
-        )
+        condition = _list_conditions(material, [key])
+        yield _Mark(-0.2, f"{condition} was recorded, and it says {quote_text(text)}")
 
 
 def _distinct_keys(cited: Iterable[Iterable[str]]) -> list[str]:
@@ -337,13 +334,13 @@ def _finding_marks(material: _Material) -> Iterator[_Mark]:
         share = count_of(len(findings), size)
         yield _Mark(_GAP, f"only {share} statements say what was looked at and what came out")
     elif findings:
-        # What a finding says of the conditions has earned its points already.
-        most = 0.18 if any(s.things for s in findings) else 0.09
-        points = most * min(len(findings) / (_OFTEN * max(size, 5)), 1)
+        # The conditions that a finding names have earned their points already.
+        most_points = 0.18 if any(s.things for s in findings) else 0.09
+        points = most_points * min(len(findings) / (_OFTEN * max(size, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
-    elif measured := [s.text for s in material.statements if s.figures and s.is_grounded]:
-        yield _Mark(0.06, f"names a figure: {quote_text(measured[0])}")
+    elif measured_texts := [s.text for s in material.statements if s.figures and s.is_grounded]:
+        yield _Mark(0.06, f"names a figure: {quote_text(measured_texts[0])}")
     yield from _matter_marks(material)
 
 
@@ -352,8 +349,8 @@ def _matter_marks(material: _Material) -> Iterator[_Mark]:
     if not material.statements:
         return
     matter = frozenset[str]().union(*(s.matter for s in material.statements))
-    vague = [s for s in material.statements if not s.is_anchored]
-    general = frozenset[str]().union(*(s.general for s in vague))
+    vague_statements = [s for s in material.statements if not s.is_anchored]
+    general = frozenset[str]().union(*(s.general for s in vague_statements))
     size = len(matter) + len(general)
     surplus = len(matter) / max(size, 1) - _MATTER
     points = max(surplus, -0.3) * min(size / 6, 1)
@@ -390,8 +387,8 @@ def _certainty_marks(material: _Material) -> Iterator[_Mark]:
     """Judge announcements, open ends, guesses and confidence without grounds."""
     reading, confidence = material.reading, material.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
-    # A long transcript holds a guess somewhere; what counts is how much rests on them.
-    dense = len(guesses) * NOTE / max(reading.size, NOTE)
+    # A long transcript contains a guess somewhere; the density of guesses counts.
+    density = len(guesses) * NOTE / max(reading.size, NOTE)
     if reading.exposed:
         yield _Mark(_GAP, f"goes without a way out: {quote_text(reading.exposed[0])}")
     if reading.unfinished:
@@ -403,8 +400,8 @@ def _certainty_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(_GAP, f"announces a check and does not say what came out: {quote}")
     if reading.unchecked:
         yield _Mark(2 * _GAP, f"goes on unchecked: {quote_text(reading.unchecked[0])}")
-    if guesses and dense >= 0.5:
-        yield _Mark(-min(0.1 * dense, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
+    if guesses and density >= 0.5:
+        yield _Mark(-min(0.1 * density, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
         yield _Mark(_GAP, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
     grounds = sum(s.is_grounded for s in material.statements)
@@ -418,7 +415,7 @@ def _frame_marks(material: _Material) -> Iterator[_Mark]:
     """Judge the size and the skills if the reasoning names them."""
     size, reasoning = material.entry_value, material.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
-    if any(stated.gives(a) for stated in figures_of(reasoning) for a in amounts):
+    if any(figure.gives(amount) for figure in figures_of(reasoning) for amount in amounts):
         yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
     skills = [name for name in material.applied if name.lower() in reasoning.lower()]
     if skills:
@@ -434,13 +431,13 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
 
 
 def _missed_conditions(material: _Material) -> list[str]:
-    """Return the conditions in words (not settings in figures) that the reasoning leaves out."""
+    """Return the conditions in words, not in figures, that the reasoning leaves out."""
     if not material.reading.size:
         return []
     conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
-    missing = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
+    missed = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
     return [
-        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missing[:3]
+        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missed[:3]
     ]
 
 
@@ -454,7 +451,7 @@ _MOST = 4
 
 
 def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
-    """Return an opinion; a poor quality lowers the confidence that the decision states."""
+    """Return an opinion; a poor quality lowers the stated confidence of the decision."""
     verdict, confidence = judge_decision(blind_case(outcome)), outcome.decision.confidence
     if confidence is None:
         confidence = 1.0

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,7 @@ from skillvault.sessions import closing as closings
 from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as clone_sync
-from skillvault.vault import setup
+from skillvault.vault import arguments, setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, layout
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
     from skillvault.team.sync import SyncReport
 
 _WEEK = timedelta(days=7)
-_PART = 200  # outcomes of transcripts in one commit
 
 
 class Vault:
@@ -87,8 +85,8 @@ class Vault:
     after the other, and only `run` waits until another thread's has ended.
     """
 
-    def __init__(self, root: Path, judge: Judge | None = None) -> None:
-        self.root = root
+    def __init__(self, root: Path | str, judge: Judge | None = None) -> None:
+        self.root = root = Path(root)
         self.store = Store(root, AGENDA)
         self.inbox = Inbox(root)
         self.quarantine = self.inbox.quarantine
@@ -103,6 +101,7 @@ class Vault:
             lambda answers, now: _commit_answers(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
         )
+        self.distill, self.update_stats = partial(distill, self), partial(update_stats, self)
         self._judge = judge
         self._run_lock = threading.RLock()
 
@@ -143,7 +142,7 @@ class Vault:
     def init(
         cls,
         path: Path | str,
-        domains: Sequence[str] = (),
+        domains: Sequence[str] | str = (),
         *,
         post_merge: bool = False,
         nested: bool = False,
@@ -154,6 +153,7 @@ class Vault:
         `nested`: allow a vault inside another repository.
         """
         root = layout.real_path(Path(path))
+        domains = arguments.text_list("domains", domains)
         setup.check_place(root, domains, nested=nested)
         with setup.undo_on_failure(root):
             git, branch = setup.open_repository(root)
@@ -172,7 +172,7 @@ class Vault:
 
     def run(  # noqa: PLR0913 (each keyword is a wish of the caller's)
         self,
-        wanted: Sequence[str] = (),
+        wanted: Sequence[str] | str = (),
         *,
         now: datetime | None = None,
         dry: bool = False,
@@ -182,7 +182,7 @@ class Vault:
         consolidate: bool = True,
         batch: bool = False,
         between: Callable[[], None] | None = None,
-        code: Sequence[Path] = (),
+        code: Sequence[Path | str] | Path | str = (),
     ) -> Report:
         """Do what is due in these steps (all by default); see `loop.run`.
 
@@ -192,6 +192,7 @@ class Vault:
         folders of code that may support rules, in place of the policy's.
         """
         now = now or _clock()
+        wanted, code = arguments.text_list("wanted", wanted), arguments.path_list("code", code)
         requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
             judge = judges.unasked_judge(store, requests) if batch else None
@@ -209,7 +210,7 @@ class Vault:
                 between=between,
                 track=track,
             )
-            state = _new_run(self, store, options, now=now, judge=judge)
+            state = _new_run(self, store, options, now, judge)
             for reason, names in intake.left.items():
                 state.leave(names, reason)
             if intake.held:
@@ -251,17 +252,21 @@ class Vault:
     def close(
         self,
         decision: str,
-        closing: Closing,
+        closing: Closing | None = None,
         *,
         now: datetime | None = None,
         dry: bool = False,
+        **end: Any,
     ) -> Report:
-        """Record how a decision ended, as somebody saw it; see `sessions.closing.Closing`.
+        """Record how a decision ended, as somebody saw it.
 
-        It is joined with the recommendation and the outcome of the decision, in whatever order
-        they arrive; the strongest observer counts. Without a domain it waits in the inbox until
-        the decision is known. UsageError for an empty id.
+        `end` are the keys of a `sessions.closing.Closing`; a `score` gives the status, too. It is
+        joined with the recommendation and the outcome of the decision, in whatever order they
+        arrive; the strongest observer counts. Without a domain it waits in the inbox until the
+        decision is known. UsageError for an empty id.
         """
+        if closing is None:
+            closing = closings.closing_from(**end)
         setup.check_domains([closing.domain] if closing.domain is not None else [])
         at = now or _clock()
         return self.record([closings.closing_file(decision, closing, at)], now=at, dry=dry)
@@ -269,7 +274,7 @@ class Vault:
     def import_files(
         self,
         format_name: str,
-        paths: Sequence[Path],
+        paths: Sequence[Path | str] | Path | str,
         *,
         domain: str | None = None,
         decision: str | None = None,
@@ -284,20 +289,14 @@ class Vault:
         setup.check_domains([domain] if domain is not None else [])
         now, refused_files = now or _clock(), list[RefusedFile]()
         results: list[tuple[str, dict[str, Any]]] = []
-        for label, item in formats.read_files(format_name, paths, domain):
+        for label, item in formats.read_files(
+            format_name, arguments.path_list("paths", paths), domain
+        ):
             if isinstance(item, BadInputError):
                 refused_files.append(RefusedFile(label, item.code, item.message, item.line))
             else:
                 results.append((label, item))
-        if decision is not None:
-            closings_of_files = (closings.closing_of(result, "tests") for _, result in results)
-            ends = (replace(closing, domain=domain) for closing in closings_of_files)
-            files = [closings.closing_file(decision, end, now) for end in ends]
-        else:
-            files = [
-                (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
-                for name, result in results
-            ]
+        files = closings.files_of_results(results, decision, domain, now)
         report = self.record(files, now=now, dry=dry, track=track) if files else runs.Report()
         report.quarantined = refused_files + report.quarantined
         return report
@@ -305,7 +304,7 @@ class Vault:
     def import_transcripts(
         self,
         client: str,
-        paths: Sequence[Path],
+        paths: Sequence[Path | str] | Path | str,
         *,
         domain: str | None = None,
         trust: Trust = "local",
@@ -316,9 +315,8 @@ class Vault:
     ) -> tuple[Report, transcripts.ImportTally]:
         """Import a client's transcripts, one outcome a prompt, a part at a time.
 
-        It returns (the report, what was read). A second import of a transcript adds only what is
-        new. `advance` is called with the number of bytes that were read, `on_outcomes` with the
-        outcomes of each part.
+        It returns (the report, what was read); a second import adds only what is new. `advance` is
+        called with the number of bytes that were read, `on_outcomes` with each part's outcomes.
         """
         setup.check_domains([domain] if domain is not None else [])
         options = transcripts.ImportOptions(
@@ -330,17 +328,12 @@ class Vault:
             recorded=lambda: self.store.head().outcomes,
             advance=advance,
         )
-        tally, report = transcripts.ImportTally(), runs.Report()
-        files = transcripts.transcript_files(paths)
-        outcomes = transcripts.outcomes_of(files, options, tally)
-        for part in iter(lambda: list(islice(outcomes, _PART)), []):
-            if on_outcomes is not None:
-                on_outcomes([outcome for _, outcome in part])
-            part_report = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
-            report.include(part_report)
-        report.known += tally.known
-        report.quarantined = tally.refused + report.quarantined
-        return report, tally
+        tally, files = (
+            transcripts.ImportTally(),
+            transcripts.transcript_files(arguments.path_list("paths", paths)),
+        )
+        take = partial(self.record, now=now, dry=dry)
+        return transcripts.record_parts(options, files, tally, take, on_outcomes), tally
 
     # ── serving ──────────────────────────────────────────────────────────────────────
 
@@ -351,14 +344,14 @@ class Vault:
 
     def recommend(  # noqa: PLR0913 (each keyword is a question of the caller's)
         self,
-        domain: str,
+        domain: str | None = None,
         task: str = "",
         *,
         context: Mapping[str, Scalar] | None = None,
         role: str | None = None,
         stage: str | None = None,
-        pins: Sequence[str] = (),
-        seen: Sequence[str] = (),
+        pins: Sequence[str] | str = (),
+        seen: Sequence[str] | str = (),
         k: int | None = None,
         budget: int | None = None,
         strategy: Strategy | None = None,
@@ -372,7 +365,7 @@ class Vault:
 
         `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
         defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For
-        an unknown domain the answer is empty and not recorded.
+        an unknown domain the answer is empty and not recorded; see `choose_domain` for none.
 
         With a `decision` the answer is recorded through the inbox, and skills may be held out;
         without one nothing is written. `agent` is the `source.agent` of the outcomes that are
@@ -380,14 +373,17 @@ class Vault:
         that is no slug, an empty decision, an agent without a decision, and values that cannot be
         recorded.
         """
-        setup.check_domains([domain])
+        arguments.one_text("task", task, ", and what is known as context={...}")
+        if domain is None:
+            domain = shelves.choose_domain(self.shelf, task, Path.cwd())
+        setup.check_domains([arguments.one_text("domain", domain)])
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
             role=role,
             stage=stage,
-            pins=tuple(pins),
-            seen=tuple(seen),
+            pins=arguments.text_list("pins", pins),
+            seen=arguments.text_list("seen", seen),
             limit=k,
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
@@ -419,8 +415,7 @@ class Vault:
         """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
         `about` are the keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are those of
-        `recommend`. The outcome is recorded when the block is left. UsageError for an unknown
-        domain whose name resembles a known one.
+        `recommend`. UsageError for an unknown domain whose name resembles a known one.
         """
         subject = decisions.subject_of(domain, task, **about)
         answer = self.recommend(
@@ -464,8 +459,8 @@ class Vault:
     def why(self, text: str) -> dict[str, Any]:
         """Trace a record back to its sources, as `{ref, commits, sources, against, rules}`.
 
-        `against` are the evaluations that contradict a fact or a skill. `rules` are a skill's
-        rules, each with its test. `answers` are the answers of a judge about it, if any.
+        `against` are the evaluations that contradict a fact or a skill, `rules` a skill's rules,
+        each with its test, `answers` those of a judge about it, if any.
         """
         return lookup.why(question(self), text)
 
@@ -476,17 +471,15 @@ class Vault:
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
         """Explain what each step did with one outcome, fact, session, domain or rule, and why.
 
-        It returns ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the
-        order of the loop).
+        It returns ((the kind of the record, its id), the answers in the order of the loop).
         """
         return reasons.find_answers(question(self), text)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> CheckReport:
         """Check the vault's rules in the work tree or (`staged`) in git's index.
 
-        For git's index only files that differ from HEAD are reported: an error that is already
-        committed must not keep a user from committing something else. Before the work tree is
-        checked, the index database is compared with git, and rebuilt if it differs.
+        Of git's index only files that differ from HEAD are reported, so that no committed error
+        stops a commit. Before the work tree is checked, the index database is compared with git.
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
@@ -534,17 +527,10 @@ def _check_accepted(report: Report) -> Report:
 
 
 def _new_run(
-    vault: Vault,
-    store: Store,
-    options: RunOptions,
-    *,
-    now: datetime | None,
-    judge: Judge | None = None,
+    vault: Vault, store: Store, options: RunOptions, now: datetime, judge: Judge | None = None
 ) -> Run:
     shelf = None if options.dry and not options.asks else lambda: vault.shelf
-    return runs.Run(
-        store, judge=judge or vault.judge, now=now or _clock(), options=options, shelf=shelf
-    )
+    return runs.Run(store, judge=judge or vault.judge, now=now, options=options, shelf=shelf)
 
 
 def _take_files(
@@ -579,7 +565,7 @@ def _take_files(
 
 def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence[str]) -> Report:
     with _recovered_store(vault, dry=options.dry) as store:
-        return runs.run_steps(_new_run(vault, store, options, now=now), steps)
+        return runs.run_steps(_new_run(vault, store, options, now), steps)
 
 
 def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
@@ -590,12 +576,7 @@ def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | Non
         return _run_steps(vault, options, now or _clock(), steps)
 
 
-def sync(
-    vault: Vault,
-    *,
-    take_over: bool = False,
-    now: datetime | None = None,
-) -> SyncReport:
+def sync(vault: Vault, *, take_over: bool = False, now: datetime | None = None) -> SyncReport:
     """Synchronize this clone with the remote's branch; see `team.sync`.
 
     `take_over`: make this clone the learner.
@@ -606,7 +587,7 @@ def sync(
 
 def distill(
     vault: Vault,
-    session: str,
+    session: str | Path,
     *,
     domain: str | None = None,
     now: datetime | None = None,
@@ -619,12 +600,28 @@ def distill(
     UsageError if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
-    source = session_sources.find_session(vault.store.head(), session, domain)
+    source = session_sources.find_session(vault.store.head(), str(session), domain)
     files = [source.file] if source.file else []
     options = runs.RunOptions(dry=dry, on_done=on_done)
     with vault._run_lock:  # noqa: SLF001 (its own)
         report = _take_files(vault, files, options, now or _clock(), steps=("record", "distill"))
     return source.session, source.unread, report
+
+
+def update_stats(
+    vault: Vault,
+    name: str,
+    success: bool,
+    *,
+    domain: str | None = None,
+    now: datetime | None = None,
+) -> Report:
+    """Record that a task which applied a skill succeeded or failed; its counts follow from that."""
+    now, (skill, _) = now or _clock(), vault.skill(arguments.one_text("name", name))
+    about = (
+        domain or skill.domain or shelves.choose_domain(vault.shelf, skill.description, Path.cwd())
+    )
+    return vault.record(decisions.outcome_of_use(skill.name, about, now, success=success), now=now)
 
 
 def retract(
@@ -694,7 +691,7 @@ def page(
 
 def question(vault: Vault) -> Run:
     """Return a run for questions, which changes nothing."""
-    return _new_run(vault, vault.store, runs.RunOptions(dry=True, asks=True), now=None)
+    return _new_run(vault, vault.store, runs.RunOptions(dry=True, asks=True), _clock())
 
 
 def _clock() -> datetime:

@@ -193,7 +193,12 @@ _NO_MODEL = (
 
 
 @click.command()
-@click.option("--domain", required=True, metavar="NAME", help="Name the domain of the task.")
+@click.argument("words", metavar="[TASK]", default="")
+@click.option(
+    "--domain",
+    metavar="NAME",
+    help="Name the domain (default: the only one, the repository's, or that of the best match).",
+)
 @click.option("--task", default="", metavar="TEXT|-", help="Describe the task; - reads stdin.")
 @click.option(
     "--context",
@@ -248,7 +253,8 @@ _NO_MODEL = (
 @vault_option
 @now_option
 def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
-    domain: str,
+    words: str,
+    domain: str | None,
     task: str,
     pairs: tuple[str, ...],
     role: str | None,
@@ -267,13 +273,15 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
-    """Print the skills that an agent should read before a task."""
+    """Print the skills that an agent should read before a TASK."""
+    if words and task:
+        raise UsageError("--task: the task is given twice; pass it once")
     if at is not None and decision is not None:
         raise UsageError("--decision: an answer of the past is not recorded; remove it, or --at")
     with open_vault_as_of(vault_path, at) as (vault, past_time):
         answer = vault.recommend(
             domain,
-            _read_task(task),
+            _read_task(words or task),
             context=_context(pairs),
             role=role,
             stage=stage,
@@ -297,22 +305,22 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             _print_reasons(answer)
         _print_problems(answer, vault.shelf.problems)
         if answer.near_domain is not None:
-            similar = answer.near_domain
-            hint = (
-                f"did you mean {similar}?"
-                if similar
-                else "record an outcome of it, or correct the name"
-            )
-            say(f"{answer.domain}: no such domain; {hint}")
-            for pin in pins:
-                say(f"--pin {pin}: ignored, because there is no such domain")
-            if decision is not None:
-                say(f"--decision {decision}: not recorded, because there is no such domain")
+            _print_unknown_domain(answer, pins)
             return
-        if action is not None and not is_taught(vault.store.head(), domain, action):
+        if action is not None and not is_taught(vault.store.head(), answer.domain, action):
             say(f"--action {action}: no skill is about the action {action}")
         if not answer.recommended:
             say(_explain_none(answer, has_rules=bool(learned and learned.told.prompt_text)))
+
+
+def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
+    similar = answer.near_domain
+    hint = f"did you mean {similar}?" if similar else "record an outcome of it, or correct the name"
+    say(f"{answer.domain}: no such domain; {hint}")
+    for pin in pins:
+        say(f"--pin {pin}: ignored, because there is no such domain")
+    if answer.decision is not None:
+        say(f"--decision {answer.decision}: not recorded, because there is no such domain")
 
 
 def _read_task(task: str) -> str:

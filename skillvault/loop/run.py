@@ -5,6 +5,7 @@ line, the daemon and a git hook call the same `run_steps`.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -143,6 +144,14 @@ class Report(Struct):
         """True if the clone that learns made no skill and no fact."""
         kinds = {ref.kind for done in self.done for ref in done.change.targets}
         return not (self.learner or kinds & {"skill", "fact"})
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of records that it wrote, by kind, and of refused files."""
+        refs = {ref for done in self.done for ref in done.change.targets}
+        kinds = Counter(ref.kind for ref in refs)
+        counts = {f"{kind}s": kinds[kind] for kind in ("outcome", "evaluation", "fact", "skill")}
+        return {**counts, "refused": len(self.quarantined)}
 
     def include(self, part: "Report") -> None:
         """Add another report, without the records that it wrote."""

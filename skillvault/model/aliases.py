@@ -4,15 +4,18 @@ Handles (`S1`, `F2`) and titles mean something only within one answer, so they a
 the record of what was shown for that decision.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from skillvault.model.records import Recommendation
+from skillvault.model.records import Recommendation, Trust
 from skillvault.model.text import markdown
+from skillvault.model.text.text import MAX_SLUG, is_slug, slug
 
 # `[S1]`, as an answer writes it, and the text behind it: `[S1] NAME`, `[S1]: ...`.
 _HANDLE = re.compile(r"\[\s*(?P<handle>[SsFf]\d{1,3})\s*\](?P<rest>.*)", re.DOTALL)
 # Without brackets in capitals only: a skill's own name is in small letters.
+_SESSION_HEX = 6  # digits that tell a session's id from similar ones
 _PLAIN = re.compile(r"(?P<handle>[SF]\d{1,3})(?:\s*:?\s+(?P<rest>.+))?", re.DOTALL)
 
 
@@ -91,3 +94,17 @@ def title_of(body: str) -> str:
 def folded_title(title: str) -> str:
     """Return a title without marks of markdown and letter case, for comparison."""
     return " ".join(title.strip(" #*_`\"'“”:–—-").casefold().split())
+
+
+def session_id(name: str, trust: Trust = "local") -> str:
+    """Return the id of a session: its name, if that can be a file name.
+
+    Another name, or one from an untrusted source, is turned into a slug with a digest, so that an
+    untrusted source cannot take the id of another session.
+    """
+    plain_name = name.replace("_", "-")
+    if trust == "local" and is_slug(plain_name):
+        return plain_name
+    qualified_name = name if trust == "local" else f"{trust} {name}"
+    digits = hashlib.sha256(qualified_name.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
+    return f"{slug(name, limit=MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from skillvault.model import codec
-from skillvault.model.aliases import parse_handle
+from skillvault.model.aliases import parse_handle, session_id
 from skillvault.model.conversion import value_in_words
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
@@ -26,7 +26,6 @@ from skillvault.model.records import (
     Status,
     Trust,
     moment_of,
-    session_id,
     stamp,
 )
 from skillvault.model.text.text import is_slug, join_items

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from skillvault.model.aliases import session_id
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     LEARNED,
@@ -24,7 +25,6 @@ from skillvault.model.records import (
     Session,
     Skill,
     question_key,
-    session_id,
 )
 from skillvault.model.text.text import is_slug
 

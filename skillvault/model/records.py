@@ -5,6 +5,7 @@ Unknown keys of an outcome are kept in `extra`. `intake` makes records of foreig
 
 import hashlib
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 from msgspec import Meta, Struct, field
@@ -50,7 +51,6 @@ LEARNED = "learned"  # the name reserved for the skill that holds the patterns
 CAPTURED = "skill_sync"  # the source that a captured pattern states
 MAX_TEXT = 64 * 1024  # bytes of one text
 _PATTERN_WORDS = 40  # characters of a pattern's first words in its id
-_SESSION_HEX = 6  # digits that tell a session's id from similar ones
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -565,6 +565,18 @@ class Skill(Struct, frozen=True):
     internal: bool = False  # omitted by hosts that walk a whole tree
     written: str | None = None  # digests of the sections that the program wrote
 
+    @property
+    def path(self) -> str:
+        """The path of its file in a vault, by its status."""
+        folder = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
+        return f"{folder}/{self.name}/SKILL.md"
+
+    @property
+    def markdown(self) -> str:
+        """Its file: front matter and text."""
+        content: bytes = import_module("skillvault.model.codec").encode(self)
+        return content.decode()
+
 
 class ShelfSkill(Struct, frozen=True):
     """A skill in a layer of the shelf. `blob` is its version: git's id of its bytes."""
@@ -674,20 +686,6 @@ def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link
     """Return a link with the id that derives from its type and ends."""
     derived_id = link_id(link_type, source, target)
     return Link(id=derived_id, type=link_type, source=source, target=target, created_at=at)
-
-
-def session_id(name: str, trust: Trust = "local") -> str:
-    """Return the id of a session: its name, if that can be a file name.
-
-    Another name, or one from an untrusted source, is turned into a slug with a digest, so that an
-    untrusted source cannot take the id of another session.
-    """
-    plain_name = name.replace("_", "-")
-    if trust == "local" and texts.is_slug(plain_name):
-        return plain_name
-    qualified_name = name if trust == "local" else f"{trust} {name}"
-    digits = hashlib.sha256(qualified_name.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
-    return f"{texts.slug(name, limit=texts.MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"
 
 
 def moment_of(at: datetime) -> str:

@@ -18,6 +18,7 @@ from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
+from skillvault.vault import arguments
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout, redact
@@ -38,6 +39,9 @@ def clean_skill(skill: Skill) -> Skill:
     """
     try:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
+        values["name"] = arguments.one_text("the name of a skill", skill.name).replace("_", "-")
+        for key in ("tags", "roles", "stages"):
+            values[key] = arguments.tag_list(key, values[key])
         clean = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None

@@ -257,8 +257,8 @@ def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
     """Map facts that were replaced to the current fact."""
     successors = {name: name for name in ids}
     while newer := head.facts.successors(set(successors.values())):
-        successors = {old: newer.get(name, name) for old, name in successors.items()}
-    return {old: name for old, name in successors.items() if name != old}
+        successors = {fact: newer.get(name, name) for fact, name in successors.items()}
+    return {fact: name for fact, name in successors.items() if name != fact}
 
 
 def fact_notes(head: Topics, facts: Collection[Fact]) -> dict[str, str]:

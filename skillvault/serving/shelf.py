@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from skillvault.clients.notes import domain_of
 from skillvault.learning import skill_stats
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.recommend import TASK, recommend, relevance, shelf
+from skillvault.learning.recommend import TASK, recommend, relevance, render, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses, load_assessed
@@ -37,6 +38,7 @@ from skillvault.model.records import (
 )
 from skillvault.serving import background as ground
 from skillvault.serving.folders import Folders
+from skillvault.vault import arguments
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
@@ -122,9 +124,9 @@ class Shelf:
                 return entry
         return None
 
-    def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
-        """Return the skills with any of these tags, by name."""
-        names = list(tags)
+    def get_by_tags(self, tags: Iterable[str] | str) -> list[Skill]:
+        """Return the skills with any of these tags, by name; a text may name several."""
+        names = list(arguments.tag_list("tags", tags))
         return shelf.get_by_tags(self._labelled_skills([("tags", tag) for tag in names]), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
@@ -155,6 +157,7 @@ class Shelf:
         """
         if strategy not in shelf.STRATEGIES:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
+        pins = arguments.text_list("pins", pins)
         head = self.ready()
         elsewhere = head.skills.counted_elsewhere().items()
         usage = Counter({name: effect.cap_counters(uses).times_applied for name, uses in elsewhere})
@@ -180,6 +183,19 @@ class Shelf:
             usage=usage,
             scores=scores,
         )
+
+    def render(self, skills: Iterable[Skill | str] | Skill | str) -> str:
+        """Return skills, given by value or by name, as the `<skills>` block of a prompt.
+
+        UsageError for a name that no skill in force has.
+        """
+        served_skills: list[Skill] = []
+        for member in [skills] if isinstance(skills, Skill | str) else skills:
+            skill = member if isinstance(member, Skill) else self.get(member)
+            if skill is None:
+                raise UsageError(f"{member}: no skill in force has this name")
+            served_skills.append(skill)
+        return render.skills_xml(served_skills)
 
     # ── recommending ─────────────────────────────────────────────────────────────────
 
@@ -387,6 +403,26 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
         latest = sorted(rows, key=lambda id_: (rows[id_][0], id_), reverse=True)
         tasks = dict.fromkeys(" ".join(rows[id_][1].split()) for id_ in latest)
         yield name, "\n".join(tasks)
+
+
+def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
+    """Return the domain of a task that names none.
+
+    It is the only one of the vault, else that of the folder's repository, else the one whose
+    skill or fact answers the task best. UsageError if none of these tells it.
+    """
+    head = shelf.ready()
+    domains = head.domains
+    repository = domain_of(folder, head.policy.hook.domains, None)
+    if len(domains) == 1 or repository in domains:
+        return repository if repository in domains else domains[0]
+    for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
+        kind, _, name = hit.id.partition(":")
+        record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
+        if record is not None and record.domain is not None:
+            return record.domain
+    names = ", ".join(domains) or "none yet"
+    raise UsageError(f"nothing tells the domain of the task; pass one of {names}")
 
 
 def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:

@@ -9,9 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.exchange.formats import read_outcomes
 from skillvault.model.errors import BadInputError, UsageError
@@ -19,6 +20,7 @@ from skillvault.model.records import Observer, Scalar, Status, stamp
 from skillvault.sessions import transcripts
 
 _HEX = 10
+_TEXTS = ("status", "observed_by", "summary", "evidence", "lesson", "domain", "agent", "batch")
 
 
 class Closing(Struct, frozen=True, kw_only=True):
@@ -30,7 +32,7 @@ class Closing(Struct, frozen=True, kw_only=True):
     """
 
     status: Status | None = None
-    observed_by: Observer
+    observed_by: Observer = "person"
     summary: str = ""
     evidence: str = ""
     lesson: str = ""
@@ -48,7 +50,8 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
     lesson = closing.lesson.strip()
-    if closing.status is None and not lesson:
+    status = closing.status or _status_of_score(closing.details.get("score"))
+    if status is None and not lesson:
         raise UsageError("neither a status nor a lesson is given; pass one of them")
     at = closing.at or now
     raw = {
@@ -58,10 +61,10 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
         "result": transcripts.drop_empty(
             {
                 **closing.details,
-                "status": closing.status or "neutral",
+                "status": status or "neutral",
                 "summary": closing.summary,
                 # Without a status the evidence belongs to the lesson.
-                "evidence": closing.evidence if closing.status else "",
+                "evidence": closing.evidence if status else "",
                 "observed_by": closing.observed_by,
             }
         ),
@@ -75,6 +78,28 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
     file = {key: value for key, value in raw.items() if value is not None and value != {}}
     data = json.dumps(file, ensure_ascii=False).encode(errors="replace")
     return f"result-{hashlib.sha256(data).hexdigest()[:_HEX]}.json", data
+
+
+def _status_of_score(score: Any) -> Status | None:
+    if not isinstance(score, int | float):
+        return None
+    return "success" if score > 0 else "failure" if score < 0 else "neutral"
+
+
+def closing_from(**end: Any) -> Closing:
+    """Return the end of a decision from keys of a `Closing` and of a result, such as `score`.
+
+    TypeError for a value of another type, UsageError for an unknown status.
+    """
+    for key in _TEXTS:
+        if not isinstance(end.get(key), str | None):
+            raise TypeError(f"{key} is a {type(end[key]).__name__}; pass a text")
+    status = end.get("status")
+    if status is not None and status not in get_args(Status):
+        raise UsageError(f"status {status}: there are {', '.join(get_args(Status))}")
+    keys = {key: value for key, value in end.items() if key in Closing.__struct_fields__}
+    result = {key: value for key, value in end.items() if key not in keys}
+    return Closing(**{**keys, "details": {**keys.get("details", {}), **result}})
 
 
 def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
@@ -91,6 +116,22 @@ def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
         batch=(report.get("source") or {}).get("batch"),
         at=report["occurred_at"],
     )
+
+
+def files_of_results(
+    results: Sequence[tuple[str, Mapping[str, Any]]],
+    decision: str | None,
+    domain: str | None,
+    now: datetime,
+) -> list[tuple[str, bytes]]:
+    """Return results as files for the inbox: outcomes, or the end of a `decision`."""
+    if decision is None:
+        return [
+            (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
+            for name, result in results
+        ]
+    ends = (replace(closing_of(result, "tests"), domain=domain) for _, result in results)
+    return [closing_file(decision, end, now) for end in ends]
 
 
 def read_closing(format_name: str, path: Path) -> Closing:

@@ -37,6 +37,17 @@ def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
         ) from None
 
 
+def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> dict[str, Any]:
+    """Return the outcome of a task of which is known only that it applied a skill."""
+    return {
+        "domain": domain,
+        "occurred_at": stamp(at),
+        "decision": {"id": token_hex(_ID_BYTES), "action": "apply-skill", "target": skill},
+        "result": {"status": "success" if success else "failure"},
+        "applied": [skill],
+    }
+
+
 def _as_text(value: object) -> str:
     """Convert a time or a path; TypeError for any other value."""
     if isinstance(value, datetime):

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from skillvault.exchange.transcripts.extract import session_of
 from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.model import codec
+from skillvault.model.aliases import session_id
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.reasoning import describe_cause
-from skillvault.model.records import Outcome, Ref, Trust, session_id, stamp
+from skillvault.model.records import Outcome, Ref, Trust, stamp
 from skillvault.model.text.text import join_items, shorten
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redact_text

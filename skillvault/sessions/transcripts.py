@@ -7,6 +7,7 @@ that was kept or reverted, the user's next words. Without a sign the outcome is 
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, Pro
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
+from skillvault.loop.run import Report
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
 from skillvault.model.next_words import Reaction, read_reaction
@@ -35,6 +37,7 @@ from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
+_PART = 200  # outcomes in one commit
 _QUOTE = 500  # characters of the next words that are quoted
 
 
@@ -269,6 +272,25 @@ def _commits_state(run: PromptRun, folder: Path) -> str | None:
 def file_stem(session: str) -> str:
     """Return the prefix of the file names of a session's outcomes."""
     return slug(session, limit=40) or "session"
+
+
+def record_parts(
+    options: ImportOptions,
+    files: Sequence[Path],
+    tally: ImportTally,
+    record: Callable[[list[tuple[str, bytes]]], Report],
+    on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
+) -> Report:
+    """Record the outcomes of transcripts a part at a time, and report all parts."""
+    report = Report()
+    outcomes = outcomes_of(files, options, tally)
+    for part in iter(lambda: list(islice(outcomes, _PART)), []):
+        if on_outcomes is not None:
+            on_outcomes([outcome for _, outcome in part])
+        report.include(record(as_files(part)))
+    report.known += tally.known
+    report.quarantined = tally.refused + report.quarantined
+    return report
 
 
 def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:

@@ -7,9 +7,10 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model import codec
+from skillvault.model.aliases import session_id
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import MAX_SESSION_PARTS, parse_session
-from skillvault.model.records import MAX_TEXT, Ref, session_id
+from skillvault.model.records import MAX_TEXT, Ref
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record

@@ -255,8 +255,8 @@ def fact_state(
     fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
     """Return the state of one fact on its way to a skill; `skills` are the living ones."""
-    if fact.id in material.superseded:
-        return PromotionState("superseded", f"by {material.superseded[fact.id]}")
+    if fact.id in material.successors:
+        return PromotionState("superseded", f"by {material.successors[fact.id]}")
     skill = material.skills_of.get(fact.id)
     if skill and (skill in skills or fact.id not in material.contested):
         absence = "" if skill in skills else ", which is no longer live"

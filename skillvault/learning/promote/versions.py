@@ -14,7 +14,7 @@ from skillvault.model.text.text import flatten, join_items, shorten
 _VALUE = 60  # characters of an older value beside the current one
 
 
-class Predecessor(Struct, frozen=True):
+class OlderVersion(Struct, frozen=True):
     """A fact that an other one is a newer version of, with the values that differ."""
 
     fact: Fact
@@ -34,10 +34,10 @@ def find_copies(text: str, facts: Iterable[Fact]) -> list[Fact]:
     return [fact for fact in facts if is_copy(statement_of(fact), text)]
 
 
-def find_predecessors(text: str, facts: Iterable[Fact]) -> list[Predecessor]:
+def find_predecessors(text: str, facts: Iterable[Fact]) -> list[OlderVersion]:
     """Return the facts that a statement is another version of, the oldest first."""
     return [
-        Predecessor(fact, change)
+        OlderVersion(fact, change)
         for fact in sorted(facts, key=lambda fact: fact.order)
         if fact.kind != "correction" and (change := find_value_change(statement_of(fact), text))
     ]
@@ -55,13 +55,13 @@ def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> S
     """
     if not predecessors:
         return Succession()
-    *older, latest = predecessors
+    *earlier, latest = predecessors
     pairs = [
-        (before, after)
-        for before, after in zip(older, predecessors[1:], strict=True)
-        if after.supersedes is None
+        (source, target)
+        for source, target in zip(earlier, predecessors[1:], strict=True)
+        if target.supersedes is None
     ]
-    ends = [*((before.id, after.id) for before, after in pairs), (latest.id, fact)]
+    ends = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
     return Succession(
         latest=latest,
         links=tuple(
@@ -69,8 +69,8 @@ def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> S
             for source, target in ends
         ),
         edits=tuple(
-            Edit(f"memory/{after.domain}/{after.id}.md", ("supersedes",), before.id)
-            for before, after in pairs
+            Edit(f"memory/{target.domain}/{target.id}.md", ("supersedes",), source.id)
+            for source, target in pairs
         ),
     )
 

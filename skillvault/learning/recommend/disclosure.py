@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.model.policy import RecommendPolicy
+from skillvault.model.sameness.vocabulary import NEGATIONS
 from skillvault.model.text import markdown
 from skillvault.model.text.text import count_tokens, flatten, shorten, trim_to_tokens
 
@@ -287,7 +288,8 @@ def choose_facts(
     fitting: list[FactHit] = []
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
-    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.share)):
+    # Of equals, what something is comes before what it is not.
+    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.share, _denies(hit.text))):
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.share >= bound and hit.share > 0 and hit.text.strip()
@@ -304,6 +306,10 @@ def choose_facts(
                 ]
         fitting.pop()
     return []
+
+
+def _denies(text: str) -> bool:
+    return not NEGATIONS.isdisjoint(text.lower().split())
 
 
 def facts_tokens(lines: Iterable[str]) -> int:

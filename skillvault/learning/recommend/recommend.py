@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop
+from importlib import import_module
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
@@ -145,6 +146,15 @@ class Selection(Struct, frozen=True):
     facts: list[ServedFact] = field(default_factory=list)
     near_domain: str | None = None
     unknown_context: list[str] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> str:
+        """The text for an agent to read before the task; "" for nothing."""
+        text: str = import_module("skillvault.learning.recommend.render").prompt(self)
+        return text
+
+    def __str__(self) -> str:
+        return self.prompt
 
     def _repr_html_(self) -> str:
         """The shown skills and facts, as notebooks show them."""

@@ -1,0 +1,38 @@
+"""Arguments of the Python interface: one text or path where a list is meant, and wrong types."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def one_text(name: str, value: object, hint: str = "") -> str:
+    """Return a text; TypeError for any other value."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a {type(value).__name__}; pass a text{hint}")
+    return value
+
+
+def text_list(name: str, value: object) -> tuple[str, ...]:
+    """Return the texts of a list, or a single text as one; TypeError for any other value."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
+        raise TypeError(f"{name} is a {type(value).__name__}; pass a text or a list of texts")
+    return tuple(one_text(f"one of {name}", member) for member in value)
+
+
+def tag_list(name: str, value: object) -> tuple[str, ...]:
+    """Return the texts of a list, or the words of a text that commas or spaces separate."""
+    if isinstance(value, str):
+        return tuple(value.replace(",", " ").split())
+    return text_list(name, value)
+
+
+def path_list(name: str, value: object) -> tuple[Path, ...]:
+    """Return paths, given as paths or texts, one or several; TypeError for any other value."""
+    members = [value] if isinstance(value, str | Path) else value
+    if not isinstance(members, Iterable) or isinstance(members, Mapping | bytes):
+        raise TypeError(f"{name} is a {type(value).__name__}; pass a path or a list of paths")
+    for member in members:
+        if not isinstance(member, str | Path):
+            raise TypeError(f"one of {name} is a {type(member).__name__}; pass a path")
+    return tuple(Path(member) for member in members)

@@ -152,7 +152,7 @@ class Vault:
         `nested`: allow a vault inside another repository.
         """
         root = layout.real_path(Path(path))
-        domains = arguments.texts_of("domains", domains)
+        domains = arguments.text_list("domains", domains)
         setup.check_place(root, domains, nested=nested)
         with setup.undo_on_failure(root):
             git, branch = setup.open_repository(root)
@@ -191,7 +191,7 @@ class Vault:
         folders of code that may support rules, in place of the policy's.
         """
         now = now or _clock()
-        wanted, code = arguments.texts_of("wanted", wanted), arguments.paths_of("code", code)
+        wanted, code = arguments.text_list("wanted", wanted), arguments.path_list("code", code)
         requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
             judge = judges.unasked_judge(store, requests) if batch else None
@@ -289,7 +289,7 @@ class Vault:
         now, refused_files = now or _clock(), list[RefusedFile]()
         results: list[tuple[str, dict[str, Any]]] = []
         for label, item in formats.read_files(
-            format_name, arguments.paths_of("paths", paths), domain
+            format_name, arguments.path_list("paths", paths), domain
         ):
             if isinstance(item, BadInputError):
                 refused_files.append(RefusedFile(label, item.code, item.message, item.line))
@@ -329,7 +329,7 @@ class Vault:
         )
         tally, files = (
             transcripts.ImportTally(),
-            transcripts.transcript_files(arguments.paths_of("paths", paths)),
+            transcripts.transcript_files(arguments.path_list("paths", paths)),
         )
         take = partial(self.record, now=now, dry=dry)
         return transcripts.record_parts(options, files, tally, take, on_outcomes), tally
@@ -364,7 +364,7 @@ class Vault:
 
         `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
         defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For
-        an unknown domain the answer is empty and not recorded; see `Shelf.choose_domain` for none.
+        an unknown domain the answer is empty and not recorded; see `choose_domain` for none.
 
         With a `decision` the answer is recorded through the inbox, and skills may be held out;
         without one nothing is written. `agent` is the `source.agent` of the outcomes that are
@@ -374,15 +374,15 @@ class Vault:
         """
         arguments.one_text("task", task, ", and what is known as context={...}")
         if domain is None:
-            domain = self.shelf.choose_domain(task, Path.cwd())
+            domain = shelves.choose_domain(self.shelf, task, Path.cwd())
         setup.check_domains([arguments.one_text("domain", domain)])
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
             role=role,
             stage=stage,
-            pins=arguments.texts_of("pins", pins),
-            seen=arguments.texts_of("seen", seen),
+            pins=arguments.text_list("pins", pins),
+            seen=arguments.text_list("seen", seen),
             limit=k,
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
@@ -450,12 +450,13 @@ class Vault:
     def update_stats(
         self, name: str, success: bool, *, domain: str | None = None, now: datetime | None = None
     ) -> Report:
-        """Record that a task which applied a skill succeeded or failed.
-
-        A skill's counts are computed from such outcomes. UsageError for a skill that there is not.
-        """
+        """Record that a task which applied a skill succeeded or failed; its counts follow."""
         now, (skill, _) = now or _clock(), self.skill(arguments.one_text("name", name))
-        about = domain or skill.domain or self.shelf.choose_domain(skill.description, Path.cwd())
+        about = (
+            domain
+            or skill.domain
+            or shelves.choose_domain(self.shelf, skill.description, Path.cwd())
+        )
         return self.record(
             decisions.outcome_of_use(skill.name, about, now, success=success), now=now
         )
@@ -605,7 +606,7 @@ def sync(vault: Vault, *, take_over: bool = False, now: datetime | None = None) 
 
 def distill(
     vault: Vault,
-    session: str,
+    session: str | Path,
     *,
     domain: str | None = None,
     now: datetime | None = None,
@@ -618,7 +619,7 @@ def distill(
     UsageError if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
-    source = session_sources.find_session(vault.store.head(), session, domain)
+    source = session_sources.find_session(vault.store.head(), str(session), domain)
     files = [source.file] if source.file else []
     options = runs.RunOptions(dry=dry, on_done=on_done)
     with vault._run_lock:  # noqa: SLF001 (its own)

@@ -28,7 +28,7 @@ ORDER = {
     ],
     "vault": [
         "check", "provenance", "setup", "export_folder", "commit", "index", "code_base",
-        "git", "files", "search", "spending", "disk", "failpoint",
+        "git", "files", "search", "spending", "disk", "failpoint", "arguments",
     ],
     "judge": ["agent", "claude", "offline"],
 }  # fmt: skip

@@ -273,7 +273,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
-    """Print the skills that an agent should read before a TASK; - reads it from stdin."""
+    """Print the skills that an agent should read before a TASK."""
     if words and task:
         raise UsageError("--task: the task is given twice; pass it once")
     if at is not None and decision is not None:

@@ -5,11 +5,11 @@ Unknown keys of an outcome are kept in `extra`. `intake` makes records of foreig
 
 import hashlib
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 from msgspec import Meta, Struct, field
 
-from skillvault.model import codec
 from skillvault.model.text import text as texts
 
 Scalar = str | int | float | bool | None
@@ -574,7 +574,8 @@ class Skill(Struct, frozen=True):
     @property
     def markdown(self) -> str:
         """Its file: front matter and text."""
-        return codec.encode(self).decode()
+        content: bytes = import_module("skillvault.model.codec").encode(self)
+        return content.decode()
 
 
 class ShelfSkill(Struct, frozen=True):

@@ -44,7 +44,7 @@ def clean_skill(skill: Skill) -> Skill:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
         values["name"] = arguments.one_text("the name of a skill", skill.name).replace("_", "-")
         for key in ("tags", "roles", "stages"):
-            values[key] = arguments.tags_of(key, values[key])
+            values[key] = arguments.tag_list(key, values[key])
         clean = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None

@@ -126,7 +126,7 @@ class Shelf:
 
     def get_by_tags(self, tags: Iterable[str] | str) -> list[Skill]:
         """Return the skills with any of these tags, by name; a text may name several."""
-        names = list(arguments.tags_of("tags", tags))
+        names = list(arguments.tag_list("tags", tags))
         return shelf.get_by_tags(self._labelled_skills([("tags", tag) for tag in names]), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
@@ -157,7 +157,7 @@ class Shelf:
         """
         if strategy not in shelf.STRATEGIES:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
-        pins = arguments.texts_of("pins", pins)
+        pins = arguments.text_list("pins", pins)
         head = self.ready()
         elsewhere = head.skills.counted_elsewhere().items()
         usage = Counter({name: effect.cap_counters(uses).times_applied for name, uses in elsewhere})
@@ -189,34 +189,13 @@ class Shelf:
 
         UsageError for a name that no skill in force has.
         """
-        members = [skills] if isinstance(skills, Skill | str) else skills
-        return render.skills_xml(self._named_skill(member) for member in members)
-
-    def _named_skill(self, skill: Skill | str) -> Skill:
-        if isinstance(skill, Skill):
-            return skill
-        if (named_skill := self.get(arguments.one_text("a skill", skill))) is None:
-            raise UsageError(f"{skill}: no skill in force has this name")
-        return named_skill
-
-    def choose_domain(self, task: str, folder: Path) -> str:
-        """Return the domain of a task that names none.
-
-        It is the only one of the vault, else that of the folder's repository, else the one whose
-        skill or fact answers the task best. UsageError if none of these tells it.
-        """
-        head = self._head()
-        domains = head.domains
-        repository = domain_of(folder, head.policy.hook.domains, None)
-        if len(domains) == 1 or repository in domains:
-            return repository if repository in domains else domains[0]
-        for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
-            kind, _, name = hit.id.partition(":")
-            record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
-            if record is not None and record.domain is not None:
-                return record.domain
-        names = ", ".join(domains) or "none yet"
-        raise UsageError(f"nothing tells the domain of the task; pass one of {names}")
+        served_skills: list[Skill] = []
+        for member in [skills] if isinstance(skills, Skill | str) else skills:
+            skill = member if isinstance(member, Skill) else self.get(member)
+            if skill is None:
+                raise UsageError(f"{member}: no skill in force has this name")
+            served_skills.append(skill)
+        return render.skills_xml(served_skills)
 
     # ── recommending ─────────────────────────────────────────────────────────────────
 
@@ -429,6 +408,26 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
         latest = sorted(rows, key=lambda id_: (rows[id_][0], id_), reverse=True)
         tasks = dict.fromkeys(" ".join(rows[id_][1].split()) for id_ in latest)
         yield name, "\n".join(tasks)
+
+
+def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
+    """Return the domain of a task that names none.
+
+    It is the only one of the vault, else that of the folder's repository, else the one whose
+    skill or fact answers the task best. UsageError if none of these tells it.
+    """
+    head = shelf.ready()
+    domains = head.domains
+    repository = domain_of(folder, head.policy.hook.domains, None)
+    if len(domains) == 1 or repository in domains:
+        return repository if repository in domains else domains[0]
+    for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
+        kind, _, name = hit.id.partition(":")
+        record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
+        if record is not None and record.domain is not None:
+            return record.domain
+    names = ", ".join(domains) or "none yet"
+    raise UsageError(f"nothing tells the domain of the task; pass one of {names}")
 
 
 def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:

@@ -9,9 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,6 +20,7 @@ from skillvault.model.records import Observer, Scalar, Status, stamp
 from skillvault.sessions import transcripts
 
 _HEX = 10
+_TEXTS = ("status", "observed_by", "summary", "evidence", "lesson", "domain", "agent", "batch")
 
 
 class Closing(Struct, frozen=True, kw_only=True):
@@ -89,14 +89,17 @@ def _status_of_score(score: Any) -> Status | None:
 def closing_from(**end: Any) -> Closing:
     """Return the end of a decision from keys of a `Closing` and of a result, such as `score`.
 
-    TypeError for a value of another type.
+    TypeError for a value of another type, UsageError for an unknown status.
     """
+    for key in _TEXTS:
+        if not isinstance(end.get(key), str | None):
+            raise TypeError(f"{key} is a {type(end[key]).__name__}; pass a text")
+    status = end.get("status")
+    if status is not None and status not in get_args(Status):
+        raise UsageError(f"status {status}: there are {', '.join(get_args(Status))}")
     keys = {key: value for key, value in end.items() if key in Closing.__struct_fields__}
-    details = {key: value for key, value in end.items() if key not in keys}
-    try:
-        return msgspec.convert({**keys, "details": {**keys.get("details", {}), **details}}, Closing)
-    except msgspec.ValidationError as error:
-        raise TypeError(f"the end of the decision: {error}; correct the value") from None
+    result = {key: value for key, value in end.items() if key not in keys}
+    return Closing(**{**keys, "details": {**keys.get("details", {}), **result}})
 
 
 def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:

@@ -11,7 +11,7 @@ def one_text(name: str, value: object, hint: str = "") -> str:
     return value
 
 
-def texts_of(name: str, value: object) -> tuple[str, ...]:
+def text_list(name: str, value: object) -> tuple[str, ...]:
     """Return the texts of a list, or a single text as one; TypeError for any other value."""
     if isinstance(value, str):
         return (value,)
@@ -20,14 +20,14 @@ def texts_of(name: str, value: object) -> tuple[str, ...]:
     return tuple(one_text(f"one of {name}", member) for member in value)
 
 
-def tags_of(name: str, value: object) -> tuple[str, ...]:
+def tag_list(name: str, value: object) -> tuple[str, ...]:
     """Return the texts of a list, or the words of a text that commas or spaces separate."""
     if isinstance(value, str):
         return tuple(value.replace(",", " ").split())
-    return texts_of(name, value)
+    return text_list(name, value)
 
 
-def paths_of(name: str, value: object) -> tuple[Path, ...]:
+def path_list(name: str, value: object) -> tuple[Path, ...]:
     """Return paths, given as paths or texts, one or several; TypeError for any other value."""
     members = [value] if isinstance(value, str | Path) else value
     if not isinstance(members, Iterable) or isinstance(members, Mapping | bytes):

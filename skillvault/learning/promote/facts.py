@@ -167,14 +167,14 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return makers
 
     @cached_property
-    def superseded(self) -> dict[str, str]:
+    def successors(self) -> dict[str, str]:
         """Fact id -> the fact that replaced it."""
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
 
     @cached_property
     def current_facts(self) -> list[Fact]:
-        """The facts that no other fact supersedes, in order."""
-        current = (fact for fact in self.facts.values() if fact.id not in self.superseded)
+        """The facts that nothing supersedes, in their order."""
+        current = (fact for fact in self.facts.values() if fact.id not in self.successors)
         return sorted(current, key=lambda fact: fact.order)
 
     @cached_property

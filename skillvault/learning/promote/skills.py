@@ -254,9 +254,9 @@ def _find_recurring(
 def fact_state(
     fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
-    """Return the state of one fact on its way to a skill; `skills` are the living skills."""
-    if fact.id in material.superseded:
-        return PromotionState("superseded", f"by {material.superseded[fact.id]}")
+    """Return the state of one fact on its way to a skill; `skills` are the living ones."""
+    if fact.id in material.successors:
+        return PromotionState("superseded", f"by {material.successors[fact.id]}")
     skill = material.skills_of.get(fact.id)
     if skill and (skill in skills or fact.id not in material.contested):
         absence_note = "" if skill in skills else ", which is no longer live"

@@ -233,7 +233,7 @@ class Support:
 
     def _is_current(self, fact: str) -> bool:
         if fact in self._material.facts:
-            return fact not in self._material.superseded
+            return fact not in self._material.successors
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:

@@ -14,7 +14,7 @@ from skillvault.model.text.text import flatten, join_items, shorten
 _VALUE = 60  # characters of an older value beside the current one
 
 
-class Predecessor(Struct, frozen=True):
+class OlderVersion(Struct, frozen=True):
     """A fact that an other one is a newer version of, with the values that differ."""
 
     fact: Fact
@@ -34,10 +34,10 @@ def find_copies(text: str, facts: Iterable[Fact]) -> list[Fact]:
     return [fact for fact in facts if is_copy(statement_of(fact), text)]
 
 
-def find_predecessors(text: str, facts: Iterable[Fact]) -> list[Predecessor]:
+def find_predecessors(text: str, facts: Iterable[Fact]) -> list[OlderVersion]:
     """Return the facts that a statement is another version of, the oldest first."""
     return [
-        Predecessor(fact, change)
+        OlderVersion(fact, change)
         for fact in sorted(facts, key=lambda fact: fact.order)
         if fact.kind != "correction" and (change := find_value_change(statement_of(fact), text))
     ]

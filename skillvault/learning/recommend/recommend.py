@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop
+from importlib import import_module
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
@@ -22,7 +23,7 @@ from skillvault.learning.effect.verdict import (
     is_on_trial,
     next_status,
 )
-from skillvault.learning.recommend import disclosure, render, shelf
+from skillvault.learning.recommend import disclosure, shelf
 from skillvault.learning.recommend.disclosure import (
     Action,
     AnswerText,
@@ -149,7 +150,8 @@ class Selection(Struct, frozen=True):
     @property
     def prompt(self) -> str:
         """The text for an agent to read before the task; "" for nothing."""
-        return render.prompt(self)
+        text: str = import_module("skillvault.learning.recommend.render").prompt(self)
+        return text
 
     def __str__(self) -> str:
         return self.prompt

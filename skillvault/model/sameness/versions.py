@@ -72,7 +72,7 @@ class _Token(NamedTuple):
         return self.low in _WORDS[table] and not is_abbreviation
 
 
-class _Place(NamedTuple):
+class _ValuePlace(NamedTuple):
     """A part of a sentence: the tokens from `start` up to `end`."""
 
     tokens: Sequence[_Token]
@@ -103,7 +103,7 @@ def is_copy(text: str, other_text: str) -> bool:
 
 def find_value_change(older: str, newer: str) -> ValueChange | None:
     """Return the values in which two statements of one slot differ; None for other statements."""
-    first, second = _tokens(older), _tokens(newer)
+    first, second = _read_tokens(older), _read_tokens(newer)
     if not (first and second) or _is_unstable(first) or _is_unstable(second):
         return None
     places = _differing_places(first, second)
@@ -114,11 +114,11 @@ def find_value_change(older: str, newer: str) -> ValueChange | None:
     return None
 
 
-def _change(older: _Place, newer: _Place) -> ValueChange:
+def _change(older: _ValuePlace, newer: _ValuePlace) -> ValueChange:
     return ValueChange(*(" ".join(token.text for token in place.value) for place in (older, newer)))
 
 
-def _tokens(text: str) -> list[_Token]:
+def _read_tokens(text: str) -> list[_Token]:
     tokens: list[_Token] = []
     for match in _TOKEN.finditer(text):
         word = match[0].lstrip(_OPENING)
@@ -149,7 +149,7 @@ def _is_unstable(tokens: Sequence[_Token]) -> bool:
 
 def _differing_places(
     first: Sequence[_Token], second: Sequence[_Token]
-) -> tuple[_Place, _Place] | None:
+) -> tuple[_ValuePlace, _ValuePlace] | None:
     """Return the one place in which two sentences differ; None if they differ in more."""
     texts = [[t for t in tokens if not t.is_in("articles")] for tokens in (first, second)]
     start = 0
@@ -166,7 +166,7 @@ def _differing_places(
     if keys & other_keys or any(_is_structural(t) for region in regions for t in region):
         return None
     older, newer = (
-        _Place(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
+        _ValuePlace(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
         for tokens, region in zip((first, second), regions, strict=True)
     )
     return older, newer
@@ -185,7 +185,7 @@ def _is_structural(token: _Token) -> bool:
 # ── the kind of a value ──────────────────────────────────────────────────────────────
 
 
-def _are_alike(older: _Place, newer: _Place) -> bool:
+def _are_alike(older: _ValuePlace, newer: _ValuePlace) -> bool:
     """Return True if two values can be of one slot."""
     kinds = [_kind(place) for place in (older, newer)]
     if "mixed" in kinds:
@@ -195,7 +195,7 @@ def _are_alike(older: _Place, newer: _Place) -> bool:
     )
 
 
-def _kind(place: _Place) -> str:
+def _kind(place: _ValuePlace) -> str:
     """Return `name`, `date`, `word`, `mixed`, or a figure's measure."""
     if place.is_quantity:
         units = [token.low for token in (*place.value, *place.tail[:1]) if token.is_unit]
@@ -206,7 +206,7 @@ def _kind(place: _Place) -> str:
     return "word" if len(words) == len(place.value) else "mixed"
 
 
-def _is_named_slot(place: _Place) -> bool:
+def _is_named_slot(place: _ValuePlace) -> bool:
     """Return True if the text names the slot: `The package manager of the shop is`."""
     marker = place.tokens[place.start - 1] if place.start else None
     return marker is not None and marker.is_in("copulas")
@@ -215,7 +215,7 @@ def _is_named_slot(place: _Place) -> bool:
 # ── the place of a value ─────────────────────────────────────────────────────────────
 
 
-def _is_slot(place: _Place) -> bool:
+def _is_slot(place: _ValuePlace) -> bool:
     """Return True if what stands here is the value of a slot of the subject."""
     if place.start == 0 or (place.start == 1 and place.tokens[0].is_in("articles")):
         return _is_value_first(place)
@@ -232,7 +232,7 @@ def _is_slot(place: _Place) -> bool:
     return _is_employer(place, marker) if token.low == "for" else _is_object(place, marker, nouns)
 
 
-def _is_employer(place: _Place, marker: int) -> bool:
+def _is_employer(place: _ValuePlace, marker: int) -> bool:
     """Return True for `Sam works for Globex`, whose `for` is no purpose."""
     match _content(place.tokens[:marker]):
         case [person, verb]:
@@ -241,7 +241,7 @@ def _is_employer(place: _Place, marker: int) -> bool:
             return False
 
 
-def _find_marker(place: _Place) -> tuple[int, int]:
+def _find_marker(place: _ValuePlace) -> tuple[int, int]:
     """Return the place of the word that a value belongs to, and the number of nouns between."""
     at, nouns = place.start - 1, 0
     while at >= 0 and nouns <= _MOST_NOUNS and not _is_marker(place, at):
@@ -250,7 +250,7 @@ def _find_marker(place: _Place) -> tuple[int, int]:
     return at, nouns
 
 
-def _is_marker(place: _Place, at: int) -> bool:
+def _is_marker(place: _ValuePlace, at: int) -> bool:
     token = place.tokens[at]
     if token.is_in("articles"):
         return False
@@ -267,7 +267,7 @@ def _is_content(token: _Token) -> bool:
     return not (_is_structural(token) or token.is_in("auxiliaries") or token.is_figure)
 
 
-def _ends(place: _Place) -> bool:
+def _ends(place: _ValuePlace) -> bool:
     """Return True if a phrase ends with the value, or with what its figure counts."""
     tail = place.tail
     is_version = place.start > 1 and place.tokens[place.start - 1].is_name
@@ -290,11 +290,11 @@ def _is_inflected(token: _Token) -> bool:
     return token.text.islower() and token.low.endswith("s") and not token.is_in("articles")
 
 
-def _has_article(place: _Place, marker: int, table: str) -> bool:
+def _has_article(place: _ValuePlace, marker: int, table: str) -> bool:
     return any(token.is_in(table) for token in place.tokens[marker + 1 : place.start])
 
 
-def _is_predicate(place: _Place, marker: int) -> bool:
+def _is_predicate(place: _ValuePlace, marker: int) -> bool:
     """Return True for the value behind `is`: `The owner of billing is Maria`."""
     is_one_of_many = any(t.is_in("indefinite") for t in place.tokens) and not place.is_quantity
     if not _ends(place) or is_one_of_many:
@@ -307,7 +307,7 @@ def _is_predicate(place: _Place, marker: int) -> bool:
     return not (is_person or is_adjective)
 
 
-def _is_phrase(place: _Place, marker: int, nouns: int) -> bool:
+def _is_phrase(place: _ValuePlace, marker: int, nouns: int) -> bool:
     """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
     clause = place.tokens[:marker]
     if len(_content(clause)) + any(t.is_in("auxiliaries") for t in clause) < 2 or not _ends(place):
@@ -333,7 +333,7 @@ def _is_phrase(place: _Place, marker: int, nouns: int) -> bool:
     return True
 
 
-def _is_object(place: _Place, marker: int, nouns: int) -> bool:
+def _is_object(place: _ValuePlace, marker: int, nouns: int) -> bool:
     """Return True for an object of which there is one: a quantity, a version, a named noun."""
     verb = place.tokens[marker]
     if not verb.is_verb or not (_ends(place) or place.tail):
@@ -350,7 +350,7 @@ def _is_object(place: _Place, marker: int, nouns: int) -> bool:
     return not nouns or is_version or verb.is_in("auxiliaries")
 
 
-def _is_value_first(place: _Place) -> bool:
+def _is_value_first(place: _ValuePlace) -> bool:
     """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
     if not place.tail:
         return False
@@ -382,10 +382,10 @@ def _reworded_figure(
     return _change(places[0], places[1]) if is_same(*forms) else None
 
 
-def _last_figure(tokens: Sequence[_Token]) -> _Place | None:
+def _last_figure(tokens: Sequence[_Token]) -> _ValuePlace | None:
     """Return the only figure of a text, if the text ends with it."""
     figures = [place for place, token in enumerate(tokens) if token.is_figure]
     if len(figures) != 1 or figures[0] < 2:
         return None
-    place = _Place(tokens, figures[0], figures[0] + 1)
+    place = _ValuePlace(tokens, figures[0], figures[0] + 1)
     return place if all(token.is_unit for token in place.tail) else None

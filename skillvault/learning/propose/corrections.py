@@ -16,6 +16,7 @@ from skillvault.model.records import Correction, Fact, Outcome, Ref
 from skillvault.model.text.text import rule_key, shorten, slug
 
 STEP = "propose"
+DOCUMENT = "document "  # before the path of a document, in place of a session
 CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
 _SUBJECT, _ID, _ABOUT = 50, 48, 300  # characters
 _NEGATION = regex(
@@ -61,9 +62,8 @@ def proposals_of(
 
 def _correction_of(outcome: Outcome, text: str) -> Correction:
     scope = str(outcome.context.get("repository") or outcome.domain)
-    digest = sha256(f"{outcome.domain}\n{scope}\n{rule_key(text)}".encode()).hexdigest()[:6]
     return Correction(
-        id=f"{slug(text, limit=_ID) or slug(outcome.domain, limit=_ID)}-{digest}",
+        id=_id_of(text, outcome.domain, scope),
         domain=outcome.domain,
         text=text,
         scope=scope,
@@ -71,6 +71,38 @@ def _correction_of(outcome: Outcome, text: str) -> Correction:
         created_at=outcome.occurred_at,
         said_by=outcome.source.person,
         about=_run_words(outcome),
+    )
+
+
+def _id_of(text: str, domain: str, scope: str) -> str:
+    digest = sha256(f"{domain}\n{scope}\n{rule_key(text)}".encode()).hexdigest()[:6]
+    return f"{slug(text, limit=_ID) or slug(domain, limit=_ID)}-{digest}"
+
+
+def document_rule(
+    text: str, domain: str, scope: str, *, page: str, about: str, at: datetime
+) -> Correction:
+    """Return a rule that a document of a repository states."""
+    return Correction(
+        id=_id_of(text, domain, scope),
+        domain=domain,
+        text=text,
+        scope=scope,
+        session=f"{DOCUMENT}{page}",
+        created_at=at,
+        about=shorten(about, _ABOUT) or None,
+    )
+
+
+def document_change(page: str, rules: Sequence[Correction]) -> Change:
+    """Return the change that proposes the rules of a document."""
+    count = f"{len(rules)} rule{'s' * (len(rules) > 1)}"
+    return Change(
+        step=STEP,
+        subject=shorten(f"{count} of {page}", _SUBJECT),
+        reason="\n".join([f"{page} states:", *(f"- {rule.text}" for rule in rules)]),
+        writes=tuple(rules),
+        targets=tuple(Ref("correction", rule.id) for rule in rules),
     )
 
 

@@ -76,6 +76,12 @@ def lint_of_waiting(store: Store, name: str) -> list[str]:
     return lint_of(folder_files(store.git, head, f"proposed/{name}"))
 
 
+def is_clean(store: Store, head: Topics, name: str) -> bool:
+    """Return True if the lint finds nothing in a skill that waits."""
+    files = folder_files(store.git, head, f"proposed/{name}")
+    return not lint.lint_files(files, secret_kinds)
+
+
 class FileMerge(Struct, frozen=True):
     """The files of a newer version merged with local changes, and the conflicts."""
 

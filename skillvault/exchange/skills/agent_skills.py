@@ -149,7 +149,12 @@ def _replace_author_meta(
     published = _metadata_of(meta).get(_PUBLISHED)
     if isinstance(published, str):
         content = front_matter.with_yaml(content, published.replace(_ESCAPED, _DELIMITER))
-        content = front_matter.with_mapping(content, author_meta, takes_flow=True)
+        written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
+        values = {key: value for key, value in author_meta.items() if key in written_meta}
+        values |= {key: value for key, value in author_meta.items() if key != "name"}
+        if "metadata" in written_meta:  # it may be empty
+            values.setdefault("metadata", None)
+        content = front_matter.with_mapping(content, values, takes_flow=True)
         return {**files, FILE: content}
     return _replace_front_matter(files, author_meta)
 

@@ -437,7 +437,7 @@ def import_(  # noqa: PLR0913 (one an option)
 
 
 @click.command()
-@click.argument("rule", metavar="[RULE|PATH|URL]", required=False)
+@click.argument("rule", required=False)
 @click.option(
     "--scope",
     multiple=True,
@@ -462,8 +462,8 @@ def learn(
 
     A RULE goes to LEARNINGS.md; if enough files of your code support it, it becomes a pattern
     (`skillvault run capture`).
-    Of a folder, a file or a URL, such as CONTRIBUTING.md or a runbook, the rules and the how-tos
-    wait for your approval.
+    RULE may also be a folder, a file or a URL, such as CONTRIBUTING.md or a runbook. The rules
+    and how-tos in it wait for your approval.
     """
     if lists == (rule is not None):
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')

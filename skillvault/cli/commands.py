@@ -93,9 +93,9 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
 _MODULES = {
     "answer": "answer ask judge",
     "fact": "fact",
-    "exchange": "export import install",
+    "exchange": "export import install learn",
     "init": "check doctor init",
-    "recommend": "learn recommend search",
+    "recommend": "recommend search",
     "record": "close quarantine record",
     "report": "report",
     "review": "retract review undo",

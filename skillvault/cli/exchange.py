@@ -1,4 +1,4 @@
-"""import, export, install: read and write outcomes and skills of other programs."""
+"""import, export, install, learn: outcomes, skills and rules of other people, in and out."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +23,7 @@ from skillvault.cli.options import (
     vault_option,
     write_options,
 )
+from skillvault.cli.recommend import learned_shape, print_cuts
 from skillvault.cli.run import end_intake, pack, print_done, print_waiting
 from skillvault.exchange import formats
 from skillvault.exchange.skills.formats import SKILL_FORMATS
@@ -169,8 +170,12 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
     if as_data:
         print_json(_report_shape(report))
     else:
-        for skill in report.installed:
-            _print_installed(skill)
+        for installed in report.installed:
+            _print_installed(installed)
+        for done in report.done:
+            print_done(done)
+        if report.rules:
+            say(f"{len(report.rules)} rules wait; `skillvault review` shows them")
         for sentence in report.known:
             say(sentence)
         print_waiting(report.waiting)
@@ -216,7 +221,14 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
     ]
     plain = msgspec.to_builtins({"waiting": report.waiting, "problems": report.problems})
     passed_over = msgspec.to_builtins(report.passed_over)
-    return {"installed": rows, "known": report.known, "passed_over": passed_over, **plain}
+    rules = [{"id": rule.id, "text": rule.text} for rule in report.rules]
+    return {
+        "installed": rows,
+        "rules": rules,
+        "known": report.known,
+        "passed_over": passed_over,
+        **plain,
+    }
 
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
@@ -350,6 +362,7 @@ def _bar(size: int) -> Iterator[Callable[[int], object]]:
 
 
 _SKILLS = "skills"
+_MAX_PATH = 1000  # characters; a longer text is a rule
 _REPORTS = ("ctrf", "junit")
 
 
@@ -429,3 +442,81 @@ def import_(
     if install_report.installed and not options.dry:
         pack(vault)
     print_report(install_report, as_data=options.as_data)
+
+
+@click.command()
+@click.argument("rule", required=False)
+@click.option(
+    "--scope",
+    multiple=True,
+    metavar="PATTERN",
+    help="Search only these files, such as '*.yaml'; repeatable (default: no YAML, no markdown).",
+)
+@click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
+@click.option("--domain", metavar="NAME", help="Put the rules of documents into this domain.")
+@vault_option
+@dry_option
+@json_option
+def learn(
+    rule: str | None,
+    scope: tuple[str, ...],
+    lists: bool,
+    domain: str | None,
+    vault_path: Path | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Note a RULE, read documents, or list what was learned.
+
+    A RULE goes to LEARNINGS.md; if enough files of your code support it, it becomes a pattern
+    (`skillvault run capture`).
+    RULE may also be a folder, a file or a URL, such as CONTRIBUTING.md or a runbook. The rules
+    and how-tos in it wait for your approval.
+    """
+    if lists == (rule is not None):
+        raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
+    if lists and scope:
+        raise UsageError("--scope works only with a rule; pass one")
+    if lists and dry:
+        raise UsageError("--dry-run works only with a rule; pass one")
+    vault = open_vault(vault_path)
+    if rule is not None and _is_place(rule):
+        if scope:
+            raise UsageError("--scope works only with a rule; remove it")
+        report = vault.curate.installer.learn(rule, domain=domain, dry=dry)
+        print_report(report, as_data=as_data)
+    elif domain is not None:
+        raise UsageError("--domain works only with a folder, a file or a URL; remove it")
+    elif rule is not None:
+        _note(vault, rule, scope, dry=dry, as_data=as_data)
+    else:
+        _print_learned(vault, as_data=as_data)
+
+
+def _is_place(text: str) -> bool:
+    """Return True for a URL, and for the path of something on this machine."""
+    is_path = "\n" not in text and len(text) < _MAX_PATH and Path(text).expanduser().exists()
+    return is_path or text.startswith(("https://", "http://"))
+
+
+def _print_learned(vault: Vault, *, as_data: bool) -> None:
+    learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
+    if as_data:
+        print_json(learned_shape(learned.told))
+    elif learned.told.prompt_text or not waiting:
+        echo(learned.told.prompt_text or "nothing learned yet; note a rule")
+    print_cuts(learned)
+    if waiting:
+        rules = f"{waiting} rule" + "s" * (waiting > 1)
+        say(f"not committed yet: {rules}; next: skillvault run")
+
+
+def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
+    text = vault.learn(rule, scope, dry=dry)
+    if as_data:
+        print_json({"rule": text})
+    elif dry:
+        echo(f"would note in LEARNINGS.md: {text}")
+    else:
+        echo(f"noted in LEARNINGS.md: {text}")
+        say("next: skillvault run (it looks for the rule in your code)")

@@ -1,4 +1,4 @@
-"""recommend, search, learn: texts for an agent before a task, and the rules it notes.
+"""recommend and search: what an agent reads before a task.
 
 The text for the agent goes to stdout, messages for a person go to stderr.
 """
@@ -13,11 +13,8 @@ import click
 from skillvault.api import Vault
 from skillvault.cli.options import (
     at_option,
-    dry_option,
     echo,
-    json_option,
     now_option,
-    open_vault,
     open_vault_as_of,
     print_json,
     read_options,
@@ -39,62 +36,6 @@ from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
 from skillvault.sessions.transcripts import repository_of
 from skillvault.vault.files.arrival import make_printable
-
-
-@click.command()
-@click.argument("rule", required=False)
-@click.option(
-    "--scope",
-    multiple=True,
-    metavar="PATTERN",
-    help="Search only these files, such as '*.yaml'; repeatable (default: no YAML, no markdown).",
-)
-@click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
-@vault_option
-@dry_option
-@json_option
-def learn(
-    rule: str | None,
-    scope: tuple[str, ...],
-    lists: bool,
-    vault_path: Path | None,
-    dry: bool,
-    as_data: bool,
-) -> None:
-    """Note a RULE in LEARNINGS.md, or list what was learned.
-
-    A rule that enough files of your code support becomes a pattern (`skillvault run capture`).
-    """
-    if lists == (rule is not None):
-        raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
-    if lists and scope:
-        raise UsageError("--scope works only with a rule; pass one")
-    if lists and dry:
-        raise UsageError("--dry-run works only with a rule; pass one")
-    vault = open_vault(vault_path)
-    if rule is not None:
-        _note(vault, rule, scope, dry=dry, as_data=as_data)
-        return
-    learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
-    if as_data:
-        print_json(learned_shape(learned.told))
-    elif learned.told.prompt_text or not waiting:
-        echo(learned.told.prompt_text or "nothing learned yet; note a rule")
-    print_cuts(learned)
-    if waiting:
-        rules = f"{waiting} rule" + "s" * (waiting > 1)
-        say(f"not committed yet: {rules}; next: skillvault run")
-
-
-def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
-    text = vault.learn(rule, scope, dry=dry)
-    if as_data:
-        print_json({"rule": text})
-    elif dry:
-        echo(f"would note in LEARNINGS.md: {text}")
-    else:
-        echo(f"noted in LEARNINGS.md: {text}")
-        say("next: skillvault run (it looks for the rule in your code)")
 
 
 def _repository(vault: Vault) -> str | None:

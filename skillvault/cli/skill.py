@@ -198,19 +198,34 @@ def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., 
     @click.argument("name")
     @write_options
     def command(name: str, options: WriteOptions) -> None:
-        vault = options.open_vault()
-        lint = vault.curate.lint(name) if verb == "approve" else []
-        report = act(vault)(name, **options.keywords)
-        for line in lint if not options.as_data else ():
-            say(line)
-        print_changes(
-            report, as_data=options.as_data, **({"lint": lint} if verb == "approve" else {})
-        )
+        report = act(options.open_vault())(name, **options.keywords)
+        print_changes(report, as_data=options.as_data)
 
 
-_add_command(
-    "approve", "Approve a proposed skill; it is served from now on.", lambda v: v.curate.approve
-)
+@skill.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option("--from", "source", metavar="SOURCE", help="Approve all that came from there.")
+@click.option("--clean", is_flag=True, help="Approve all in which the lint finds nothing.")
+@write_options
+def approve(names: tuple[str, ...], source: str | None, clean: bool, options: WriteOptions) -> None:
+    """Approve proposed skills; they are served from now on.
+
+    All of them are one commit. --from and --clean select together.
+    """
+    if bool(names) == bool(source or clean):
+        raise UsageError("name skills, or select them by --from SOURCE or --clean")
+    curate = options.open_vault().curate
+    if not names:
+        place = Path(source or "").expanduser()
+        address = str(place.resolve()) if source and place.exists() else source or ""
+        names = tuple(curate.select_proposals(address, clean=clean))
+    lint = [line for name in names for line in curate.lint(name)] if not clean else []
+    report = curate.approve(*names, **options.keywords)
+    for line in lint if not options.as_data else ():
+        say(line)
+    if not names:
+        say("no proposal is selected; `skillvault skill list --proposed` lists them")
+    print_changes(report, as_data=options.as_data, lint=lint)
 
 
 @skill.command()

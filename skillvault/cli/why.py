@@ -10,6 +10,7 @@ import click
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
+from skillvault.learning.propose.corrections import DOCUMENT
 from skillvault.model.records import Correction, Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract
@@ -243,7 +244,9 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
 def rule_lines(rule: Correction) -> list[str]:
     """Return a rule that waits, the person who stated it, and how often it was stated."""
     sessions = 1 + len(rule.confirmed)
-    origin = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
+    is_document = rule.session.startswith(DOCUMENT)
+    place = rule.session if is_document else f"session {rule.session}"
+    origin = f"stated on {rule.created_at:%Y-%m-%d} in {place}"
     repeat_note = f", in {sessions} sessions" if sessions > 1 else ""
     served_note = "" if rule.said_by else "; served to nobody until you approve it"
     superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []

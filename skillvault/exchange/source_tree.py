@@ -133,11 +133,11 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         passed_over += [PassedOver(path, tree.unfit[path]) for path in kept_out]
         files = tuple(path for path, value in is_link.items() if not value)
         skills.append(SkillPaths(folder, files, _links_to(tree, folder)))
-    named = {entry.path for entry in passed_over}.union(*members.values())
+    mentions = {entry.path for entry in passed_over}.union(*members.values())
     passed_over += [
         PassedOver(path, tree.unfit[path])
         for path in paths
-        if path in tree.unfit and path not in named and not _PACKAGES & {*path.split("/")}
+        if path in tree.unfit and path not in mentions and not _PACKAGES & {*path.split("/")}
     ]
     return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(pages))
 
@@ -382,8 +382,8 @@ def follow_links(tree: SourceTree) -> SourceTree:
         elif target is not None and target in folders:
             links[link] = target
             if target and target not in skill_places and _skill_above(link, skills) is not None:
-                below = [path for path in tree.sizes if path.startswith(f"{target}/")]
-                files |= {link + path.removeprefix(target): path for path in below}
+                paths = [path for path in tree.sizes if path.startswith(f"{target}/")]
+                files |= {link + path.removeprefix(target): path for path in paths}
         else:
             where = "which leads out of the source" if target is None else "which is not there"
             unfit[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"

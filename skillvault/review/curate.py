@@ -18,6 +18,7 @@ from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
 from skillvault.loop.profiles import rules_of
 from skillvault.model import codec, integrity
+from skillvault.model.change import WHOLE
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
@@ -76,6 +77,12 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
         raise UsageError(f"{skill.name}: {problem.message}")
 
 
+def is_below(url: str, source: str) -> bool:
+    """Return True if a skill's address is a source, or is in it; any is in an empty source."""
+    place = url.rpartition(":")[2] if source.startswith("/") else url
+    return place == source or place.startswith((f"{source}/", f"{source}#")) or not source
+
+
 def _quote(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
@@ -124,9 +131,29 @@ class Curator:
         check = partial(check_round_trip, skill=rules.apply_put(skill, old_skill))
         return self._commit(change, now, dry=dry, check=check)
 
-    def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Approve a proposed skill, or replace an approved one with its next version."""
-        return self._decide(name, self._approve_change, now, dry=dry)
+    def approve(self, *names: str, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Approve proposed skills in one commit; a next version replaces the approved one."""
+        if not dry:
+            self._store.recover()
+        changes = [
+            msgspec.structs.replace(self.approval(name), commit_with=WHOLE) for name in names
+        ]
+        now = now or self._clock()
+        return run.Report(commits.commit_changes(self._store, changes, now, dry=dry))
+
+    def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
+        """Return the names of the proposals that came from a source, or below it.
+
+        `clean`: those in which the lint finds nothing.
+        """
+        head = self._store.head()
+        origins = installing.origins(head)
+        urls = {
+            name: origins[name].url if name in origins else ""
+            for name in sorted(head.skills.proposed)
+        }
+        names = [name for name, url in urls.items() if is_below(url, source)]
+        return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
 
     def approval(self, name: str) -> "Change":
         """Return the change that approves a proposed skill."""

@@ -4,12 +4,14 @@ Installed skills wait in proposed/; only the package's own skills are copied int
 merged three-way, and where both sides changed a file, the local text stays.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
 
+from skillvault.exchange.skills.folders import DocumentRule
 from skillvault.exchange.source_tree import PassedOver
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.learning import install as rules
@@ -17,10 +19,11 @@ from skillvault.learning import lint
 from skillvault.learning.install import Origin
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
+from skillvault.learning.propose import corrections
 from skillvault.loop.run import ChangeResult, WaitingItem
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
-from skillvault.model.records import Link, Problem, Ref
+from skillvault.model.records import Correction, Link, Problem, Ref
 from skillvault.model.text.text import join_items
 from skillvault.review import commits, skill_sources
 from skillvault.review.skill_sources import (
@@ -30,6 +33,8 @@ from skillvault.review.skill_sources import (
     problem_of,
     read_offers,
 )
+from skillvault.sessions.transcripts import CODING, repository_of
+from skillvault.vault import setup
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
@@ -39,6 +44,7 @@ from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
+_WEB = ("https://", "http://")
 _PLACES = 5  # secrets of a skill that a refusal names
 
 
@@ -68,6 +74,12 @@ def lint_of_waiting(store: Store, name: str) -> list[str]:
     if skill is None or skill.origin != "installed":
         return []
     return lint_of(folder_files(store.git, head, f"proposed/{name}"))
+
+
+def is_clean(store: Store, head: Topics, name: str) -> bool:
+    """Return True if the lint finds nothing in a skill that waits."""
+    files = folder_files(store.git, head, f"proposed/{name}")
+    return not lint.lint_files(files, secret_kinds)
 
 
 class FileMerge(Struct, frozen=True):
@@ -148,6 +160,8 @@ class InstallReport(Struct):
     problems: list[Problem] = field(default_factory=list)
     passed_over: list[PassedOver] = field(default_factory=list)
     waiting: list[WaitingItem] = field(default_factory=list)
+    rules: list[Correction] = field(default_factory=list)  # proposed, by the commits `done`
+    done: list[ChangeResult] = field(default_factory=list)
 
     def include(self, report: "InstallReport") -> None:
         """Add another report."""
@@ -156,6 +170,8 @@ class InstallReport(Struct):
         self.problems += report.problems
         self.passed_over += report.passed_over
         self.waiting += report.waiting
+        self.rules += report.rules
+        self.done += report.done
 
 
 class OfferedSkill(Struct, frozen=True):
@@ -241,10 +257,24 @@ class Installer:
         format is there.
         """
         work = self._begin(now, dry=dry)
-        report = work.report
-        skills, report.problems, report.passed_over = skill_sources.read_path(path, format_name)
-        for skill in skills:
-            work.take_or_renew(skill)
+        work.take_all(skill_sources.read_path(path, format_name), _repository_of(path))
+        return work.report
+
+    def learn(
+        self,
+        source: str,
+        *,
+        domain: str | None = None,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> InstallReport:
+        """Propose the rules and how-tos of the documents of a folder, of a file or of a URL."""
+        work = self._begin(now, dry=dry)
+        if source.startswith(_WEB):
+            work.take_all(skill_sources.read_page(source), None, domain)
+        else:
+            contents = skill_sources.read_path(Path(source), skill_sources.DOCUMENTS)
+            work.take_all(contents, _repository_of(Path(source)), domain)
         return work.report
 
     def update(
@@ -321,6 +351,48 @@ class _Installation:
         lines = [*lint_of_incoming(files), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._publish([change], origin, lines)
+
+    def take_all(
+        self, contents: skill_sources.ReadPath, repository: str | None, domain: str | None = None
+    ) -> None:
+        """Propose the skills, and the rules of a repository, that were read."""
+        self.report.problems, self.report.passed_over = contents.problems, contents.passed_over
+        if contents.rules:
+            domains = self._store.head().domains
+            domain = domain or (domains[0] if len(domains) == 1 else CODING)
+            setup.check_domains([domain])
+            for page, rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
+                self._propose_rules(page, rules, domain, repository or domain)
+        for skill in contents.skills:
+            self.take_or_renew(skill)
+
+    def _propose_rules(
+        self, page: str, rules: Iterable[DocumentRule], domain: str, scope: str
+    ) -> None:
+        """Commit the rules of a document that were never proposed before."""
+        proposals = {
+            rule.id: rule
+            for rule in (
+                corrections.document_rule(
+                    entry.text, domain, scope, page=page, about=entry.about, at=self._now
+                )
+                for entry in rules
+            )
+        }
+        refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
+        head = self._store.head()
+        mentions = {ref.id for ref in head.history.last_mentions(refs)}
+        mentions |= {ref.id for ref in refs if ref in head.records}
+        new_rules = [rule for name, rule in proposals.items() if name not in mentions]
+        if mentions:
+            count = f"{len(mentions)} rule{'s are' if len(mentions) > 1 else ' is'}"
+            self.report.known.append(f"{page}: {count} known already")
+        if new_rules:
+            change = corrections.document_change(page, new_rules)
+            self.report.rules += new_rules
+            self.report.done += commits.commit_changes(
+                self._store, [change], self._now, dry=self._dry
+            )
 
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
@@ -446,6 +518,12 @@ class _Installation:
             path.removeprefix(f"{place}/"): with_mode(blobs[entry.id], entry)
             for path, entry in entries.items()
         }
+
+
+def _repository_of(path: Path) -> str | None:
+    """Return the name of the repository of a folder or file."""
+    place = path.expanduser().absolute()
+    return repository_of(str(place if place.is_dir() else place.parent))
 
 
 def _skills_of(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from skillvault.exchange import fetch
 from skillvault.exchange.skills import agent_skills, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
-from skillvault.exchange.skills.folders import NAMES, TreeSkill
+from skillvault.exchange.skills.folders import NAMES, DocumentRule, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import (
     PassedOver,
@@ -225,8 +225,8 @@ class SourceSkill(Struct, frozen=True):
     def notes(self) -> list[str]:
         """Lines about what was changed in it beyond the vault's own keys."""
         content = next(self.published[name] for name in NAMES if name in self.published)
-        text = front_matter.text_of(content)
-        if front_matter.mend(text) == text:
+        text = content.decode(errors="replace")
+        if not front_matter.has_front_matter(text) or front_matter.mend(text) == text:
             return []
         return [f"{FILE}: its front matter was no valid YAML; values are put in quotes"]
 
@@ -328,13 +328,21 @@ def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Prob
     return Problem(place, None, code, str(error))
 
 
+DOCUMENTS = "documents"  # the format of `learn`
 FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.read)
 
 
-def read_path(
-    path: Path, format_name: str | None = None
-) -> tuple[list[SourceSkill], list[Problem], list[PassedOver]]:
-    """Return the skills of a folder or file, the problems, and the files passed over.
+class ReadPath(Struct):
+    """The skills and rules of a folder, file or page, the problems, and what is passed over."""
+
+    skills: list[SourceSkill]
+    rules: list[DocumentRule]
+    problems: list[Problem]
+    passed_over: list[PassedOver]
+
+
+def read_path(path: Path, format_name: str | None = None) -> ReadPath:
+    """Read the skills and rules of a folder or file.
 
     Without `format_name` the format is recognized by the files. UsageError if there is no skill, or
     no such format.
@@ -342,20 +350,49 @@ def read_path(
     place = layout.real_path(path.expanduser())
     place = place.parent if place.name in NAMES else place
     tree = without_secrets(_path_tree(place))
-    name = format_name or format_of(tree)
-    reader = SKILL_FORMATS[name].read if name in SKILL_FORMATS else None
-    if name is None or reader is None:
+    return _read_tree(tree, format_name or format_of(tree), place, str(path))
+
+
+def read_page(url: str) -> ReadPath:
+    """Fetch a document and read its skills and rules; BadInputError for a page of HTML."""
+    content = fetch.Fetcher(url).fetch(url)
+    if content.lstrip()[:1] == b"<" and b"</" in content:
+        message = f"{url}: a page of HTML; name the address of its Markdown"
+        raise BadInputError(message, code="html")
+    name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return _read_tree(without_secrets(tree_of({name: content})), DOCUMENTS, None, url)
+
+
+def _read_tree(
+    tree: SourceTree, format_name: str | None, place: Path | None, address: str
+) -> ReadPath:
+    """Read a tree in a format; `place` is its folder or file, if there is one."""
+    reader = SKILL_FORMATS[format_name].read if format_name in SKILL_FORMATS else None
+    if format_name is None or reader is None:
         raise UsageError(
-            f"{path}: no skills of a format that is known; name it with --from "
+            f"{address}: no skills of a format that is known; name it with --from "
             f"{join_items(FORMATS, last='or')}"
         )
-    entries = list(reader(tree, place.name.removesuffix(".md")))
-    problems = [problem for problem in entries if isinstance(problem, Problem)]
-    passed_over = [entry for entry in entries if isinstance(entry, PassedOver)]
-    if len(entries) == len(passed_over):
-        raise UsageError(f"{path}: no skills of the format {name} there; name another path")
-    skills = [_incoming(place, name, skill) for skill in entries if isinstance(skill, TreeSkill)]
-    return merge_copies(skills, passed_over), problems, passed_over
+    entries = list(reader(tree, place.name.removesuffix(".md") if place else ""))
+    contents = ReadPath(
+        [],
+        [entry for entry in entries if isinstance(entry, DocumentRule)],
+        [entry for entry in entries if isinstance(entry, Problem)],
+        [entry for entry in entries if isinstance(entry, PassedOver)],
+    )
+    if len(entries) == len(contents.passed_over):
+        reasons = "".join(f"; {entry.path}: {entry.reason}" for entry in contents.passed_over[:3])
+        raise UsageError(
+            f"{address}: no skills of the format {format_name} there{reasons}; name another path"
+        )
+    root, is_folder = str(place or address), place is not None and place.is_dir()
+    skills = [
+        _incoming(root, is_folder, format_name, entry)
+        for entry in entries
+        if isinstance(entry, TreeSkill)
+    ]
+    contents.skills = merge_copies(skills, contents.passed_over)
+    return contents
 
 
 def explain_no_source(name: str, origin: Origin) -> str | None:
@@ -363,7 +400,8 @@ def explain_no_source(name: str, origin: Origin) -> str | None:
     format_name, _, place = origin.url.partition(":")
     if format_name not in SKILL_FORMATS:
         return None
-    return f"{name}: was imported; `skillvault import skills {place.partition('#')[0]}` renews it"
+    command = "learn" if format_name == DOCUMENTS else "import skills"
+    return f"{name}: was imported; `skillvault {command} {place.partition('#')[0]}` renews it"
 
 
 def _path_tree(place: Path) -> SourceTree:
@@ -374,11 +412,11 @@ def _path_tree(place: Path) -> SourceTree:
     return tree_of({place.name: place.read_bytes()})
 
 
-def _incoming(place: Path, format_name: str, skill: TreeSkill) -> SourceSkill:
-    """Return a skill with its origin; a plain folder is recorded as `install` records it."""
-    url = f"{place}/{skill.place}" if skill.place and place.is_dir() else str(place)
-    if not place.is_dir() and "#" in skill.place:
-        url = f"{place}#{skill.place.partition('#')[2]}"
+def _incoming(root: str, is_folder: bool, format_name: str, skill: TreeSkill) -> SourceSkill:
+    """Return a skill with its origin, a plain folder's as `install` writes it."""
+    url = f"{root}/{skill.place}" if skill.place and is_folder else root
+    if not is_folder and "#" in skill.place:
+        url = f"{root}#{skill.place.partition('#')[2]}"
     if format_name != ORIGIN:
         url = f"{format_name}:{url}"
     digest = digest_of(skill.published)

@@ -562,3 +562,17 @@ def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -
     author.write("b/SKILL.md", "---\nname: b\ndescription: Use when: red\n---\n\nx\n")
     report = install(vault, author.root, "b")
     assert "was no valid YAML" in report.installed[0].lint[-1]
+
+
+def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) -> None:
+    author.write("b/SKILL.md", skill_file("b").decode())
+    author.write("c/SKILL.md", skill_file("c").decode() + "\nSee https://example.com.\n")
+    install(vault, author.root)
+    curate = vault.curate
+    assert curate.select_proposals(str(author.root)) == ["b", "c", "review"]
+    assert curate.select_proposals(str(author.root / "b")) == ["b"]
+    assert curate.select_proposals(f"{author.root}x") == []
+    assert "c" not in curate.select_proposals(clean=True)
+    report = curate.approve("b", "c", now=NOW)
+    assert len({done.commit for done in report.done}) == 1
+    assert {skill.name for skill in vault.skills()} == {"b", "c"}

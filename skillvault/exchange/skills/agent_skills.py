@@ -84,9 +84,15 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
         return stored
     front = front_matter.yaml_of(content.decode())
     metadata = {_PUBLISHED: front.replace(_DELIMITER, _ESCAPED), **vault_meta["metadata"]}
-    whole = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
-    is_small = len(front_matter.yaml_of(whole.decode()).encode()) <= front_matter.MAX_FRONT_MATTER
-    return whole if is_small and write_skill({FILE: whole})[FILE] == content else stored
+    verbatim_file = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
+    is_small = (
+        len(front_matter.yaml_of(verbatim_file.decode()).encode()) <= front_matter.MAX_FRONT_MATTER
+    )
+    return (
+        verbatim_file
+        if is_small and write_skill({FILE: verbatim_file})[FILE] == content
+        else stored
+    )
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -100,7 +106,7 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
     """Convert a skill of a vault to its author's files, with its exported name and description."""
     author_meta = read_author_meta(skill.files)
-    if _slug_of(str(author_meta.get("name"))) != skill.name:
+    if slug_of(str(author_meta.get("name"))) != skill.name:
         author_meta["name"] = skill.name
     vault_meta, _ = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     if skill.description != vault_meta.get("description"):
@@ -143,7 +149,12 @@ def _replace_author_meta(
     published = _metadata_of(meta).get(_PUBLISHED)
     if isinstance(published, str):
         content = front_matter.with_yaml(content, published.replace(_ESCAPED, _DELIMITER))
-        content = front_matter.with_mapping(content, author_meta, takes_flow=True)
+        written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
+        values = {key: value for key, value in author_meta.items() if key in written_meta}
+        values |= {key: value for key, value in author_meta.items() if key != "name"}
+        if "metadata" in written_meta:  # it may be empty
+            values.setdefault("metadata", None)
+        content = front_matter.with_mapping(content, values, takes_flow=True)
         return {**files, FILE: content}
     return _replace_front_matter(files, author_meta)
 
@@ -195,7 +206,7 @@ def from_text(text: Any) -> Any:
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
     """Make a folder's name of the skill's name; BadInputError if that is not possible."""
-    if name := _slug_of(str(meta.get("name") or folder)):
+    if name := slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
         f"name: {shorten(str(meta.get('name')), 80)!r} cannot be a folder's name; use lower-case "
@@ -205,7 +216,7 @@ def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
     )
 
 
-def _slug_of(name: str) -> str:
+def slug_of(name: str) -> str:
     """Return the slug of a name in any script."""
     return slug(name if name.isascii() else anyascii(name))
 

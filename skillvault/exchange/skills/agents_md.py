@@ -1,28 +1,34 @@
 """Read and write skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
 
-An export writes between two marks and changes nothing outside. An import reads every section of
-level 2 that a person wrote, and the exported skills between the marks.
+An export writes between two marks and changes nothing outside of them. An import reads every
+section of level 2 that a person wrote, its rules as rules and any other as a skill, and the
+exported skills between the marks.
 """
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault.exchange.skills import agent_skills
-from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.folders import TreeSkill, move_problem, read_pages, select_fitting
-from skillvault.exchange.source_tree import SourceTree
+from skillvault.exchange.skills import agent_skills, documents
+from skillvault.exchange.skills.agent_skills import FILE, slug_of
+from skillvault.exchange.skills.folders import (
+    DocumentRule,
+    TreeEntry,
+    TreeSkill,
+    move_problem,
+    read_pages,
+    select_fitting,
+)
+from skillvault.exchange.source_tree import PassedOver, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
-from skillvault.model.text import front_matter, managed_block, markdown, strict_yaml
-from skillvault.model.text.text import shorten, slug
+from skillvault.model.text import front_matter, markdown, strict_yaml
+from skillvault.model.text.text import shorten
 
 NAME = "agents-md"
 PAGE = "AGENTS.md"
-PAGES = (PAGE, "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
 BUDGET = 16_000  # characters: half of what Codex reads of all such files
 BEGIN, END = "<!-- skillvault:begin -->", "<!-- skillvault:end -->"
 _SKILL = re.compile(r"^<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n", re.MULTILINE)
@@ -33,24 +39,35 @@ _NOTICE = (
 _MAX_DESCRIPTION = 300
 
 
-def is_page(path: str) -> bool:
-    """Return True for a file that agents read whole."""
-    return path.rpartition("/")[2] in PAGES
-
-
 def has_sections(tree: SourceTree) -> bool:
-    """Return True if a tree has an AGENTS.md, CLAUDE.md or similar file."""
-    return any(map(is_page, tree.sizes))
+    """Return True if a tree has a file that agents read whole."""
+    return any(map(documents.is_memory, tree.sizes))
 
 
 # ── in ───────────────────────────────────────────────────────────────────────────────
 
 
-def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
-    """Yield the skills of every AGENTS.md, CLAUDE.md or similar file of a tree."""
-    for path, content in sorted(read_pages(tree, is_page).items()):
+def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
+    """Yield the rules and skills of every file of a tree that agents read whole."""
+    return _read_pages(tree, documents.is_memory)
+
+
+def read_documents(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
+    """Yield the rules and how-tos of the documents of a tree, or of its one file."""
+    is_one = len(tree.sizes) == 1
+    return _read_pages(tree, lambda path: is_one or documents.is_document(path))
+
+
+def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeEntry]:
+    path_by_text: dict[str, str] = {}
+    for path, content in sorted(read_pages(tree, fits).items()):
         try:
-            yield from _read_page(path, front_matter.text_of(content))
+            text = front_matter.text_of(content)
+            equal_path = path_by_text.setdefault(" ".join(text.split()), path)
+            if path in tree.links or equal_path != path:
+                yield PassedOver(path, f"says the same as {tree.links.get(path, equal_path)}")
+            else:
+                yield from _read_page(path, text)
         except BadInputError as error:
             yield Problem(path, error.key, error.code, error.message)
 
@@ -63,23 +80,39 @@ class _Section(NamedTuple):
     text: str
 
 
-def _read_page(path: str, text: str) -> Iterator[TreeSkill | Problem]:
-    head, block, tail = _split_marks(managed_block.without_block(text))
+def _read_page(path: str, text: str) -> Iterator[TreeEntry]:
+    meta, text = documents.read_front(text)
+    head, block, tail = _split_marks(text)
     yield from _convert_sections(path, _exported_sections(block), {})
-    person_sections = (*_person_sections(head), *_person_sections(tail))
-    yield from _convert_sections(path, person_sections, {"agents-md.file": path})
+    texts = [documents.clean(part) for part in (head, tail)]
+    if not block and (pointer := documents.find_pointer("".join(texts))):
+        yield PassedOver(path, f"only points to another file ({shorten(pointer, 80)})")
+        return
+    skills: list[_Section] = []
+    purpose = str(meta.get("description") or "")
+    for section in (part for page_text in texts for part in documents.split_sections(page_text)):
+        title = section.title or purpose or "Project notes"
+        place = f"{path}#{slug_of(title) or 'section'}"
+        if section.kind == "rules":
+            about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
+            yield from (DocumentRule(path, rule, about) for rule in documents.rules_of(section))
+        elif section.kind in ("boilerplate", "empty"):
+            reason = "boilerplate" if section.kind == "boilerplate" else "states nothing"
+            yield PassedOver(place, reason)
+        elif section.kind == "notes" and not documents.is_memory(path):
+            yield PassedOver(place, "neither rules nor steps")
+        else:
+            skills.append(_skill_section(title, purpose, section.text))
+    stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
+    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored})
 
 
-def _person_sections(text: str) -> Iterator[_Section]:
-    """Yield the sections that a person wrote and that say something."""
-    for section in markdown.sections(text):
-        title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
-        statement = next(iter(markdown.statements(section.text)), None)
-        if statement is not None:
-            description = shorten(f"Use for {title}. {statement}", _MAX_DESCRIPTION)
-            # A title without Latin letters gets a name from its digest.
-            name = slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
-            yield _Section(name, description, section.text)
+def _skill_section(title: str, purpose: str, text: str) -> _Section:
+    """Return a section as a skill: its first statement says when to use it."""
+    statement = next(iter(markdown.statements(text)), "")
+    parts = (f"Use for {title}.", purpose if purpose != title else "", statement)
+    description = shorten(" ".join(filter(None, parts)), _MAX_DESCRIPTION)
+    return _Section(slug_of(title) or "section", description, text)
 
 
 def _exported_sections(block: str) -> Iterator[_Section]:

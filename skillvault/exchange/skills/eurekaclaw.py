@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
+from skillvault.exchange.skills.documents import is_memory
 from skillvault.exchange.skills.folders import (
     TreeEntry,
     TreeSkill,
@@ -45,7 +46,11 @@ def has_eurekaclaw(tree: SourceTree) -> bool:
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
     is_flat = not find_skills(tree)
-    return is_flat and any(map(_has_front_matter, read_pages(tree, lambda _: True).values()))
+    return is_flat and any(map(_has_front_matter, read_pages(tree, _is_flat_page).values()))
+
+
+def _is_flat_page(path: str) -> bool:
+    return path.endswith(".md") and not is_memory(path)
 
 
 def _has_front_matter(content: bytes) -> bool:
@@ -62,7 +67,7 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
         else:
             yield skill
     skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
-    flat_pages = read_pages(tree, lambda path: path not in skill_paths)
+    flat_pages = read_pages(tree, lambda path: _is_flat_page(path) and path not in skill_paths)
     for path, content in sorted(flat_pages.items()):
         if _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")

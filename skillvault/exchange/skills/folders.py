@@ -36,7 +36,15 @@ class TreeSkill(Struct, frozen=True):
     published: Mapping[str, bytes]
 
 
-TreeEntry = TreeSkill | Problem | PassedOver
+class DocumentRule(Struct, frozen=True):
+    """A rule in a document of a tree: `page` is its path, `about` is what it is for."""
+
+    page: str
+    text: str
+    about: str
+
+
+TreeEntry = TreeSkill | DocumentRule | Problem | PassedOver
 
 
 class SkillFit(NamedTuple):
@@ -82,9 +90,8 @@ def move_problem(problem: Problem, path: str) -> Problem:
 
 
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """Read the Markdown files with a fitting path, except files that are too large."""
-    paths = [path for path, size in tree.sizes.items() if size <= _MAX_PAGE and fits(path)]
-    return dict(tree.read([path for path in paths if path.endswith(".md")]))
+    """Read the pages whose path fits, by path, without those that are too large."""
+    return dict(tree.read([p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]))
 
 
 def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:

@@ -97,6 +97,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     "agents-md": SkillFormat(
         agents_md.read_sections, agents_md.write_sections, agents_md.has_sections
     ),
+    "documents": SkillFormat(agents_md.read_documents),
     "codex": SkillFormat(
         None,
         partial(

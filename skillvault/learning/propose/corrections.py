@@ -18,6 +18,7 @@ from skillvault.model.records import Correction, Fact, Outcome, Ref
 from skillvault.model.text.text import join_items, rule_key, shorten, slug
 
 STEP = "propose"
+DOCUMENT = "document "  # before the path of a document, in place of a session
 CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
 _SUBJECT, _ID, _ABOUT = 50, 48, 300  # characters
 _NEGATION = regex(
@@ -159,6 +160,33 @@ def _id_of(scope: str, key: Key, supersedes: str = "") -> str:
     digest = sha256(f"{scope}\n{asked}\n{forbidden}\n{supersedes}".encode()).hexdigest()[:6]
     name = slug(f"{asked} not {forbidden}" if forbidden else asked, limit=_ID)
     return f"{name or slug(scope, limit=_ID) or 'rule'}-{digest}"
+
+
+def document_rule(
+    text: str, domain: str, scope: str, *, page: str, about: str, at: datetime
+) -> Correction:
+    """Return a rule that a document of a repository states."""
+    return Correction(
+        id=_id_of(scope, key_of(text)),
+        domain=domain,
+        text=text,
+        scope=scope,
+        session=f"{DOCUMENT}{page}",
+        created_at=at,
+        about=shorten(about, _ABOUT) or None,
+    )
+
+
+def document_change(page: str, rules: Sequence[Correction]) -> Change:
+    """Return the change that proposes the rules of a document."""
+    count = f"{len(rules)} rule{'s' * (len(rules) > 1)}"
+    return Change(
+        step=STEP,
+        subject=shorten(f"{count} of {page}", _SUBJECT),
+        reason="\n".join([f"{page} states:", *(f"- {rule.text}" for rule in rules)]),
+        writes=tuple(rules),
+        targets=tuple(Ref("correction", rule.id) for rule in rules),
+    )
 
 
 def _run_words(outcome: Outcome) -> str:

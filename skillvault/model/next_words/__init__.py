@@ -119,6 +119,12 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     return Reaction(status, is_rejected or bool(rules), rules)
 
 
+def states_rule(text: str) -> bool:
+    """Return True if a sentence of a document has a sign of a rule, such as "never" or "must"."""
+    words = read_words(text)
+    return not _is_question(words) and _sum_signs(words, _RULE_SIGNS) > 0
+
+
 def is_risky(text: str) -> bool:
     """Return True if a rule has a URL, a secret or a dangerous command, or is against safety."""
     return _RISK.search(text) is not None

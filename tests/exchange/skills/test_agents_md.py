@@ -1,6 +1,11 @@
 """agents_md: each section that a person wrote is a skill, and an export comes back as it went."""
 
-from tests.exchange.skills.given import exported, flat, meta_of, outgoing, read_as
+import pytest
+
+from skillvault.exchange.skills.folders import DocumentRule
+from skillvault.exchange.skills.formats import format_of
+from skillvault.exchange.source_tree import PassedOver, SourceTree, tree_of
+from tests.exchange.skills.given import every, exported, flat, meta_of, outgoing, read_as
 
 PAGE = """\
 # Shop
@@ -28,12 +33,10 @@ Never mark a test as flaky.
 """
 
 
-def test_each_section_with_a_statement_is_a_skill() -> None:
+def test_each_section_with_a_statement_is_a_skill_or_rules() -> None:
     skills = read_as("agents-md", {"CLAUDE.md": PAGE.encode()})
     names = [folder.skill.name for folder in skills]
-    assert names[:2] == ["shop", "testing"]
-    assert names[2].startswith("section-")
-    assert names[3] == "testing"
+    assert names == ["shop", "testing"]
     assert skills[1].skill.description == "Use for Testing. Run `pytest -q` before each commit."
     assert "## no heading\npytest -q" in skills[1].skill.body
     assert skills[1].skill.body.startswith("## Testing\n")
@@ -55,5 +58,102 @@ def test_what_an_export_wrote_beside_a_person_s_text_comes_back_as_it_went() -> 
 
 def test_every_such_file_of_a_tree_is_read_and_no_other() -> None:
     page = b"## A\n\nText.\n"
-    files = {"AGENTS.md": page, "sub/CLAUDE.md": page, "README.md": page}
+    files = {"AGENTS.md": page, "sub/CLAUDE.md": page + b"More.\n", "README.md": page}
     assert len(read_as("agents-md", files)) == 2
+
+
+def rules(name: str, tree: SourceTree) -> list[tuple[str, str]]:
+    entries = [entry for entry in every(name, tree) if isinstance(entry, DocumentRule)]
+    return [(entry.text, entry.about) for entry in entries]
+
+
+def passed_over(name: str, tree: SourceTree) -> dict[str, str]:
+    found = every(name, tree)
+    return {entry.path: entry.reason for entry in found if isinstance(entry, PassedOver)}
+
+
+@pytest.mark.parametrize(
+    ("section", "stated"),
+    [
+        ("- Use tabs.\n- Keep views\n  thin.\n", ["Use tabs.", "Keep views thin."]),
+        ("Follow these:\n\n- Never skip a test.\n", ["Never skip a test."]),
+        ("Never push to main.\n", ["Never push to main."]),
+        ("不要跳过测试。\n", ["不要跳过测试。"]),
+        ("The shop is a Django app.\n", []),
+        ("- `src/`: the code\n- `docs/`: the documents\n", []),
+        ("1. Stop it.\n2. Start it.\n", []),
+        ("Run it.\n\n```sh\nmake\n```\n", []),
+    ],
+)
+def test_a_section_that_says_what_to_do_is_rules(section: str, stated: list[str]) -> None:
+    tree = tree_of({"AGENTS.md": f"## Code\n\n{section}".encode()})
+    assert rules("agents-md", tree) == [(text, "Code") for text in stated]
+    assert len(read_as("agents-md", {"AGENTS.md": f"## Code\n\n{section}".encode()})) == (
+        not stated
+    )
+
+
+def test_a_list_below_a_title_of_rules_is_rules() -> None:
+    tree = tree_of({"AGENTS.md": b"## Conventions\n\n- 100 characters a line\n"})
+    assert rules("agents-md", tree) == [("100 characters a line", "Conventions")]
+
+
+@pytest.mark.parametrize(
+    "text", ["@AGENTS.md\n", "# Claude\n\nSee [AGENTS.md](AGENTS.md).\n", "Read docs/AGENTS.md."]
+)  # fmt: skip
+def test_a_page_that_points_to_another_is_named(text: str) -> None:
+    reasons = passed_over("agents-md", tree_of({"CLAUDE.md": text.encode()}))
+    assert reasons["CLAUDE.md"].startswith("only points to another file")
+
+
+def test_equal_pages_and_links_are_read_once() -> None:
+    tree = tree_of({"AGENTS.md": b"Use uv.\n", "CLAUDE.md": b"Use uv.", "GEMINI.md": b"Use uv.\n"})
+    linked = SourceTree(tree.sizes, tree.read, {}, {"GEMINI.md": "AGENTS.md"})
+    assert rules("agents-md", linked) == [("Use uv.", "Project notes")]
+    assert passed_over("agents-md", linked) == {
+        "CLAUDE.md": "says the same as AGENTS.md",
+        "GEMINI.md": "says the same as AGENTS.md",
+    }
+
+
+def test_boilerplate_and_comments_are_no_skills() -> None:
+    page = (
+        "# CLAUDE.md\n\nThis file provides guidance to Claude Code (claude.ai/code) when working "
+        "with code in this repository.\n\n<!-- Use nothing. -->\n\n## Attribution\n\nBy Ann.\n"
+    )
+    tree = tree_of({"CLAUDE.md": page.encode()})
+    assert passed_over("agents-md", tree) == {
+        "CLAUDE.md#claude-md": "states nothing",
+        "CLAUDE.md#attribution": "boilerplate",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "front"),
+    [
+        (".cursor/rules/api.mdc", "description: The API\nglobs: *.ts,src/**\nalwaysApply: false\n"),
+        (".github/instructions/api.instructions.md", 'description: The API\napplyTo: "**/*.ts"\n'),
+        (".windsurf/rules/api.md", "trigger: glob\ndescription: The API\n"),
+    ],
+)
+def test_rules_of_other_tools_are_read_without_their_front_matter(path: str, front: str) -> None:
+    text = f"---\n{front}---\n\n- Validate input.\n\n## Run\n\n```sh\nmake\n```\n"
+    tree = tree_of({path: text.encode()})
+    assert format_of(tree) == "agents-md"
+    assert rules("agents-md", tree) == [("Validate input.", "The API")]
+    (skill,) = read_as("agents-md", {path: text.encode()})
+    assert skill.skill.description == "Use for Run. The API make"
+
+
+def test_of_other_documents_only_rules_and_how_tos_are_read() -> None:
+    page = b"# Contributing\n\nThanks!\n\n## Code\n\n- Add it.\n\n## Release\n\n1. Tag.\n2. Push.\n"
+    files = {
+        "CONTRIBUTING.md": page,
+        "README.md": page,
+        "docs/runbooks/db.md": b"1. Stop.\n2. Go.\n",
+    }
+    assert rules("documents", tree_of(files)) == [("Add it.", "Code")]
+    assert [s.skill.name for s in read_as("documents", files)] == ["release", "project-notes"]
+    assert passed_over("documents", tree_of(files)) == {
+        "CONTRIBUTING.md#contributing": "neither rules nor steps"
+    }

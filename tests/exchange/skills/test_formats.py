@@ -283,6 +283,7 @@ WRITTEN = {
     "numbers": "a: 0x1F\nb: 1_000\nc: 1e3\nd: .5\ne: 010\nf: 12:30\n",
     "quotes and comments": "# by hand\nlicense: 'MIT'   # why\nx: \"\\u00e9\"\n\ny: |\n  a\n  b\n",
     "reserved keys": "status: draft\nmetadata: {status: x, origin: y, internal: false}\n",
+    "an empty value": "homepage:\nmetadata:\n",
     "a text with dashes": "license: a --- b\nmetadata:\n  x: c --- d\n",
 }  # fmt: skip
 
@@ -296,6 +297,14 @@ def test_front_matter_comes_back_byte_for_byte(case: str, eol: str) -> None:
     for name in ("claude-code", "openclaw"):
         (content,) = flat(exported(name, outgoing(skill))).values()
         assert content.decode() == page.decode()
+
+
+def test_a_name_that_only_the_folder_has_is_not_added() -> None:
+    page = skill_file("description: Reads.\n")
+    (skill,) = read_as("agent-skills", {"review-it/SKILL.md": page})
+    assert flat(exported("claude-code", outgoing(skill))) == {
+        ".claude/skills/review-it/SKILL.md": page
+    }
 
 
 @given(st.data())

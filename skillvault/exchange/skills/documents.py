@@ -1,0 +1,139 @@
+"""Documents that people write for agents and colleagues, and the kinds of their sections.
+
+Pure. Structure decides: a list of what to do or not is rules, steps or commands are a how-to.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from skillvault.model.lazy import regex
+from skillvault.model.next_words import states_rule
+from skillvault.model.text import front_matter, managed_block, markdown
+
+_MEMORY = regex(
+    r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|copilot-instructions)\.md"
+    r"|\.(?:cursor|windsurf|cline)rules|\.(?:cursor|windsurf|claude|clinerules)/rules/.*\.mdc?"
+    r"|\.github/instructions/.*\.instructions\.md)$"
+)
+_GUIDE = regex(
+    r"(?:^|/)(?:(?:contributing|development|developing|hacking|conventions|guidelines"
+    r"|\w*style\w*|runbook|playbook)[^/]*\.(?:md|markdown)"
+    r"|(?:runbooks?|playbooks?|how-?tos?|guidelines|conventions)/.*\.(?:md|markdown))$",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_FENCED = re.compile(r"^(?:```|~~~)", re.MULTILINE)
+_STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
+_ITEM = re.compile(r"^\s*[-*+]\s+")
+_RULES_TITLE = regex(
+    r"\b(?:rules?|conventions?|guidelines?|standards?|principles|dos?|don'?ts?|always|never"
+    r"|regeln|règles|reglas)\b|规则|规范|约定",
+    re.IGNORECASE,
+)
+_IMPERATIVE = regex(
+    r"(?:please )?(?:add|avoid|check|commit|create|define|delete|document|do|ensure|follow|format"
+    r"|group|handle|include|install|keep|limit|log|make|mark|name|pin|place|prefer|put|read|remove"
+    r"|return|run|separate|sort|start|store|test|update|use|validate|verify|write)\b",
+    re.IGNORECASE,
+)
+_BOILERPLATE = regex(
+    r"(?:attribution|license|licence|credits|acknowledge?ments?|contributors|authors|sponsors"
+    r"|(?:table of )?contents|code of conduct|contact|questions\??|support)$",
+    re.IGNORECASE,
+)
+_OPENING = regex(r"^This file (?:provides|gives) guidance to .{0,120}$", re.MULTILINE)
+_POINTER = regex(
+    r"@[\w./~-]+"
+    r"|(?:please )?(?:see|read|refer to|follow|use|siehe|voir|ver)\b.{0,60}?"
+    r"[\w./-]+\.(?:md|mdc|txt)\b.{0,80}",
+    re.IGNORECASE,
+)
+
+PartKind = Literal["rules", "how-to", "notes", "boilerplate", "empty"]
+
+
+class DocumentPart(NamedTuple):
+    """A section of a document: its title, its text and its kind."""
+
+    title: str
+    text: str
+    kind: PartKind
+
+
+def is_memory(path: str) -> bool:
+    """Return True for a file that agents read whole."""
+    return _MEMORY.search(path) is not None
+
+
+def is_document(path: str) -> bool:
+    """Return True for a file that holds rules and how-tos, for agents or for people."""
+    return is_memory(path) or _GUIDE.search(path) is not None
+
+
+def read_front(text: str) -> tuple[Mapping[str, Any], str]:
+    """Return (front matter of another tool, text without it)."""
+    if not front_matter.has_front_matter(text):
+        return {}, text
+    text = front_matter.mend(text)
+    meta, _ = front_matter.read_document(text, as_written=True)
+    return meta, front_matter.split(text)[1]
+
+
+def clean(text: str) -> str:
+    """Return a text without comments, the block of skillvault and stock sentences."""
+    text = _COMMENT.sub("", managed_block.without_block(text))
+    return _OPENING.sub("", text)
+
+
+def find_pointer(text: str) -> str | None:
+    """Return the line of a page that only points to another one; None for any other page."""
+    lines = [line.strip("-*> \t") for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    is_pointer = bool(lines) and all(_POINTER.fullmatch(line) for line in lines)
+    return lines[0] if is_pointer else None
+
+
+def split_sections(text: str) -> Iterator[DocumentPart]:
+    """Yield the sections of a text."""
+    for section in markdown.sections(text):
+        title = section.heading or next(iter(markdown.titles(section.text)), "")
+        yield DocumentPart(title, section.text, _kind_of(title, section.text))
+
+
+def rules_of(section: DocumentPart) -> list[str]:
+    """Return the rules of a section: each item of a list, each sentence that states one."""
+    rules: list[str] = []
+    for block in _blocks_of(section.text):
+        if _ITEM.match(block):
+            rules.append(" ".join(_ITEM.sub("", block).split()))
+        else:
+            rules += [text for text in markdown.statements(block) if _is_rule(text)]
+    return [rule for rule in rules if rule.strip("*_`: ")]
+
+
+def _kind_of(title: str, text: str) -> PartKind:
+    if _BOILERPLATE.fullmatch(title.strip(" :*")):
+        return "boilerplate"
+    blocks = _blocks_of(text)
+    if not any(re.search(r"\w", block) for block in blocks):
+        return "empty"
+    if _FENCED.search(text) or sum(bool(_STEP.match(block)) for block in blocks) > 1:
+        return "how-to"
+    items = [block for block in blocks if _ITEM.match(block)]
+    candidates = items or [text for block in blocks for text in markdown.statements(block)]
+    count = sum(_is_rule(_ITEM.sub("", candidate)) for candidate in candidates)
+    is_titled = bool(items) and _RULES_TITLE.search(title) is not None
+    return "rules" if is_titled or 2 * count > len(candidates) else "notes"
+
+
+def _blocks_of(text: str) -> list[str]:
+    """Return the blocks of a section without its headings."""
+    return [block for block in markdown.blocks(text) if not block.lstrip().startswith("#")]
+
+
+def _is_rule(text: str) -> bool:
+    plain = text.strip("*_ ")
+    if plain.endswith((":", "：")):  # it introduces a list
+        return False
+    return _IMPERATIVE.match(plain) is not None or states_rule(plain)

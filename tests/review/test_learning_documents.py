@@ -1,0 +1,62 @@
+"""learn: rules and how-tos of documents wait for approval, each once."""
+
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.model.errors import BadInputError, UsageError
+from tests.conftest import NOW
+from tests.exchange.sites import Reply, Routes, serving
+
+PAGE = "## Style\n\n- Use tabs.\n- Never skip a test.\n\n## Release\n\n1. Tag it.\n2. Push it.\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository with a document."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/CONTRIBUTING.md").write_text(PAGE)
+    return tmp_path / "shop"
+
+
+@pytest.mark.parametrize("place", ["", "CONTRIBUTING.md"])
+def test_rules_and_how_tos_wait_for_approval(vault: Vault, shop: Path, place: str) -> None:
+    report = vault.curate.installer.learn(str(shop / place), now=NOW)
+    assert [skill.name for skill in report.installed] == ["release"]
+    waiting = vault.memory.waiting()
+    assert sorted(rule.text for rule in waiting) == ["Never skip a test.", "Use tabs."]
+    assert {rule.scope for rule in waiting} == {"shop"}
+    assert not vault.skills()
+
+
+def test_what_is_known_or_was_rejected_is_not_proposed_again(vault: Vault, shop: Path) -> None:
+    vault.curate.installer.learn(str(shop), now=NOW)
+    approved, rejected = vault.memory.waiting()
+    vault.memory.approve(approved.id, now=NOW)
+    vault.memory.reject(rejected.id, "no", now=NOW)
+    tip = vault.store.tip()
+    report = vault.curate.installer.learn(str(shop), now=NOW)
+    assert not report.rules
+    assert "CONTRIBUTING.md: 2 rules are known already" in report.known
+    assert vault.store.tip() == tip
+
+
+def test_a_page_of_a_site_is_read(vault: Vault) -> None:
+    routes: Routes = {"/guide.md": Reply(PAGE.encode()), "/page": Reply(b"<html><p>x</p></html>")}
+    with serving(routes) as site:
+        report = vault.curate.installer.learn(f"{site.url}/guide.md", now=NOW)
+        assert len(report.rules) == 2
+        with pytest.raises(BadInputError, match="a page of HTML"):
+            vault.curate.installer.learn(f"{site.url}/page", now=NOW)
+
+
+def test_a_dry_run_proposes_nothing(vault: Vault, shop: Path) -> None:
+    report = vault.curate.installer.learn(str(shop), now=NOW, dry=True)
+    assert len(report.rules) == 2
+    assert not vault.memory.waiting()
+
+
+def test_a_folder_without_documents_is_a_sentence(vault: Vault, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no skills of the format documents there"):
+        vault.curate.installer.learn(str(tmp_path), now=NOW)

@@ -12,6 +12,7 @@ import click
 
 from skillvault import api
 from skillvault.api import Vault, question
+from skillvault.cli.hook import ask_in_background
 from skillvault.cli.options import echo, open_vault, print_json, say, track, write_options
 from skillvault.inspect import lookup
 from skillvault.loop.registry import STEPS
@@ -300,6 +301,7 @@ def run(  # noqa: PLR0913 (one an option)
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
     if not dry:
         pack(vault)
+        ask_in_background(vault)
     if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
 

@@ -144,7 +144,7 @@ def _send(vault: Vault, *, when_due: bool) -> None:
     """Ask the client, and print what came of it; exit code 6 if it cannot be asked."""
     if when_due:
         _await_intake(vault)
-    report = ClientCalls(vault.store, vault.queue).ask(wait=_OTHER_ASKER, when_due=when_due)
+    report = ClientCalls(vault.store, vault.queue).ask_waiting(wait=_OTHER_ASKER, when_due=when_due)
     say(
         f"{report.calls} call(s), {report.questions} question(s), {report.tokens} token(s); "
         f"{report.answers} answer(s) committed"

@@ -205,12 +205,12 @@ def _report_taker(vault: Vault) -> Callable[[Report], None]:
     """Return a function that prints a report, and has a client asked if no session is open."""
     tell = _report_printer()
 
-    def take(report: Report) -> None:
+    def take_report(report: Report) -> None:
         tell(report)
         if report.done and not has_open_session(vault.store.git.dirs()[0] / "skillvault"):
             hook.ask_in_background(vault)
 
-    return take
+    return take_report
 
 
 def _report_printer() -> Callable[[Report], None]:

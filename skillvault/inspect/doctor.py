@@ -333,7 +333,7 @@ def _judge(exam: Examination) -> Iterator[Row]:
         yield Row("judge", "ok", "agent: `skillvault ask` prints its questions")
         return
     if rules.provider == "client":
-        program = CLIENTS[rules.client].PROGRAM
+        program = CLIENTS[rules.client].program
         if shutil.which(program):
             yield Row("judge", "ok", f"client: `{program}` answers in the background")
         else:

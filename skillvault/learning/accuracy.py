@@ -69,7 +69,7 @@ class Calibration(Struct, frozen=True):
 
     @property
     def material(self) -> dict[str, Any]:
-        """What the judge reads of it."""
+        """The form in which the judge reads it."""
         return {
             "your_latest_verdicts_here": self.verdicts,
             "right": self.right,

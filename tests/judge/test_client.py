@@ -69,14 +69,14 @@ def test_its_answers_replace_the_offline_words(asked: Vault, client: str) -> Non
     for number in range(3):
         record(asked, number)
     assert judges(asked) == {"offline"}
-    report = calls_of(asked).ask()
+    report = calls_of(asked).ask_waiting()
     assert (report.stopped, report.refused) == ("", [])
     assert report.answers == report.questions == len(asked.store.head().answers)
     assert judges(asked) == {"client"}
     insights = {one.key_insight for one in asked.store.head().evaluations.values()}
     assert insights == {INSIGHT["key_insight"]}
     assert any("Claude on" in skill.body for skill in asked.store.head().skills.values())
-    assert calls_of(asked).ask().calls == 0
+    assert calls_of(asked).ask_waiting().calls == 0
     assert asked.check().problems == []
 
 
@@ -106,7 +106,7 @@ def test_little_waits_and_much_is_asked(asked: Vault) -> None:
     latest = max(one.occurred_at for one in asked.store.head().outcomes.values())
     soon, later = latest + timedelta(hours=1), latest + timedelta(days=1)
     calls = [
-        ClientCalls(asked.store, asked.queue, at.timestamp).ask(when_due=True).calls
+        ClientCalls(asked.store, asked.queue, at.timestamp).ask_waiting(when_due=True).calls
         for at in (soon, later)
     ]
     assert calls[0] == 0
@@ -116,14 +116,14 @@ def test_little_waits_and_much_is_asked(asked: Vault) -> None:
 def test_the_day_has_a_budget_of_calls_and_of_tokens(asked: Vault) -> None:
     record(asked, 1)
     appoint(asked, provider="client", client_calls_per_day=1)
-    report = calls_of(asked).ask()
+    report = calls_of(asked).ask_waiting()
     assert report.calls == 1
     assert "client_calls_per_day" in report.stopped
     appoint(asked, provider="client", client_tokens_per_day=700)
-    assert "client_tokens_per_day" in calls_of(asked).ask().stopped
-    assert calls_of(asked, _tomorrow()).ask().stopped != ""
+    assert "client_tokens_per_day" in calls_of(asked).ask_waiting().stopped
+    assert calls_of(asked, _tomorrow()).ask_waiting().stopped != ""
     appoint(asked, provider="client")
-    assert calls_of(asked, _tomorrow()).ask().stopped == ""
+    assert calls_of(asked, _tomorrow()).ask_waiting().stopped == ""
 
 
 def _tomorrow() -> Clock:
@@ -148,7 +148,7 @@ def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
         done = CliRunner().invoke(cli, ["--vault", str(asked.root), "status"])
         assert done.exit_code == 0
         with pytest.raises(Exception, match="asked already"):
-            calls_of(asked).ask()
+            calls_of(asked).ask_waiting()
 
 
 # ── faults ───────────────────────────────────────────────────────────────────────────
@@ -166,7 +166,7 @@ def test_a_fault_leaves_the_offline_text_and_the_question(
         if name in ("hang", "drip"):
             appoint(asked, provider="client", client_seconds=1)
         api.script = partial(_of, FAULTS[name])
-        report = calls_of(asked, clock).ask()
+        report = calls_of(asked, clock).ask_waiting()
         evaluations = asked.store.head().evaluations.values()
         offline = [one for one in evaluations if one.judge.name == "offline"]
         assert len(offline) == bool(report.stopped or report.refused)
@@ -174,7 +174,7 @@ def test_a_fault_leaves_the_offline_text_and_the_question(
         assert verdicts <= {VERDICT["quality_score"]}
         api.script = claude
         clock.sleep(2 * CLOCK_HOUR)
-        assert calls_of(asked, clock).ask().stopped == ""
+        assert calls_of(asked, clock).ask_waiting().stopped == ""
         assert judges(asked) == {"client"}
         assert asked.status().judge.closed is None
 
@@ -204,7 +204,7 @@ def test_a_client_that_fails_costs_one_line_of_the_status(
     appoint(asked, provider="client", client_seconds=1)
     harm(monkeypatch)
     count = len(asked.queue.open_questions())
-    report = ClientCalls(asked.store, asked.queue).ask()
+    report = ClientCalls(asked.store, asked.queue).ask_waiting()
     assert words in report.stopped
     done = CliRunner().invoke(cli, ["--vault", str(asked.root), "status"])
     (line,) = [line for line in done.output.splitlines() if line.startswith("not asked now:")]
@@ -232,7 +232,7 @@ def test_a_limit_lasts_as_its_words_say(message: str, seconds: float) -> None:
     )
 
 
-@pytest.mark.parametrize("read", [claude_code.read_output, codex.read_output])
+@pytest.mark.parametrize("read", [claude_code.CLIENT.read_output, codex.CLIENT.read_output])
 @pytest.mark.parametrize(
     "output", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}", b'{"is_error": false}', b"[" * 9999]
 )
@@ -253,7 +253,7 @@ POINTS = (
 
 def _ask(root: Path) -> None:
     vault = Vault(root)
-    ClientCalls(vault.store, vault.queue, Clock().wall).ask(wait=20)
+    ClientCalls(vault.store, vault.queue, Clock().wall).ask_waiting(wait=20)
 
 
 def test_no_answer_is_lost_or_paid_twice_wherever_the_asker_is_killed(

@@ -5,10 +5,10 @@ A module for each client says how it is called and how its output is read. Nothi
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
@@ -64,54 +64,7 @@ class ClientFault(Exception):  # noqa: N818 (a state of the client; not all of i
         self.is_answer = is_answer
 
 
-class Client(Protocol):
-    """A client that can be asked; a module of this package is one."""
-
-    @property
-    def PROGRAM(self) -> str:  # noqa: N802 (a constant of a module)
-        """The program's name on the PATH."""
-        ...
-
-    @property
-    def LOGIN(self) -> tuple[str, ...]:  # noqa: N802
-        """The command that ends with 0 if a person is logged in."""
-        ...
-
-    @property
-    def IS_CHEAP(self) -> bool:  # noqa: N802
-        """True if a call for one question is worth its overhead."""
-        ...
-
-    @property
-    def WAITING(self) -> int:  # noqa: N802
-        """The number of waiting questions that is worth a call, however little each changes."""
-        ...
-
-    @property
-    def OLD_DAYS(self) -> int:  # noqa: N802
-        """The days after which a question that waits is worth a call."""
-        ...
-
-    @property
-    def OVERHEAD(self) -> int:  # noqa: N802
-        """The tokens of a call beside its questions."""
-        ...
-
-    @property
-    def MODEL(self) -> str:  # noqa: N802
-        """The model that is asked by default; "" for the client's own."""
-        ...
-
-    def build_call(self, batch: "Batch", model: str, folder: Path) -> ClientCall:
-        """Return the call for a batch; its files will stand in `folder`."""
-        ...
-
-    def read_output(self, stdout: bytes, stderr: str, at: datetime) -> ClientReply:
-        """Return the answers of an output; ClientFault if there are none."""
-        ...
-
-
-class Batch(Struct, frozen=True, kw_only=True):
+class QuestionBatch(Struct, frozen=True, kw_only=True):
     """Several questions as one prompt; `keys` maps the name of each to its key."""
 
     system: str
@@ -126,7 +79,29 @@ class Batch(Struct, frozen=True, kw_only=True):
         return size // 4
 
 
-def build_batch(requests: Sequence[JudgeRequest]) -> Batch:
+class Client(NamedTuple):
+    """A client that can be asked: its program, what is worth a call of it, and how it is called.
+
+    `login` is the command that ends with 0 if a person is logged in. `is_cheap`: a call for one
+    question is worth its overhead. So many questions (`waiting`), or one that waits so many
+    `old_days`, are worth a call, however little each changes. `overhead` are the tokens of a call
+    beside its questions; `model` is asked by default, "" for the client's own choice.
+    `build_call(batch, model, folder)` returns a call whose files will stand in `folder`.
+    `read_output(stdout, stderr, at)` returns the answers; ClientFault if there are none.
+    """
+
+    program: str
+    login: tuple[str, ...]
+    is_cheap: bool
+    waiting: int
+    old_days: int
+    overhead: int
+    model: str
+    build_call: Callable[[QuestionBatch, str, Path], ClientCall]
+    read_output: Callable[[bytes, str, datetime], ClientReply]
+
+
+def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
     """Return several requests as one prompt.
 
     Instructions, schemas, and lists that several records share stand in it once.
@@ -156,7 +131,9 @@ def build_batch(requests: Sequence[JudgeRequest]) -> Batch:
     }
     keys = {f"q{number}": request.key for number, request in enumerate(requests, 1)}
     system = "\n\n".join([_INTRODUCTION, *parts])
-    return Batch(system=system, user="\n\n".join([*lists, *questions]), schema=schema, keys=keys)
+    return QuestionBatch(
+        system=system, user="\n\n".join([*lists, *questions]), schema=schema, keys=keys
+    )
 
 
 def _compact(framed: str, shared: dict[str, str]) -> str:

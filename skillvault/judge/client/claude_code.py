@@ -5,30 +5,33 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillvault.judge.client import HOUR, Batch, ClientCall, ClientFault, ClientReply, limit_pause
+from skillvault.judge.client import (
+    HOUR,
+    Client,
+    ClientCall,
+    ClientFault,
+    ClientReply,
+    QuestionBatch,
+    limit_pause,
+)
 
-PROGRAM = "claude"
-LOGIN = ("claude", "auth", "status")
-IS_CHEAP = True
-WAITING = 16
-OLD_DAYS = 2
-OVERHEAD = 500
-MODEL = "haiku"
+_PROGRAM = "claude"
+_MODEL = "haiku"
 _ISOLATED = ("--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence")
 _COUNTS = (
     "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens",
 )  # fmt: skip
 
 
-def build_call(batch: Batch, model: str, folder: Path) -> ClientCall:  # noqa: ARG001 (it reads no file)
+def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:  # noqa: ARG001 (it reads no file)
     """Return the call for a batch."""
     schema = ("--json-schema", json.dumps(batch.schema))
     form = ("--output-format", "json", *schema, "--system-prompt", batch.system)
-    command = (PROGRAM, "-p", *_ISOLATED, *form, "--model", model or MODEL)
+    command = (_PROGRAM, "-p", *_ISOLATED, *form, "--model", model or _MODEL)
     return ClientCall(command=command, stdin=batch.user)
 
 
-def read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
+def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     """Return the answers of an output; ClientFault if there are none."""
     try:
         result: Any = json.loads(stdout)
@@ -54,3 +57,16 @@ def read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
             f"claude answered without the schema: {words}", tokens=tokens, is_answer=True
         )
     return ClientReply(answers=answers, tokens=tokens)
+
+
+CLIENT = Client(
+    program=_PROGRAM,
+    login=("claude", "auth", "status"),
+    is_cheap=True,
+    waiting=16,
+    old_days=2,
+    overhead=500,
+    model=_MODEL,
+    build_call=_build_call,
+    read_output=_read_output,
+)

@@ -7,20 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillvault.judge.client import HOUR, Batch, ClientCall, ClientFault, ClientReply, limit_pause
+from skillvault.judge.client import (
+    HOUR,
+    Client,
+    ClientCall,
+    ClientFault,
+    ClientReply,
+    QuestionBatch,
+    limit_pause,
+)
 
-PROGRAM = "codex"
-LOGIN = ("codex", "login", "status")
-IS_CHEAP = False
-WAITING = 8
-OLD_DAYS = 1
-OVERHEAD = 1400
-MODEL = ""
+_PROGRAM = "codex"
 _OFF = ("hooks", "shell_tool", "apps", "multi_agent", "goals", "plugins", "skill_search")
 _ISOLATED = ("--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "--ignore-rules")
 
 
-def build_call(batch: Batch, model: str, folder: Path) -> ClientCall:
+def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
     """Return the call for a batch; its files will stand in `folder`."""
     switches = [word for feature in _OFF for word in ("--disable", feature)]
     # Codex has no flag for a system prompt, and starts the servers of its user's settings.
@@ -31,7 +33,7 @@ def build_call(batch: Batch, model: str, folder: Path) -> ClientCall:
     schema = ("--output-schema", f"{folder}/schema.json")
     words = (*_ISOLATED, *switches, *settings_words, *chosen, *schema, "--json", "-")
     return ClientCall(
-        command=(PROGRAM, "exec", *words),
+        command=(_PROGRAM, "exec", *words),
         stdin=batch.user,
         files={"schema.json": json.dumps(batch.schema), "system.md": batch.system},
     )
@@ -47,7 +49,7 @@ def _server_names() -> list[str]:
     return [json.dumps(name) for name in servers] if isinstance(servers, dict) else []
 
 
-def read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
+def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     """Return the answers of an output; ClientFault if there are none."""
     events = [event for line in stdout.splitlines() if (event := _event_of(line))]
     tokens = sum(_tokens_of(event) for event in events if event.get("type") == "turn.completed")
@@ -87,3 +89,16 @@ def _tokens_of(event: dict[str, Any]) -> int:
     names = ("input_tokens", "output_tokens")
     counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
     return sum(count for count in counts if isinstance(count, int) and count > 0)
+
+
+CLIENT = Client(
+    program=_PROGRAM,
+    login=("codex", "login", "status"),
+    is_cheap=False,
+    waiting=8,
+    old_days=1,
+    overhead=1400,
+    model="",
+    build_call=_build_call,
+    read_output=_read_output,
+)

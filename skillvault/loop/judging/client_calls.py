@@ -23,9 +23,9 @@ from skillvault.judge.claude.replies import KeptReply
 from skillvault.judge.client import (
     HOUR,
     MOST_OUTPUT,
-    Batch,
     ClientCall,
     ClientFault,
+    QuestionBatch,
     build_batch,
 )
 from skillvault.loop.judging import questions
@@ -57,7 +57,7 @@ _SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAU
 _QUIET = {"CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1", ASKING: "1"}
 
 
-class CallNote(Struct, frozen=True, kw_only=True):
+class ClientCallNote(Struct, frozen=True, kw_only=True):
     """A call under way, as the next asker finds it if this one is killed.
 
     `keys` maps the name of each question to its key; `folder` is the child's working folder.
@@ -96,9 +96,9 @@ class ClientCalls:
         self._home = store.git.dirs()[1] / "skillvault"
         self._place = self._home / "client"
 
-    def batches(self) -> list[tuple[ClientCall, Batch]]:
+    def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
         """Return the next calls as they would be sent; questions that follow from answers lack."""
-        calls: list[tuple[ClientCall, Batch]] = []
+        calls: list[tuple[ClientCall, QuestionBatch]] = []
         remaining = self._unanswered()
         while remaining:
             chosen = self._choose(remaining)
@@ -107,7 +107,7 @@ class ClientCalls:
             remaining = [question for question in remaining if question not in chosen]
         return calls
 
-    def ask(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
+    def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
         """Ask what waits, and commit the answers; `when_due`: only if it is worth a call.
 
         VaultBusyError if the client is being asked already, for `wait` seconds.
@@ -144,16 +144,16 @@ class ClientCalls:
     def _is_worth_all(self, open_now: "Sequence[OpenQuestion]") -> bool:
         """Return True if many questions wait, or one for long: then all are asked."""
         today = datetime.fromtimestamp(self._clock(), UTC)
-        longest = timedelta(days=self._client.OLD_DAYS)
+        longest = timedelta(days=self._client.old_days)
         is_old = any(today - question.place.at >= longest for question in open_now)
-        return is_old or len(open_now) >= self._client.WAITING
+        return is_old or len(open_now) >= self._client.waiting
 
     def _urgent(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions that are asked at once, if a call costs little by itself.
 
         The question for a guide shows its latest outcomes whole, so that theirs can wait.
         """
-        urgent = [q for q in open_now if q.is_urgent] if self._client.IS_CHEAP else []
+        urgent = [q for q in open_now if q.asks_at_once] if self._client.is_cheap else []
         outcomes = frozenset[str]().union(*(question.told for question in urgent))
         return [question for question in urgent if question.about not in outcomes]
 
@@ -199,13 +199,13 @@ class ClientCalls:
         closed_reason = self._ledger.closed_reason()
         if closed_reason is not None:
             raise UnavailableError(closed_reason)
-        program = self._client.PROGRAM
+        program = self._client.program
         if shutil.which(program) is None:
             self._close(f"{program} is not on the PATH of this process")
         with _empty_folder() as folder:
             try:
                 done = subprocess.run(
-                    self._client.LOGIN,
+                    self._client.login,
                     cwd=folder,
                     env=_environment(),
                     stdin=subprocess.DEVNULL,
@@ -215,7 +215,7 @@ class ClientCalls:
                     check=False,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                self._close(f"`{' '.join(self._client.LOGIN)}` failed: {error}")
+                self._close(f"`{' '.join(self._client.login)}` failed: {error}")
         if done.returncode:
             self._close(f"nobody is logged in to {program}; `{program}` logs you in")
 
@@ -223,13 +223,13 @@ class ClientCalls:
         self._ledger.close_circuit(reason, HOUR / 6)
         raise UnavailableError(reason)
 
-    def _build_call(self, batch: Batch) -> ClientCall:
+    def _build_call(self, batch: QuestionBatch) -> ClientCall:
         return self._client.build_call(batch, self._rules.client_model, self._place)
 
     def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> None:
         """Send one call and keep its replies; UnavailableError if there are none."""
         batch = build_batch([question.asked.request for question in chosen])
-        tokens = batch.tokens + self._client.OVERHEAD
+        tokens = batch.tokens + self._client.overhead
         number = self._ledger.reserve(0.0, self._rules, tokens)
         if number is None:
             raise UnavailableError("the client did not answer earlier calls")
@@ -237,7 +237,7 @@ class ClientCalls:
         report.questions += len(chosen)
         reach("client-reserved")
         with _empty_folder() as folder:
-            note = CallNote(
+            note = ClientCallNote(
                 call=number,
                 client=self._rules.client,
                 keys=batch.keys,
@@ -248,7 +248,7 @@ class ClientCalls:
             is_late = self._run_child(self._build_call(batch), note, lock)
         self._take_output(report, is_late=is_late)
 
-    def _run_child(self, call: ClientCall, note: CallNote, lock: int) -> bool:
+    def _run_child(self, call: ClientCall, note: ClientCallNote, lock: int) -> bool:
         """Run the child to its end; True if it was killed because it took too long."""
         self._place.mkdir(mode=0o700, exist_ok=True)
         for name, text in {**call.files, "stdin": call.stdin}.items():
@@ -292,15 +292,15 @@ class ClientCalls:
     def _is_too_long(self) -> bool:
         return (self._place / "stdout").stat().st_size > MOST_OUTPUT
 
-    def _write_note(self, note: CallNote) -> None:
+    def _write_note(self, note: ClientCallNote) -> None:
         draft = self._place / "call.draft"
         draft.write_bytes(msgspec.json.encode(note))
         draft.replace(self._place / "call.json")
 
-    def _read_note(self) -> CallNote | None:
+    def _read_note(self) -> ClientCallNote | None:
         try:
             data = (self._place / "call.json").read_bytes()
-            return msgspec.json.decode(data, type=CallNote)
+            return msgspec.json.decode(data, type=ClientCallNote)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
@@ -344,11 +344,11 @@ class ClientCalls:
         if reason:
             raise UnavailableError(reason, tried=True)
 
-    def _keep_output(self, note: CallNote, report: ClientReport) -> None:
+    def _keep_output(self, note: ClientCallNote, report: ClientReport) -> None:
         client = CLIENTS[note.client]
         stdout, stderr = (self._read_start(name) for name in ("stdout", "stderr"))
         if len(stdout) > MOST_OUTPUT:
-            raise ClientFault(f"{client.PROGRAM} printed more than {MOST_OUTPUT} bytes")
+            raise ClientFault(f"{client.program} printed more than {MOST_OUTPUT} bytes")
         at = datetime.fromtimestamp(self._clock(), UTC)
         reply = client.read_output(stdout, stderr.decode(errors="replace"), at)
         report.tokens += reply.tokens
@@ -367,10 +367,10 @@ class ClientCalls:
         with (self._place / name).open("rb") as file:
             return file.read(MOST_OUTPUT + 1)
 
-    def _keep_fault(self, note: CallNote, fault: ClientFault, *, is_late: bool) -> str:
+    def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
         """Note a call without an answer, and return the reason."""
         seconds = f"{self._rules.client_seconds:g} s (judge.client_seconds)"
-        late_reason = f"{CLIENTS[note.client].PROGRAM} did not answer in {seconds}"
+        late_reason = f"{CLIENTS[note.client].program} did not answer in {seconds}"
         reason = late_reason if is_late else str(fault)
         self._ledger.record_failure(
             note.call, reason, billed=False, pause=fault.pause, tokens=fault.tokens

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.loop.run import Run
 
-CLIENTS: dict[str, Client] = {"claude-code": claude_code, "codex": codex}
+CLIENTS: dict[str, Client] = {"claude-code": claude_code.CLIENT, "codex": codex.CLIENT}
 PROMPTS = "prompts"  # the vault's folder of prompts, which override those of the package
 
 
@@ -77,7 +77,7 @@ def policy_judge(
 def judged_by(rules: JudgePolicy) -> str:
     """Return the model of a judge that is one, or the client whose own default it asks."""
     if rules.provider == "client":
-        return rules.client_model or CLIENTS[rules.client].MODEL or rules.client
+        return rules.client_model or CLIENTS[rules.client].model or rules.client
     return rules.model
 
 

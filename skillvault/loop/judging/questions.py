@@ -54,7 +54,7 @@ from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, st
     _SURPRISE, _SEEN_FAILURE, _CONTRAST, _INSIGHT, _GUIDE, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT,
 ) = range(9)  # fmt: skip
 _RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
-_GREATLY = 2 / 3  # share of a guide's statements that changed since its text was written
+_GREATLY = 0.75  # share of a guide's statements that changed since its text was written
 
 
 class RewritableText(NamedTuple):
@@ -93,6 +93,11 @@ class OpenQuestion(NamedTuple):
         """True if the answer changes much: a surprise, a failure that a person saw, a guide."""
         is_guide = self.rank == _GUIDE and self.changed >= _GREATLY
         return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
+
+    @property
+    def asks_at_once(self) -> bool:
+        """True if it is worth a call by itself: a guide shows the failures that a person saw."""
+        return self.is_urgent and self.rank != _SEEN_FAILURE
 
     @property
     def matter_key(self) -> str:

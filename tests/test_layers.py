@@ -30,7 +30,7 @@ ORDER = {
         "check", "provenance", "setup", "export_folder", "commit", "index", "code_base",
         "git", "files", "search", "spending", "disk", "failpoint", "arguments",
     ],
-    "judge": ["agent", "claude", "offline"],
+    "judge": ["client", "agent", "claude", "offline"],
 }  # fmt: skip
 HOMES = {
     "httpx2": {"exchange/fetch"},

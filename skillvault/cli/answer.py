@@ -1,12 +1,15 @@
 """ask, answer, judge: questions to an agent and its answers; an opinion before a decision."""
 
 import json
+import shlex
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
 import click
 
+from skillvault.api import Vault
 from skillvault.cli.options import (
     echo,
     input_file,
@@ -19,10 +22,13 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.learning.advise import Advice
+from skillvault.loop.judging.client_calls import ClientCalls
 from skillvault.loop.judging.question_queue import MOST, AgentReply, parse_replies
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import UnavailableError, UsageError
 
 NO = 10  # the exit code of a no
+_OTHER_ASKER = 20.0  # seconds to wait for another process that asks the client
+_INTAKE_SECONDS, _TICK = 30.0, 0.25
 
 
 @click.command()
@@ -78,8 +84,11 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
 @click.option("--session", envvar=SESSION, metavar="ID", help="Print this session's questions.")
 @click.option("--untrusted", is_flag=True, help="Also ask about untrusted outcomes.")
 @click.option("--drop", metavar="KEY", help="Stop asking this question in this clone.")
+@click.option("--send", "sends", is_flag=True, help="Ask the judge's client now.")
+@click.option("--when-due", is_flag=True, hidden=True, help="Ask only if it is worth a call.")
+@click.option("--dry-run", "dry", is_flag=True, help="Print all that the client would be sent.")
 @read_options
-def ask(
+def ask(  # noqa: PLR0913 (one an option)
     count: int,
     session: str | None,
     drop: str | None,
@@ -87,14 +96,25 @@ def ask(
     *,
     alone: bool,
     untrusted: bool,
+    sends: bool,
+    when_due: bool,
+    dry: bool,
     as_data: bool,
 ) -> None:
     """Print the questions that an agent should answer, as one prompt.
 
-    Needs `judge: {provider: agent}` in vault.yaml. The text of the offline judge is used until the
-    agent answers. Prints nothing if no question is open.
+    Needs `judge: {provider: agent}` in vault.yaml, or `{provider: client}`, whose client is asked
+    in the background. The text of the offline judge is used until there is an answer. Prints
+    nothing if no question is open.
     """
-    queue = open_vault(vault_path).queue
+    vault = open_vault(vault_path)
+    if dry:
+        _print_calls(vault)
+        return
+    if sends:
+        _send(vault, when_due=when_due)
+        return
+    queue = vault.queue
     if drop is not None:
         queue.drop_question(drop)
         say(f"dropped {drop}: this clone no longer asks it")
@@ -109,6 +129,37 @@ def ask(
             parts += [f"## {question.key}", question.prompt, question.record]
             parts.append(f"Schema of the answer:\n{schema}")
         echo("\n\n".join(parts))
+
+
+def _print_calls(vault: Vault) -> None:
+    """Print each call of the client with all that it sends."""
+    for number, (call, batch) in enumerate(ClientCalls(vault.store, vault.queue).batches(), 1):
+        echo(f"== call {number}: {len(batch.keys)} question(s), about {batch.tokens} tokens")
+        parts = {"command": shlex.join(call.command), **call.files, "stdin": call.stdin}
+        for name, text in parts.items():
+            echo(f"-- {name}\n{text}")
+
+
+def _send(vault: Vault, *, when_due: bool) -> None:
+    """Ask the client, and print what came of it; exit code 6 if it cannot be asked."""
+    if when_due:
+        _await_intake(vault)
+    report = ClientCalls(vault.store, vault.queue).ask_waiting(wait=_OTHER_ASKER, when_due=when_due)
+    say(
+        f"{report.calls} call(s), {report.questions} question(s), {report.tokens} token(s); "
+        f"{report.answers} answer(s) committed"
+    )
+    for refusal in report.refused:
+        say(f"of no use: {refusal}")
+    if report.stopped:
+        raise UnavailableError(f"{report.stopped}; the offline texts stay, the questions wait")
+
+
+def _await_intake(vault: Vault) -> None:
+    """Wait until what a session left in the inbox is taken, as the questions follow from it."""
+    end = time.monotonic() + _INTAKE_SECONDS
+    while vault.inbox.names() and time.monotonic() < end:
+        time.sleep(_TICK)
 
 
 @click.command()

@@ -21,7 +21,7 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import choose_vault, make_own_vault, say, vault_option
 from skillvault.clients import agents
-from skillvault.clients.hook_client import MAKE_VAULT
+from skillvault.clients.hook_client import ASKING, MAKE_VAULT
 from skillvault.clients.hook_server import HookRequest
 from skillvault.clients.notes import MOST_INPUT
 from skillvault.clients.payload import EVENTS, Payload, parse_payload
@@ -63,6 +63,12 @@ def start_detached(root: Path, *words: str) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def ask_in_background(vault: Vault) -> None:
+    """Start a process that asks the judge's client what is due, if a client is the judge."""
+    if ASKING not in os.environ and vault.store.head().policy.judge.provider == "client":
+        start_detached(vault.root, "ask", "--send", "--when-due")
 
 
 CLIENTS = ("claude-code", "codex")
@@ -179,7 +185,9 @@ def split_vault(words: list[str]) -> list[str]:
 
 
 def run_quietly(words: list[str]) -> NoReturn:
-    """Run the hook and exit with 0; its text is printed at the end, or not at all."""
+    """Run the hook and exit with 0; its text is printed at the end, whole or not at all."""
+    if ASKING in os.environ:
+        os._exit(0)
     start = time.monotonic()
     deadline = threading.Timer(_DEADLINE, _give_up, args=(words,))
     deadline.daemon = True
@@ -216,6 +224,7 @@ def vault_parts(vault: Vault) -> HookVault:
         shelf=lambda: vault.shelf,
         export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
         questions=lambda session: _questions(vault, session),
+        ask=lambda: ask_in_background(vault),
     )
 
 

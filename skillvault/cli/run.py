@@ -11,6 +11,7 @@ import click
 
 from skillvault import api
 from skillvault.api import Vault, question
+from skillvault.cli.hook import ask_in_background
 from skillvault.cli.options import (
     WriteOptions,
     echo,
@@ -309,6 +310,7 @@ def run(
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
     if not options.dry:
         pack(vault)
+        ask_in_background(vault)
     if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
 

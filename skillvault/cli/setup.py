@@ -1,6 +1,7 @@
 """setup, mcp: connect an agent's client to the vault, disconnect it, serve the vault to it."""
 
 import sys
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,12 @@ from skillvault.cli.options import (
 from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.clients.notes import calls_folder, exclude_file
 from skillvault.clients.setups import SetupOptions
+from skillvault.model.change import Change, Edit
 from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
+from skillvault.review.commits import commit_changes
 from skillvault.sessions.client_setup import ClientSetup, FileChange, SetupRecord, state_of
+from skillvault.vault.files import layout
 from skillvault.vault.setup import check_domains
 
 
@@ -61,6 +65,15 @@ def has_sdk() -> bool:
 
 
 _CLIENTS = ("claude-code", "codex")
+_JUDGES = ("client", "agent", "offline")
+_CHOICE = """\
+Who is to judge outcomes and write the texts of skills?
+  offline  a program on this machine; nothing is sent, nothing is paid
+  client   {client}, in the background after sessions: it gets decisions, results and the
+           statements of skills, without secrets, by your own login; about 1,500 tokens an outcome,
+           at most {calls} calls and {tokens:,} tokens a day
+  agent    the agent in your session, if it runs `skillvault ask`; it gets the same
+`skillvault ask --dry-run` prints all that the client would be sent. vault.yaml holds the choice."""
 
 
 @click.command()
@@ -77,6 +90,9 @@ _CLIENTS = ("claude-code", "codex")
 @click.option(
     "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
 )
+@click.option(
+    "--judge", type=click.Choice(_JUDGES), help="Say who judges (default: ask, or leave it)."
+)
 @click.option("--check", "checks", is_flag=True, help="Say where it is set up, and if it works.")
 @click.option("--remove", "removes", is_flag=True, help="Remove all that setup wrote.")
 @vault_option
@@ -87,6 +103,7 @@ def setup(
     links: bool,
     removes: bool,
     checks: bool,
+    judge: str | None,
     vault_path: Path | None,
     dry: bool,
     **scope: Any,
@@ -130,11 +147,39 @@ def setup(
         if vault and record.links and (removes or not links):
             _say_left(vault.exporter.withdraw(client, place or Path.home()).left)
         setups.carry_out(client, options, changes, removes=removes)
-        if vault and links and not removes:
-            _export(vault, client, options)
+        if vault and not removes:
+            _complete(vault, client, options, judge)
     _say_end(client, changes, dry=dry, removes=removes)
     if any(change.trouble for change in changes):
         sys.exit(1)
+
+
+def _complete(vault: Vault, client: str, options: SetupOptions, judge: str | None) -> None:
+    _appoint_judge(vault, client, judge)
+    if options.links:
+        _export(vault, client, options)
+
+
+def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
+    """Write the judge to vault.yaml; a person in a terminal is asked, once."""
+    rules = vault.store.head().policy.judge
+    settings = vault.store.head().files.read([layout.MARK])[layout.MARK]
+    if judge is None:
+        if b"\njudge:" in settings or not sys.stdin.isatty():
+            return
+        limits = {"calls": rules.client_calls_per_day, "tokens": rules.client_tokens_per_day}
+        say(_CHOICE.format(client=client, **limits))
+        judge = click.prompt("judge", type=click.Choice(_JUDGES), default="offline", err=True)
+    values = {"provider": judge, **({"client": client} if judge == "client" else {})}
+    edits = tuple(
+        Edit(layout.MARK, ("judge", key), value)
+        for key, value in values.items()
+        if getattr(rules, key) != value or b"\njudge:" not in settings
+    )
+    if edits:
+        change = Change(step="setup", subject=f"{judge} is the judge", edits=edits)
+        commit_changes(vault.store, [change], datetime.now(UTC).replace(microsecond=0), dry=False)
+        say(f"vault.yaml: the judge is {judge}")
 
 
 def _check(client: str) -> None:

@@ -8,6 +8,7 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.options import echo, open_vault, print_json, read_options, say
+from skillvault.loop.judging.judges import calibration_of
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import shorten
 from skillvault.page import chart
@@ -71,6 +72,7 @@ def stats(
     else:
         _print_all(skills)
         _say_links(vault)
+        _say_judge(vault)
 
 
 def _say_links(vault: Vault) -> None:
@@ -78,6 +80,20 @@ def _say_links(vault: Vault) -> None:
         if record.links:
             place = record.project or "all projects"
             say(f"linked in {place} ({record.client}): nothing is held out there")
+
+
+def _say_judge(vault: Vault) -> None:
+    """Say how the latest verdicts of a model turned out, and what its client used today."""
+    status = vault.status().judge
+    if status.budget:
+        say(f"judge: client ({status.model}); {_client_usage(status)}")
+    head = vault.store.head()
+    for domain in head.domains if status.provider != "offline" else ():
+        record = calibration_of(head, status.provider, domain)
+        if record is not None:
+            worst = [f"{wrong['decision']} ({wrong['ended_as']})" for wrong in record.most_wrong]
+            wrongs = f"; most wrong about {', '.join(worst)}" if worst else ""
+            say(f"verdicts in {domain}: {record.right} of the last {record.verdicts} right{wrongs}")
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
@@ -297,10 +313,12 @@ def _print_judge(judge: "JudgeStatus") -> None:
     if judge.provider == "agent":
         echo("judge: agent; `skillvault ask` prints its questions")
     if judge.provider == "claude":
-        usage = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
-        echo(f"judge: {judge.model}; today {usage}")
-        if judge.closed:
-            echo(f"not asked now: {judge.closed}")
+        took = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
+        echo(f"judge: {judge.model}; today {took}")
+    if judge.budget:
+        echo(f"judge: client ({judge.model}); {_client_usage(judge)}")
+    if judge.closed:
+        echo(f"not asked now: {judge.closed}")
     if judge.aside:
         count = _count(len(judge.aside), "outcome")
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
@@ -310,6 +328,11 @@ def _print_judge(judge: "JudgeStatus") -> None:
         bounds = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
         chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
         echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({bounds}) on {counts}{chance}")
+
+
+def _client_usage(judge: "JudgeStatus") -> str:
+    calls, tokens = judge.budget or (0, 0)
+    return f"today {judge.calls} of {calls} calls, {judge.tokens:,} of {tokens:,} tokens"
 
 
 def _count(count: int, noun: str) -> str:

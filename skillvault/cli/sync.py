@@ -26,6 +26,7 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.run import print_done, print_run
 from skillvault.clients import hook_server
+from skillvault.clients.notes import has_open_session
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
@@ -154,7 +155,7 @@ def watch(
             stopping=is_over,
             say=say,
             on_done=print_done,
-            on_report=_report_printer(),
+            on_report=_report_taker(vault),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
             on_start=server.start,  # not earlier, because a running daemon has the socket
@@ -198,6 +199,18 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
         last_report = report
 
     return synchronize
+
+
+def _report_taker(vault: Vault) -> Callable[[Report], None]:
+    """Return a function that prints a report, and has a client asked if no session is open."""
+    tell = _report_printer()
+
+    def take_report(report: Report) -> None:
+        tell(report)
+        if report.done and not has_open_session(vault.store.git.dirs()[0] / "skillvault"):
+            hook.ask_in_background(vault)
+
+    return take_report
 
 
 def _report_printer() -> Callable[[Report], None]:

@@ -16,6 +16,8 @@ _ANSWER_TIMEOUT = 4.5  # seconds; the program gives up after four
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
+# Set in a client that is asked as the judge: its events are no session of a user.
+ASKING = "SKILLVAULT_ASKING"
 MAKE_VAULT = "--make-vault"  # makes the user's own vault if there is none
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
 
@@ -142,6 +144,8 @@ def run_program(words: list[str], payload: bytes) -> None:
 
 def main() -> None:
     """Answer the event that the command line names."""
+    if ASKING in os.environ:
+        return
     words, payload = sys.argv[1:], read_payload()
     if "--vault" not in words:
         vault = find_vault()

@@ -65,7 +65,8 @@ _ENDED = ".ended"
 CLAIMS = ".events"  # the process that answers an event: hooks may be registered twice
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds without a note after which a session counts as ended
-_KEPT = 7 * _ABANDONED  # seconds after which the notes of an ended session are removed
+_IDLE = 1800.0  # seconds without a note after which a session may well be over
+_KEPT = 7 * _ABANDONED  # seconds for which the notes of an ended session are there
 
 Time = Annotated[datetime, Meta(tz=True)]
 
@@ -305,6 +306,13 @@ def abandoned_notes(folder: Path) -> list[Path]:
     place = folder / FOLDER
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     return [path for path in files if _is_older(path, _ABANDONED)]
+
+
+def has_open_session(folder: Path) -> bool:
+    """Return True if a session of this user has noted something lately and has not ended."""
+    place = folder / FOLDER
+    files = place.glob("*.jsonl") if place.is_dir() else ()
+    return any(not _is_older(path, _IDLE) for path in files)
 
 
 def remove_ended_notes(folder: Path) -> None:

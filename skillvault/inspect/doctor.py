@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from skillvault import __version__
 from skillvault.judge.claude import wire
+from skillvault.loop.judging.judges import CLIENTS
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import (
     BadInputError,
@@ -331,6 +332,14 @@ def _judge(exam: Examination) -> Iterator[Row]:
         return
     if rules.provider == "agent":
         yield Row("judge", "ok", "agent: `skillvault ask` prints its questions")
+        return
+    if rules.provider == "client":
+        program = CLIENTS[rules.client].program
+        if shutil.which(program):
+            yield Row("judge", "ok", f"client: `{program}` answers in the background")
+        else:
+            detail = f"client, but `{program}` is not on this PATH: questions to it wait"
+            yield Row("judge", "note", detail, f"install {program}, or set another judge")
         return
     if find_spec("anthropic") is None:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"

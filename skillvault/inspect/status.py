@@ -8,12 +8,13 @@ from msgspec.structs import replace
 from skillvault.learning.accuracy import Accuracy
 from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
-from skillvault.loop.judging.judges import accuracy_of
+from skillvault.loop.judging.judges import accuracy_of, judged_by
 from skillvault.loop.learner import describe_silence, learner_elsewhere
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import clause, risk
 from skillvault.model.errors import UnavailableError
+from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import Ref
 from skillvault.vault.check import find_edits
 from skillvault.vault.commit import locks
@@ -47,9 +48,9 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
 class JudgeStatus(Struct, frozen=True):
     """The judge, and its usage since midnight UTC.
 
-    `closed` says why the judge is not asked now, and until when. `aside` counts outcomes that it
-    failed at too often. `accuracy` compares its verdicts with the results; None if there are too
-    few of them.
+    `closed` says why the judge is not asked now, and until when. `aside` names outcomes at which it
+    failed too often. `budget` is the most calls and tokens of a client in a day. `accuracy`
+    compares its verdicts with the results; None if there are too few of them.
     """
 
     provider: str
@@ -60,6 +61,7 @@ class JudgeStatus(Struct, frozen=True):
     closed: str | None = None
     aside: list[str] = []
     accuracy: Accuracy | None = None
+    budget: tuple[int, int] | None = None
 
 
 class Status(Struct, frozen=True):
@@ -141,10 +143,17 @@ def status(run: Run) -> Status:
     )
 
 
+def budget_of(rules: JudgePolicy) -> tuple[int, int] | None:
+    """Return the most (calls, tokens) of a client in a day."""
+    if rules.provider != "client":
+        return None
+    return rules.client_calls_per_day, rules.client_tokens_per_day
+
+
 def _judge(run: Run) -> JudgeStatus:
-    accuracy = accuracy_of(run.judge, run.view)
-    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=accuracy)
-    if judge.provider != "claude":
+    record = accuracy_of(run.judge, run.view)
+    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
+    if judge.provider not in ("claude", "client"):
         return judge
     ledger = run.store.ledger
     try:
@@ -153,12 +162,13 @@ def _judge(run: Run) -> JudgeStatus:
         return replace(judge, closed=str(error))
     return replace(
         judge,
-        model=run.policy.judge.model,
+        model=judged_by(run.policy.judge),
         calls=usage.calls,
         tokens=usage.tokens,
         usd=round(usage.usd, 6),
         closed=closed_reason,
         aside=sorted(evaluate.set_aside(run)),
+        budget=budget_of(run.policy.judge),
     )
 
 

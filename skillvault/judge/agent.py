@@ -1,6 +1,6 @@
-"""An agent as the judge: its answers count, and until then the offline judge's words.
+"""An agent or a client as the judge: its answers count, and until then the offline judge's words.
 
-Nobody is asked here and nobody waits; `loop.judging.questions` says what an agent may be asked.
+Nobody is asked here and nobody waits; `loop.judging.questions` says what may be asked.
 """
 
 from collections.abc import Callable
@@ -22,6 +22,8 @@ class AgentJudge:
 
     questions: Questions
     answers: Callable[[str], Answer | None]
+    name: str = "agent"
+    model: str | None = None
 
     @property
     def info(self) -> JudgeInfo:
@@ -34,8 +36,10 @@ class AgentJudge:
         return _OFFLINE.at_once
 
     def author(self) -> JudgeInfo:
-        """Return an answering agent, with the version of the current prompts."""
-        return JudgeInfo(name="agent", version="1", prompt=self.questions.version)
+        """Return who answers, with the version of the current prompts."""
+        return JudgeInfo(
+            name=self.name, version="1", model=self.model, prompt=self.questions.version
+        )
 
     def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision."""

@@ -1,16 +1,25 @@
-"""The accuracy of a judge's blind verdicts, compared with the results and with chance."""
+"""The accuracy of a judge's blind verdicts against the results, and a test against chance.
+
+Its calibration is a short form of it, which the judge itself reads before its next verdict.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from skillvault.learning.effect.verdict import wilson_lower
+from skillvault.model.records import Evaluation, Outcome
+from skillvault.model.text.text import flatten, shorten
 
 ENOUGH = 20  # successes and failures from which on a judge can be no better than chance
 _Z = 1.96  # two-sided 95 %
 _CHANCE = 0.5
 _BOTH = (True, False)
+VERDICTS = 20  # latest verdicts of a domain in a calibration
+_WORST = 2  # of them are quoted
+_QUOTE = 240  # characters of a reasoning
 
 
 class Accuracy(Struct, frozen=True):
@@ -51,3 +60,44 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
         successes=sum(sides[0]),
         failures=sum(sides[1]),
     )
+
+
+class Calibration(Struct, frozen=True):
+    """A judge's latest verdicts in a domain with an observed result, and those most wrong."""
+
+    verdicts: int
+    right: int
+    most_wrong: tuple[dict[str, Any], ...]
+
+    @property
+    def material(self) -> dict[str, Any]:
+        """The form in which the judge reads it."""
+        return {
+            "your_latest_verdicts_here": self.verdicts,
+            "right": self.right,
+            "most_wrong": list(self.most_wrong),
+        }
+
+
+def calibration(
+    evaluations: Sequence[Evaluation], outcomes: Mapping[str, Outcome]
+) -> Calibration | None:
+    """Return the calibration of these verdicts; None without any."""
+    tested = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
+    if not tested:
+        return None
+    wrong = [e for e in tested if not e.judge_was_right]
+    # A good decision was expected to succeed: the farther from the middle, the more wrong.
+    worst = sorted(wrong, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_WORST]
+    quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
+    return Calibration(len(tested), len(tested) - len(wrong), quotes)
+
+
+def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:
+    decision = outcome.decision
+    return {
+        "decision": " on ".join(filter(None, (decision.action, decision.target))),
+        "reasoning": shorten(flatten(decision.reasoning), _QUOTE),
+        "your_quality_score": evaluation.quality_score,
+        "ended_as": outcome.result.status,
+    }

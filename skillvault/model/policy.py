@@ -333,8 +333,19 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The judge, its budget, and its bounds before acting."""
 
     # offline: free and deterministic; claude: asks the Anthropic API; agent: offline, until an
-    # agent answers what `skillvault ask` prints.
-    provider: Literal["offline", "claude", "agent"] = "offline"
+    # agent answers what `skillvault ask` prints; client: offline, until your client answers in the
+    # background.
+    provider: Literal["offline", "client", "claude", "agent"] = "offline"
+    # The client that is asked in the background.
+    client: Literal["claude-code", "codex"] = "claude-code"
+    # The model that the client asks; empty: haiku in Claude Code, its own default in Codex.
+    client_model: str = ""
+    # The most calls of the client in a day (UTC).
+    client_calls_per_day: Count = 20
+    # The most tokens of the client's calls in a day (UTC).
+    client_tokens_per_day: Count = 200_000
+    # The seconds after which a call of the client is killed.
+    client_seconds: Annotated[float, Meta(ge=1, le=600)] = 300.0
     # The Claude model that evaluates and writes.
     model: str = THOROUGH
     # The Claude model asked before acting if little is at stake, and about sessions.

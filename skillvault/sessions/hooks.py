@@ -76,7 +76,7 @@ def _key_of(event: str, payload: Payload) -> str:
 
 
 class HookVault(Struct, frozen=True, kw_only=True):
-    """The parts of a vault that an event needs."""
+    """The parts of a vault that an event needs; `ask` has the judge's client asked later."""
 
     root: Path
     store: Store
@@ -84,6 +84,7 @@ class HookVault(Struct, frozen=True, kw_only=True):
     shelf: "Callable[[], Shelf]"
     export: Callable[[str, Path, str], object]
     questions: Callable[[str], int]
+    ask: Callable[[], None]
 
 
 class HookClient(Struct, frozen=True, kw_only=True):
@@ -383,6 +384,7 @@ class Hooks:
             session.close()  # `claude --continue` may go on with its last task
         else:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
+        self._vault.ask()
         return ""
 
     def _submit_abandoned(self) -> None:

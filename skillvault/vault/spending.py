@@ -6,7 +6,7 @@ it is sent, and its reply is written down before anybody reads it; each lasts be
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,13 +80,13 @@ class Ledger:
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
-        self._path = path
+        self.path = path
         self._now = now
 
     # ── before and after a call ──────────────────────────────────────────────────────
 
-    def reserve(self, usd: float, rules: JudgePolicy) -> int | None:
-        """Return the number of a call that may be sent now and costs `usd` at most.
+    def reserve(self, usd: float, rules: JudgePolicy, tokens: int = 0) -> int | None:
+        """Return the number of a call that may be sent now and costs `usd` and `tokens` at most.
 
         None while it must wait for others, which were sent after a silence or as a probe.
         UnavailableError if a cap or the circuit forbids it.
@@ -98,26 +98,26 @@ class Ledger:
                 return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
-            _check_caps(db, usd, _day(now), rules)
+            _check_caps(db, (usd, tokens), _day(now), rules)
             first = _unanswered_since(db, now, circuit)
             if first is not None and not circuit.failures:
                 return None
             if first is not None:
                 clock = _clock(first + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
-            sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, 0, 'open')"
-            call = db.execute(sql, (now, _day(now), usd)).lastrowid
+            sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
+            call = db.execute(sql, (now, _day(now), usd, tokens)).lastrowid
             if circuit.failures >= _OPENS:
                 probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
                 _set_circuit(db, probing)
             return call
 
-    def record_reply(self, call: int, key: str, reply: str, spent: AnswerCost) -> None:
-        """Close a call that was answered: keep its reply under a key, and what it cost."""
+    def record_replies(self, call: int, replies: Mapping[str, str], spent: AnswerCost) -> None:
+        """Close a call that was answered: keep its replies by key, and what it cost."""
         reach("reply-received")
         with self._writing() as db:
             now = self._now()
-            self._keep_replies(db, call, {key: reply}, spent)
+            self._keep_replies(db, call, replies, spent)
             _set_circuit(db, Circuit())
             db.execute("delete from reply where at < ?", (now - _KEPT,))
             db.execute("delete from call where at < ?", (now - _KEPT,))
@@ -130,12 +130,12 @@ class Ledger:
             _set_circuit(db, Circuit())
 
     def record_failure(
-        self, call: int, reason: str, *, billed: bool, pause: float | None = None
+        self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
     ) -> None:
         """Close an unanswered call; nobody asks for `pause` seconds. `billed`: it may cost."""
         with self._writing() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
-            _close_call(db, call, "failed", AnswerCost(cost_usd=usd if billed else 0.0))
+            _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
             failures = _circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _OPENS)  # one probe, when it is over
@@ -144,12 +144,22 @@ class Ledger:
             until = self._now() + pause if pause is not None else 0.0
             _set_circuit(db, Circuit(failures, until, reason))
 
+    def close_circuit(self, reason: str, pause: float) -> None:
+        """Let nobody ask for `pause` seconds, though nothing was sent."""
+        with self._writing() as db:
+            _set_circuit(db, Circuit(_OPENS, self._now() + pause, reason))
+
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def reply(self, key: str) -> str | None:
         """The reply that was paid for under a key."""
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
+
+    def replies(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return the replies that were paid for, by key."""
+        query = "select key, said from reply where key in (select value from json_each(?))"
+        return dict(self._rows(query, msgspec.json.encode(keys).decode()))
 
     def _keep_replies(
         self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: AnswerCost
@@ -238,7 +248,7 @@ class Ledger:
 
     def forget_failures(self) -> None:
         """Forget all failures: what was set aside or lost is asked again, the circuit closes."""
-        if self._path.exists():
+        if self.path.exists():
             with self._writing() as db:
                 db.execute("delete from letter")
                 lost = [row[0] for row in db.execute("select call from batch where id is null")]
@@ -256,7 +266,7 @@ class Ledger:
 
     def closed_reason(self) -> str | None:
         """The reason if no call may be sent now, and the time of the next one."""
-        if not self._path.exists():
+        if not self.path.exists():
             return None
         with self._open() as db:
             circuit = _circuit(db)
@@ -267,7 +277,7 @@ class Ledger:
     # ── the file ─────────────────────────────────────────────────────────────────────
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        if not self._path.exists():
+        if not self.path.exists():
             return []
         with self._open() as db:
             return db.execute(sql, values).fetchall()
@@ -275,7 +285,7 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction; its commit lasts."""
-        self._path.parent.mkdir(exist_ok=True)
+        self.path.parent.mkdir(exist_ok=True)
         with self._open() as db:
             db.execute("begin immediate")
             try:
@@ -288,7 +298,7 @@ class Ledger:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            connection = sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)
+            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
             with closing(connection) as db:
                 db.execute("pragma synchronous = full")
                 (version,) = db.execute("pragma user_version").fetchone()
@@ -297,7 +307,7 @@ class Ledger:
                 yield db
         except sqlite3.Error as error:
             raise UnavailableError(
-                f"the judge is not asked: {self._path} cannot be used ({error}); free "
+                f"the judge is not asked: {self.path} cannot be used ({error}); free "
                 "disk space, or remove the file, which resets what was spent today"
             ) from error
 
@@ -318,14 +328,23 @@ def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
     db.execute("insert or replace into state values (?, ?)", row)
 
 
-def _check_caps(db: sqlite3.Connection, usd: float, day: str, rules: JudgePolicy) -> None:
-    """UnavailableError if one more call would pass a cap of the day."""
-    sql = "select count(*), coalesce(sum(usd), 0.0) from call where day = ?"
-    calls, spent = db.execute(sql, (day,)).fetchone()
-    if calls >= rules.calls_per_day:
+def _check_caps(
+    db: sqlite3.Connection, most: tuple[float, int], day: str, rules: JudgePolicy
+) -> None:
+    """UnavailableError if a call of at most so many (dollars, tokens) would pass a day's cap."""
+    usd, new_tokens = most
+    sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
+    calls, spent, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
+    key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
+    most_calls: int = getattr(rules, key)
+    if calls >= most_calls:
         raise UnavailableError(
-            f"the day's {rules.calls_per_day} calls are sent (judge.calls_per_day); "
-            "the rest waits for midnight UTC"
+            f"the day's {most_calls} calls are sent (judge.{key}); the rest waits for midnight UTC"
+        )
+    if rules.provider == "client" and tokens + new_tokens > rules.client_tokens_per_day:
+        raise UnavailableError(
+            f"the day's {rules.client_tokens_per_day} tokens (judge.client_tokens_per_day) leave "
+            f"no room for a call of {new_tokens}; the rest waits for midnight UTC"
         )
     if spent + usd > rules.usd_per_day:
         raise UnavailableError(

@@ -57,9 +57,11 @@ class ScriptedModel:
 
 
 @contextmanager
-def serving_model(*turns: Sequence[Block]) -> Iterator[ScriptedModel]:
+def serving_model(
+    *turns: Sequence[Block], kind: type[ScriptedModel] = ScriptedModel
+) -> Iterator[ScriptedModel]:
     """The model, as long as a test asks it."""
-    model = ScriptedModel(turns)
+    model = kind(turns)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

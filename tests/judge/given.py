@@ -1,6 +1,7 @@
 """A judge that asks the API on loopback, with a clock that a test can wind on."""
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from skillvault.model.records import Decision
 from skillvault.vault.files.redact import redact_value
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
+from tests.judge import client_program
 
 HOUR = 3600.0
 REPEATS = int(os.environ.get("SKILLVAULT_FAULTS", "1"))
@@ -53,3 +55,15 @@ def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:
     """The verdict on a decision; another reasoning is another question."""
     decision = Decision(action="open_long", reasoning=f"Because of {reasoning}.")
     return judge.verdict(BlindCase("perps", decision))
+
+
+def put_client_on_path(folder: Path) -> str:
+    """Return a PATH on which the scripted client stands as `claude` and as `codex`."""
+    place = folder / "clients"
+    place.mkdir()
+    script = Path(client_program.__file__).read_text(encoding="utf-8")
+    for name in ("claude", "codex"):
+        program = place / name
+        program.write_text(f"#!{sys.executable} -IS\n{script}", encoding="utf-8")
+        program.chmod(0o755)
+    return f"{place}{os.pathsep}{os.environ['PATH']}"

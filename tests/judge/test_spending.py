@@ -150,7 +150,7 @@ def test_a_call_that_a_killed_process_left_is_paid_for_and_blocks_nobody(
 
 def wound(vault: Vault, clock: Clock) -> Vault:
     """The vault, with a judge and a ledger that go by a clock of ours."""
-    ledger = Ledger(vault.store.ledger._path, clock.wall)
+    ledger = Ledger(vault.store.ledger.path, clock.wall)
     rules = JudgePolicy(provider="claude")
     caller = Caller(ledger, rules, now=clock.now, sleep=clock.sleep)
     questions = Questions(rules, Prompts({}, redact_value), DistillPolicy())
@@ -286,7 +286,7 @@ def test_without_its_ledger_an_agent_is_asked_and_its_answers_are_kept(
 ) -> None:
     appoint(vault, provider="agent")
     given(vault, "one reason")
-    vault.store.ledger._path.write_bytes(b"no database, and longer than its header" * 100)
+    vault.store.ledger.path.write_bytes(b"no database, and longer than its header" * 100)
     ByAgent(api).evaluate(vault)
     assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"agent"}
 
@@ -295,7 +295,7 @@ def test_without_its_ledger_the_judge_waits_and_the_vault_is_usable(
     claudes: Vault, api: Server
 ) -> None:
     given(claudes, "one reason")
-    claudes.store.ledger._path.write_bytes(b"no database, and longer than its header" * 100)
+    claudes.store.ledger.path.write_bytes(b"no database, and longer than its header" * 100)
     report = claudes.run(now=NOW)
     assert "judge.db cannot be used" in (report.unavailable or "")
     assert "judge.db cannot be used" in (claudes.status().judge.closed or "")

@@ -144,11 +144,15 @@ def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a judge, by the prompts of a vault and the rules of its policy."""
+    """The questions of a judge, by the prompts of a vault and the rules of its policy.
+
+    `calibrate` returns how the judge's latest verdicts in a domain turned out.
+    """
 
     rules: JudgePolicy
     prompts: asking.Prompts
     distilling: DistillPolicy
+    calibrate: Callable[[str], Mapping[str, Any]] = lambda _domain: {}
 
     @property
     def version(self) -> str:
@@ -161,7 +165,12 @@ class Questions:
         subject = asking.about(case.domain, case.decision)
         matter = QuestionTopic("verdict", subject, _material_digest(material))
         reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
-        return self._question(matter, material, reading)
+
+        def with_calibration() -> Mapping[str, Any]:
+            record = self.calibrate(case.domain)
+            return {**material, "calibration": record} if record else material
+
+        return self._question(matter, with_calibration, reading)
 
     def insight_question(self, case: Case, verdict: Verdict) -> Question[InsightText] | None:
         """Ask for the lesson of the outcome; None if the outcome supports no statement."""
@@ -213,7 +222,7 @@ class Questions:
     def _question(
         self,
         matter: QuestionTopic,
-        material: Mapping[str, Any],
+        material: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,
         model: str | None = None,
@@ -223,8 +232,9 @@ class Questions:
 
         def make_request() -> JudgeRequest:
             name, system = model or self.rules.model, self.prompts.prompt_text(matter.kind)
-            user = self.prompts.frame_data(material)
-            domain_material = {key: material[key] for key in _OF_DOMAIN if key in material}
+            data = material() if callable(material) else material
+            user = self.prompts.frame_data(data)
+            domain_material = {key: data[key] for key in _OF_DOMAIN if key in data}
             return JudgeRequest(
                 key=matter.question,
                 model=name,

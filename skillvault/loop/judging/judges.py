@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from skillvault.judge import Adviser, Judge, agent
 from skillvault.judge.claude import judge as claude
+from skillvault.judge.client import Client, claude_code, codex
 from skillvault.judge.offline import judge as offline
-from skillvault.learning.accuracy import Accuracy, accuracy
+from skillvault.learning.accuracy import VERDICTS, Accuracy, Calibration, accuracy, calibration
 from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
 from skillvault.model.errors import NoAnswerError, UnavailableError
+from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.loop.run import Run
 
+CLIENTS: dict[str, Client] = {"claude-code": claude_code.CLIENT, "codex": codex.CLIENT}
 PROMPTS = "prompts"  # the vault's folder of prompts, which override those of the package
 
 
@@ -54,18 +57,44 @@ def policy_judge(
     vault_prompts = {
         paths[path]: content.decode(errors="replace") for path, content in texts.items()
     }
-    prompted = questions.Questions(rules, prompts.Prompts(vault_prompts, redact_value), distilling)
+    prompted = questions.Questions(
+        rules,
+        prompts.Prompts(vault_prompts, redact_value),
+        distilling,
+        partial(_calibration_material, store, rules.provider),
+    )
     if rules.provider == "agent":
         return agent.AgentJudge(prompted, partial(_load_answer, store))
+    if rules.provider == "client":
+        model = judged_by(rules)
+        return agent.AgentJudge(prompted, partial(_load_answer, store), "client", model)
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
     return judge.ClaudeJudge(
         prompted, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
     )
 
 
+def judged_by(rules: JudgePolicy) -> str:
+    """Return the model of a judge that is one, or the client whose own default it asks."""
+    if rules.provider == "client":
+        return rules.client_model or CLIENTS[rules.client].model or rules.client
+    return rules.model
+
+
 def _load_answer(store: Store, key: str) -> Answer | None:
     # Each thread that asks has its own connection.
     return store.staging.answers.get(key)
+
+
+def _calibration_material(store: Store, name: str, domain: str) -> dict[str, Any]:
+    record = calibration_of(store.staging, name, domain)
+    return record.material if record else {}
+
+
+def calibration_of(head: Topics, name: str, domain: str) -> Calibration | None:
+    """Return how a judge's latest verdicts in a domain turned out; None before the first."""
+    evaluations = head.evaluations.latest_tested(name, domain, VERDICTS)
+    return calibration(evaluations, head.outcomes.get_many(e.id for e in evaluations))
 
 
 def judge_of(judge: Judge, case: Case, provider: str) -> Judge:

@@ -75,9 +75,8 @@ class Caller:
                 self._sleep(self._pause(call, fault, end, number, last=last))
             else:
                 priced_reply = _price_reply(reply, request.model, self._rules)
-                self._ledger.record_reply(
-                    call, request.key, _text(priced_reply), priced_reply.spent
-                )
+                texts = {request.key: _text(priced_reply)}
+                self._ledger.record_replies(call, texts, priced_reply.spent)
                 return priced_reply
         raise AssertionError("the last try returns or raises")
 

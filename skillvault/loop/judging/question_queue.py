@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.judge import agent
 from skillvault.judge.claude import replies
@@ -43,10 +44,15 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class AgentReply(Struct, frozen=True):
-    """The reply of an agent to one question, as text."""
+    """The reply to one question, as text, and the tokens that it took, if they are known.
+
+    `is_last`: nobody is asked again, so unsupported parts of it are left out.
+    """
 
     key: str
     text: str
+    tokens: int | None = None
+    is_last: bool = False
 
 
 class QuestionQueue:
@@ -78,19 +84,21 @@ class QuestionQueue:
         if session is not None:
             answered = run.view.answers.count_of_session(session)
             limit = min(n, run.policy.judge.asks_per_session - answered)
+        chosen: list[OpenQuestion] = []
+        for question in self.open_questions(run, untrusted=untrusted):
+            is_decider = session is not None and session in question.sessions
+            if not is_decider and questions.is_independent(question, chosen):
+                chosen.append(question)
+        return [_asked_question(question) for question in chosen[: max(limit, 0)]]
+
+    def open_questions(
+        self, run: "Run | None" = None, *, untrusted: bool = False
+    ) -> "list[OpenQuestion]":
+        """Return the questions that nobody answered and this clone did not drop, the best first."""
         file = self._dropped_file()
         dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
-        subjects: set[str] = set()
-        chosen: list[OpenQuestion] = []
-        for question in self._open_questions(run, untrusted=untrusted):
-            is_decider = session is not None and session in question.sessions
-            if question.matter_key in dropped or is_decider or question.about in subjects:
-                continue  # the result of a decision would influence its verdict
-            if not question.told.isdisjoint(subjects):
-                continue  # another answer of this batch would change what the text is written from
-            chosen.append(question)
-            subjects.add(question.about)
-        return [_asked_question(question) for question in chosen[: max(limit, 0)]]
+        open_now = self._open_questions(run or self._new_run(), untrusted=untrusted)
+        return [question for question in open_now if question.matter_key not in dropped]
 
     def answer(
         self,
@@ -98,17 +106,25 @@ class QuestionQueue:
         *,
         session: str | None = None,
         now: datetime | None = None,
+        on_refusal: Callable[[str, str], object] | None = None,
     ) -> "Report | None":
         """Commit the answers and their effects; None if all were given before.
 
-        Nothing is committed unless all can be: BadInputError has every reason. If two answer one
+        Nothing is committed unless all can be: BadInputError has every reason. With `on_refusal`
+        the others are committed, and it gets (key, reason) of a refused one. If two answer one
         question at once, the second is refused.
         """
         session = redact.redact_value(session)
         report: Report | None = None
         reason = ""
         for _ in range(_TRIES):
-            records = self._records(answers, session)
+            records, reasons = self._records(answers, session)
+            if reasons and on_refusal is None:
+                texts = [f"{key}: {reason}" for key, reason in reasons.items()]
+                raise BadInputError("; ".join(texts), code="bad-answer")
+            if on_refusal is not None:
+                for key, reason in reasons.items():
+                    on_refusal(key, reason)
             if not records:
                 return report
             earlier = report.done if report else []
@@ -123,23 +139,23 @@ class QuestionQueue:
             reason = "; ".join(f"{waiting.path}: {waiting.reason}" for waiting in report.waiting)
         raise _refusal(f"not kept, answer again ({reason})")
 
-    def _records(self, answers: Sequence[AgentReply], session: str | None) -> dict[str, Answer]:
-        """Return key -> the new answer; BadInputError with every reason."""
+    def _records(
+        self, answers: Sequence[AgentReply], session: str | None
+    ) -> tuple[dict[str, Answer], dict[str, str]]:
+        """Return (key -> the new answer, key -> the reason of a refusal)."""
         run = self._new_run()
         open_now = self._open_questions(run, untrusted=True)
         by_key = {question.matter_key: question for question in open_now}
         records: dict[str, Answer] = {}
-        reasons: list[str] = []
+        reasons: dict[str, str] = {}
         for reply in answers:
             try:
                 record = self._record(run, by_key.get(reply.key), reply, session)
             except BadInputError as error:
-                reasons.append(f"{reply.key}: {error.message}")
+                reasons[reply.key] = error.message
             else:
                 records |= {reply.key: record} if record else {}
-        if reasons:
-            raise BadInputError("; ".join(reasons), code="bad-answer")
-        return records
+        return records, reasons
 
     def drop_question(self, key: str) -> None:
         """Ask a question no more in this clone, and keep the offline text."""
@@ -173,8 +189,9 @@ class QuestionQueue:
                 f"session {session} made the decision and may not judge it; leave it to another "
                 "session, or to a helper that knows nothing of it"
             )
-        accepted = _accept_reply(question, reply.text)
-        answer = question.asked.as_answer(accepted, _agent_of(run).author())
+        accepted = _accept_reply(question, reply)
+        author = replace(_agent_of(run).author(), tokens=reply.tokens)
+        answer = question.asked.as_answer(accepted, author)
         return judge_replies.answer_record(answer, question.place, session)
 
 
@@ -183,16 +200,17 @@ def _agent_of(run: "Run") -> "agent.AgentJudge":
         return run.judge
     raise UsageError(
         f"the judge of this vault is {run.policy.judge.provider}, which no agent answers for; set "
-        "`judge: {provider: agent}` in vault.yaml and commit it"
+        "`judge: {provider: agent}` or `{provider: client}` in vault.yaml and commit it"
     )
 
 
-def _accept_reply(question: "OpenQuestion", text: str) -> dict[str, Any]:
+def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]:
+    text = reply.text
     if len(text.encode(errors="replace")) > _LONGEST:
         raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
     candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
-        accepted: dict[str, Any] = question.asked.accept(candidate)
+        accepted: dict[str, Any] = question.asked.accept(candidate, last=reply.is_last)
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
     return accepted

@@ -49,9 +49,12 @@ from skillvault.model.brief import (
 from skillvault.model.change import Change
 from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, stamp
 
-# The order in which questions are asked, the latest first among equals.
-_SURPRISE, _CONTRAST, _INSIGHT, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT = range(7)
+# The order in which questions are asked: what changes most comes first.
+(
+    _SURPRISE, _SEEN_FAILURE, _CONTRAST, _INSIGHT, _GUIDE, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT,
+) = range(9)  # fmt: skip
 _RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
+_GREATLY = 0.75  # share of a guide's statements that changed since its text was written
 
 
 class RewritableText(NamedTuple):
@@ -67,7 +70,8 @@ class OpenQuestion(NamedTuple):
 
     `about` names a skill or an outcome. `sessions` made the decision that is judged, and may not
     answer. `text` is the text that an answer rewrites, None for an evaluation. `told` names the
-    outcomes that the text is written from.
+    outcomes that the text is written from. `changed` is the share of its statements that rest on
+    outcomes which no earlier answer was about.
     """
 
     asked: Question[Any]
@@ -77,6 +81,23 @@ class OpenQuestion(NamedTuple):
     sessions: frozenset[str] = frozenset()
     text: RewritableText | None = None
     told: frozenset[str] = frozenset()
+    changed: float = 0.0
+
+    @property
+    def is_verdict(self) -> bool:
+        """True for a verdict, which may see no result."""
+        return self.rank == _VERDICT
+
+    @property
+    def is_urgent(self) -> bool:
+        """True if the answer changes much: a surprise, a failure that a person saw, a guide."""
+        is_guide = self.rank == _GUIDE and self.changed >= _GREATLY
+        return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
+
+    @property
+    def asks_at_once(self) -> bool:
+        """True if it is worth a call by itself: a guide shows the failures that a person saw."""
+        return self.is_urgent and self.rank != _SEEN_FAILURE
 
     @property
     def matter_key(self) -> str:
@@ -99,7 +120,24 @@ def find_open_questions(
         allowed = untrusted or question.place.trust == "local"
         if allowed and question.matter_key not in run.view.answers:
             questions.setdefault(question.matter_key, question)
-    return sorted(questions.values(), key=lambda q: (q.rank, -q.place.at.timestamp(), q.matter_key))
+    return sorted(
+        questions.values(),
+        key=lambda q: (q.rank, -q.changed, -q.place.at.timestamp(), q.matter_key),
+    )
+
+
+def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bool:
+    """Return True if a question may be asked together with the chosen ones.
+
+    The result of a decision would influence its verdict, and what an outcome teaches changes what
+    a text about it is written from.
+    """
+    return all(
+        question.about != peer.about
+        and (question.is_verdict or question.about not in peer.told)
+        and peer.about not in question.told
+        for peer in chosen
+    )
 
 
 def _find_questions(
@@ -112,16 +150,16 @@ def _find_questions(
             yield from _outcome_questions(run, judge, outcomes[name], evaluation)
         for text in texts_about(run, domain, names):
             if _is_about(text.brief, names):
-                yield from _text_questions(judge, text)
+                yield from _text_questions(run, judge, text)
     names = list(chain.from_iterable(recent.values()))
     for text in general_texts(run) if names else ():
         if _is_about(text.brief, names):
-            yield from _text_questions(judge, text)
+            yield from _text_questions(run, judge, text)
     for domain in sorted(run.view.sessions.domains_of("untrusted")):
         start = _earliest_time(run, domain)
         for text in session_texts(run, domain):
             if place_of_brief(text.brief).at >= start:
-                yield from _text_questions(judge, text)
+                yield from _text_questions(run, judge, text)
 
 
 def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
@@ -152,8 +190,11 @@ def _outcome_questions(
         witnesses = (answer.session for answer in run.view.answers.about(outcome.id))
         sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
         yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
-    is_surprise = run.rules.is_surprise(evaluation, run.policy)
-    rank = _SURPRISE if is_surprise else _RANKS.get(insight.matter.kind, _INSIGHT)
+    rank = _RANKS.get(insight.matter.kind, _INSIGHT)
+    if run.rules.is_surprise(evaluation, run.policy):
+        rank = _SURPRISE
+    elif outcome.result.status == "failure" and outcome.observer == "person":
+        rank = _SEEN_FAILURE
     yield OpenQuestion(insight, outcome.id, rank, place)
 
 
@@ -162,12 +203,25 @@ def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | N
     return judge.questions.insight_question(case, judge.verdict(blind_case(case.outcome)))
 
 
-def _text_questions(judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
+def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
     question = None if prompts.says_too_little(text.brief) else text_question(judge, text)
-    if question is not None:
-        rank = _RANKS.get(question.matter.kind, _TEXT)
-        place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
-        yield OpenQuestion(question, text.skill, rank, place, text=text, told=outcomes)
+    if question is None:
+        return
+    rank, changed = _RANKS.get(question.matter.kind, _TEXT), 0.0
+    if isinstance(text.brief, Findings) and text.brief.kind == "guide":
+        rank, changed = _GUIDE, _changed_share(run, question.matter.subject, text.brief)
+    place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
+    yield OpenQuestion(question, text.skill, rank, place, text=text, told=outcomes, changed=changed)
+
+
+def _changed_share(run: Run, subject: str, findings: Findings) -> float:
+    """Return the share of statements that rest on outcomes since the latest answer."""
+    answered = [answer.at for answer in run.view.answers.about(subject)]
+    if not answered or not findings.statements:
+        return 1.0
+    new_ids = {o.id for o in findings.account.outcomes if o.occurred_at > max(answered)}
+    changed = [s for s in findings.statements if new_ids & {*s.supporting, *s.against}]
+    return len(changed) / len(findings.statements)
 
 
 def _outcomes_of(brief: Brief) -> list[str]:

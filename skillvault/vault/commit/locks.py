@@ -21,7 +21,7 @@ from skillvault.vault.commit.git_activity import clock, command_line, describe_h
 from skillvault.vault.disk import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 
-WRITER, DAEMON = "writer.lock", "daemon.lock"
+WRITER, DAEMON, CLIENT = "writer.lock", "daemon.lock", "client.lock"
 WAIT_SECONDS = 10.0
 _PAUSE = 0.05
 _INTRODUCTION_SECONDS = 1.0  # at most, from taking a lock until its file names the holder
@@ -63,6 +63,18 @@ def daemon_lock(folder: Path) -> Iterator[None]:
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
     with _flock(folder / DAEMON, 0.0, busy):
         yield
+
+
+@contextmanager
+def client_lock(folder: Path, wait: float) -> Iterator[int]:
+    """Be the one that asks the judge's client, and give the lock's descriptor.
+
+    A child that gets the descriptor holds the lock for its life, too. VaultBusyError names the
+    holder after `wait` seconds.
+    """
+    busy = "the client is being asked already ({}); try again when it has answered"
+    with _flock(folder / CLIENT, wait, busy) as descriptor:
+        yield descriptor
 
 
 @contextmanager

@@ -49,6 +49,16 @@ class Evaluations(Folder[Evaluation]):
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
         return {(bool(succeeded), bool(right)): count for succeeded, right, count in rows}
 
+    def latest_tested(self, judge: str, domain: str, count: int) -> list[Evaluation]:
+        """Return a judge's latest verdicts in a domain, on trusted outcomes with a result."""
+        query = (
+            "select e.id from evaluation e join outcome o on o.id = e.id where e.judge = ? "
+            "and o.domain = ? and e.was_right is not null and o.trust = 'local' and o.counts "
+            "order by o.at desc, e.id desc limit ?"
+        )
+        names = [name for (name,) in self._reader.rows(query, [judge, domain, count])]
+        return list(self.get_many(names).values())
+
 
 class Facts(Folder[Fact]):
     """The facts by id, with superseded facts, and the queries about them."""

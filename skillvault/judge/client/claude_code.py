@@ -1,0 +1,72 @@
+"""Claude Code as a client that is asked: `claude -p`, without hooks, tools and transcript."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from skillvault.judge.client import (
+    HOUR,
+    Client,
+    ClientCall,
+    ClientFault,
+    ClientReply,
+    QuestionBatch,
+    limit_pause,
+)
+
+_PROGRAM = "claude"
+_MODEL = "haiku"
+_ISOLATED = ("--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence")
+_COUNTS = (
+    "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens",
+)  # fmt: skip
+
+
+def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:  # noqa: ARG001 (it reads no file)
+    """Return the call for a batch."""
+    schema = ("--json-schema", json.dumps(batch.schema))
+    form = ("--output-format", "json", *schema, "--system-prompt", batch.system)
+    command = (_PROGRAM, "-p", *_ISOLATED, *form, "--model", model or _MODEL)
+    return ClientCall(command=command, stdin=batch.user)
+
+
+def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
+    """Return the answers of an output; ClientFault if there are none."""
+    try:
+        result: Any = json.loads(stdout)
+    except (ValueError, RecursionError):  # a text that is no JSON, or no UTF-8
+        result = None
+    if not isinstance(result, dict):
+        words = stderr.strip() or stdout[:200].decode(errors="replace").strip()
+        raise ClientFault(f"claude printed no result: {words or 'nothing'}")
+    usage = result.get("usage")
+    counts = [usage.get(name) for name in _COUNTS] if isinstance(usage, dict) else []
+    tokens = sum(count for count in counts if isinstance(count, int) and count > 0)
+    words = str(result.get("result") or result.get("errors") or result.get("subtype"))
+    status = result.get("api_error_status")
+    if result.get("is_error") is not False:
+        is_limit = status == 429 or "limit" in words
+        if is_limit:
+            raise ClientFault(f"claude: {words}", limit_pause(words, at), tokens=tokens)
+        is_closed = status in (401, 402, 403) or "logged in" in words
+        raise ClientFault(f"claude: {words}", HOUR if is_closed else 600.0, tokens=tokens)
+    answers = result.get("structured_output")
+    if result.get("terminal_reason") not in (None, "completed") or not isinstance(answers, dict):
+        raise ClientFault(
+            f"claude answered without the schema: {words}", tokens=tokens, is_answer=True
+        )
+    return ClientReply(answers=answers, tokens=tokens)
+
+
+CLIENT = Client(
+    program=_PROGRAM,
+    login=("claude", "auth", "status"),
+    is_cheap=True,
+    waiting=16,
+    old_days=2,
+    overhead=500,
+    model=_MODEL,
+    build_call=_build_call,
+    read_output=_read_output,
+)

@@ -1,0 +1,104 @@
+"""Codex as a client that is asked: `codex exec`, without hooks, tools and session file."""
+
+import json
+import os
+import tomllib
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from skillvault.judge.client import (
+    HOUR,
+    Client,
+    ClientCall,
+    ClientFault,
+    ClientReply,
+    QuestionBatch,
+    limit_pause,
+)
+
+_PROGRAM = "codex"
+_OFF = ("hooks", "shell_tool", "apps", "multi_agent", "goals", "plugins", "skill_search")
+_ISOLATED = ("--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "--ignore-rules")
+
+
+def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
+    """Return the call for a batch; its files will stand in `folder`."""
+    switches = [word for feature in _OFF for word in ("--disable", feature)]
+    # Codex has no flag for a system prompt, and starts the servers of its user's settings.
+    settings = [f'model_instructions_file="{folder}/system.md"', 'web_search="disabled"']
+    settings += [f"mcp_servers.{name}.enabled=false" for name in _server_names()]
+    settings_words = [word for setting in settings for word in ("-c", setting)]
+    chosen = ("-m", model) if model else ()
+    schema = ("--output-schema", f"{folder}/schema.json")
+    words = (*_ISOLATED, *switches, *settings_words, *chosen, *schema, "--json", "-")
+    return ClientCall(
+        command=(_PROGRAM, "exec", *words),
+        stdin=batch.user,
+        files={"schema.json": json.dumps(batch.schema), "system.md": batch.system},
+    )
+
+
+def _server_names() -> list[str]:
+    """Return the MCP servers in the user's settings."""
+    place = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml"
+    try:
+        servers = tomllib.loads(place.read_text(encoding="utf-8")).get("mcp_servers")
+    except (OSError, ValueError):  # Codex itself says what is wrong with them
+        return []
+    return [json.dumps(name) for name in servers] if isinstance(servers, dict) else []
+
+
+def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
+    """Return the answers of an output; ClientFault if there are none."""
+    events = [event for line in stdout.splitlines() if (event := _event_of(line))]
+    tokens = sum(_tokens_of(event) for event in events if event.get("type") == "turn.completed")
+    messages = [
+        item["text"]
+        for event in events
+        if event.get("type") == "item.completed"
+        and isinstance(item := event.get("item"), dict)
+        and item.get("type") == "agent_message"
+        and isinstance(item.get("text"), str)
+    ]
+    if not any(event.get("type") == "turn.completed" for event in events) or not messages:
+        faults = [event for event in events if event.get("type") in ("error", "turn.failed")]
+        words = " ".join(str(fault.get("message") or fault.get("error")) for fault in faults[-1:])
+        words = words or stderr.strip()[-300:] or "nothing"
+        if "limit" in words:
+            raise ClientFault(f"codex: {words}", limit_pause(words, at), tokens=tokens)
+        is_closed = any(sign in words for sign in ("401", "403", "ogged in"))
+        raise ClientFault(f"codex printed no result: {words}", HOUR if is_closed else 600.0)
+    answers = _event_of(messages[-1].encode(errors="replace"))
+    if answers is None:
+        text = f"codex answered without the schema: {messages[-1][:200]}"
+        raise ClientFault(text, tokens=tokens, is_answer=True)
+    return ClientReply(answers=answers, tokens=tokens)
+
+
+def _event_of(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _tokens_of(event: dict[str, Any]) -> int:
+    usage = event.get("usage")
+    names = ("input_tokens", "output_tokens")
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return sum(count for count in counts if isinstance(count, int) and count > 0)
+
+
+CLIENT = Client(
+    program=_PROGRAM,
+    login=("codex", "login", "status"),
+    is_cheap=False,
+    waiting=8,
+    old_days=1,
+    overhead=1400,
+    model="",
+    build_call=_build_call,
+    read_output=_read_output,
+)

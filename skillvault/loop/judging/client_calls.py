@@ -1,0 +1,427 @@
+"""Ask the judge's client in the background: calls within a budget, replies that survive a kill.
+
+A call's output goes to files under the git dir, and its child holds the lock. So a killed asker
+loses no answer, and nobody asks twice.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.clients.hook_client import ASKING
+from skillvault.judge.claude.replies import KeptReply
+from skillvault.judge.client import (
+    HOUR,
+    MOST_OUTPUT,
+    ClientCall,
+    ClientFault,
+    QuestionBatch,
+    build_batch,
+)
+from skillvault.loop.judging import questions
+from skillvault.loop.judging.judges import CLIENTS
+from skillvault.loop.judging.question_queue import AgentReply, QuestionQueue
+from skillvault.model.brief import AnswerCost
+from skillvault.model.errors import BadInputError, UnavailableError, VaultBusyError
+from skillvault.model.policy import JudgePolicy
+from skillvault.vault.commit.locks import client_lock
+from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import is_alive
+from skillvault.vault.failpoint import reach
+from skillvault.vault.spending import Ledger
+
+if TYPE_CHECKING:
+    from skillvault.loop.judging.questions import OpenQuestion
+
+_ROUNDS = 50  # calls of one asker at most
+_BATCH_TOKENS = 12_000  # of the questions of one call
+_MOST = 20  # questions of one call
+_ATTEMPTS = 2  # useless replies to a question after which it is not asked again
+_NICE = 10
+_TICK = 0.05  # seconds
+_LOGIN_SECONDS = 30.0
+_GRACE = 10.0  # seconds beyond the deadline until another asker kills an abandoned child
+# What a session of a client tells its children, and would mislead one that is none of them.
+_SESSION_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR")
+_SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAULT_")
+_QUIET = {"CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1", ASKING: "1"}
+
+
+class ClientCallNote(Struct, frozen=True, kw_only=True):
+    """A call under way, as the next asker finds it if this one is killed.
+
+    `keys` maps the name of each question to its key; `folder` is the child's working folder.
+    """
+
+    call: int
+    client: str
+    keys: dict[str, str]
+    folder: str
+    started: float
+    asker: int
+    child: int = 0
+
+
+class ClientReport(Struct):
+    """The work of one asker; `stopped` says why it asks no more now."""
+
+    calls: int = 0
+    questions: int = 0
+    answers: int = 0
+    tokens: int = 0
+    refused: list[str] = []
+    stopped: str = ""
+
+
+class ClientCalls:
+    """The calls of a vault's client. `clock` gives unix time."""
+
+    def __init__(
+        self, store: Store, queue: QuestionQueue, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store, self._queue, self._clock = store, queue, clock
+        self._ledger = Ledger(store.ledger.path, clock)
+        self._rules: JudgePolicy = store.head().policy.judge
+        self._client = CLIENTS[self._rules.client]
+        self._home = store.git.dirs()[1] / "skillvault"
+        self._place = self._home / "client"
+
+    def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
+        """Return the next calls as they would be sent; questions that follow from answers lack."""
+        calls: list[tuple[ClientCall, QuestionBatch]] = []
+        remaining = self._unanswered()
+        while remaining:
+            chosen = self._choose(remaining)
+            batch = build_batch([question.asked.request for question in chosen])
+            calls.append((self._build_call(batch), batch))
+            remaining = [question for question in remaining if question not in chosen]
+        return calls
+
+    def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
+        """Ask what waits, and commit the answers; `when_due`: only if it is worth a call.
+
+        VaultBusyError if the client is being asked already, for `wait` seconds.
+        """
+        report = ClientReport()
+        self._end_abandoned()
+        with client_lock(self._home, wait) as lock:
+            try:
+                self._take_output(report)
+                self._commit_replies(report)
+                asks_all = not when_due
+                while report.calls < _ROUNDS:
+                    open_now = self._unanswered()
+                    asks_all = asks_all or self._is_worth_all(open_now)
+                    due_now = open_now if asks_all else self._urgent(open_now)
+                    if not due_now:
+                        break
+                    if not report.calls:
+                        self._check_login()
+                    self._call(self._choose(due_now), lock, report)
+                    self._commit_replies(report)
+            except UnavailableError as error:
+                report.stopped = str(error)
+        return report
+
+    # ── which questions ──────────────────────────────────────────────────────────────
+
+    def _unanswered(self) -> "list[OpenQuestion]":
+        """Return the questions that wait and whose replies were not useless too often."""
+        failed_items = self._ledger.failed_items(_ATTEMPTS)
+        open_now = self._queue.open_questions()
+        return [question for question in open_now if question.matter_key not in failed_items]
+
+    def _is_worth_all(self, open_now: "Sequence[OpenQuestion]") -> bool:
+        """Return True if many questions wait, or one for long: then all are asked."""
+        today = datetime.fromtimestamp(self._clock(), UTC)
+        longest = timedelta(days=self._client.old_days)
+        is_old = any(today - question.place.at >= longest for question in open_now)
+        return is_old or len(open_now) >= self._client.waiting
+
+    def _urgent(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+        """Return the questions that are asked at once, if a call costs little by itself.
+
+        The question for a guide shows its latest outcomes whole, so that theirs can wait.
+        """
+        urgent = [q for q in open_now if q.asks_at_once] if self._client.is_cheap else []
+        outcomes = frozenset[str]().union(*(question.told for question in urgent))
+        return [question for question in urgent if question.about not in outcomes]
+
+    def _choose(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+        """Return the questions of the next call: verdicts alone, as the others show results.
+
+        If the day's budget reaches for all, texts come last: each answer about an outcome changes
+        what they are written from, and none is to be written twice. Else the urgent ones come
+        first.
+        """
+        if self._reaches(open_now):
+            open_now = sorted(open_now, key=lambda q: (q.text is not None, q.is_verdict))
+        else:
+            open_now = sorted(open_now, key=lambda q: not q.is_urgent)
+        chosen: list[OpenQuestion] = []
+        for question in open_now:
+            if chosen and question.is_verdict != chosen[0].is_verdict:
+                continue
+            if not questions.is_independent(question, chosen):
+                continue
+            candidates = [*chosen, question]
+            batch = build_batch([candidate.asked.request for candidate in candidates])
+            if chosen and batch.tokens > _BATCH_TOKENS:
+                continue
+            chosen = candidates
+            if len(chosen) == _MOST:
+                break
+        return chosen
+
+    def _reaches(self, open_now: "Sequence[OpenQuestion]") -> bool:
+        spent = self._ledger.spent_today()
+        tokens = sum(question.asked.request.size for question in open_now) // 4
+        calls = 2 + tokens // _BATCH_TOKENS
+        return (
+            spent.calls + calls <= self._rules.client_calls_per_day
+            and spent.tokens + tokens <= self._rules.client_tokens_per_day
+        )
+
+    # ── one call ─────────────────────────────────────────────────────────────────────
+
+    def _check_login(self) -> None:
+        """Raise UnavailableError if the client is missing or nobody is logged in."""
+        closed_reason = self._ledger.closed_reason()
+        if closed_reason is not None:
+            raise UnavailableError(closed_reason)
+        program = self._client.program
+        if shutil.which(program) is None:
+            self._close(f"{program} is not on the PATH of this process")
+        with _empty_folder() as folder:
+            try:
+                done = subprocess.run(
+                    self._client.login,
+                    cwd=folder,
+                    env=_environment(),
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=_LOGIN_SECONDS,
+                    start_new_session=True,
+                    check=False,
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                self._close(f"`{' '.join(self._client.login)}` failed: {error}")
+        if done.returncode:
+            self._close(f"nobody is logged in to {program}; `{program}` logs you in")
+
+    def _close(self, reason: str) -> None:
+        self._ledger.close_circuit(reason, HOUR / 6)
+        raise UnavailableError(reason)
+
+    def _build_call(self, batch: QuestionBatch) -> ClientCall:
+        return self._client.build_call(batch, self._rules.client_model, self._place)
+
+    def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> None:
+        """Send one call and keep its replies; UnavailableError if there are none."""
+        batch = build_batch([question.asked.request for question in chosen])
+        tokens = batch.tokens + self._client.overhead
+        number = self._ledger.reserve(0.0, self._rules, tokens)
+        if number is None:
+            raise UnavailableError("the client did not answer earlier calls")
+        report.calls += 1
+        report.questions += len(chosen)
+        reach("client-reserved")
+        with _empty_folder() as folder:
+            note = ClientCallNote(
+                call=number,
+                client=self._rules.client,
+                keys=batch.keys,
+                folder=folder,
+                started=time.time(),
+                asker=os.getpid(),
+            )
+            is_late = self._run_child(self._build_call(batch), note, lock)
+        self._take_output(report, is_late=is_late)
+
+    def _run_child(self, call: ClientCall, note: ClientCallNote, lock: int) -> bool:
+        """Run the child to its end; True if it was killed because it took too long."""
+        self._place.mkdir(mode=0o700, exist_ok=True)
+        for name, text in {**call.files, "stdin": call.stdin}.items():
+            (self._place / name).write_text(text, encoding="utf-8", errors="replace")
+        for name in ("stdout", "stderr"):
+            (self._place / name).write_bytes(b"")
+        self._write_note(note)
+        reach("client-noted")
+        with (
+            (self._place / "stdin").open("rb") as stdin,
+            (self._place / "stdout").open("wb") as stdout,
+            (self._place / "stderr").open("wb") as stderr,
+        ):
+            try:
+                child = subprocess.Popen(
+                    call.command,
+                    cwd=note.folder,
+                    env=_environment(),
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    start_new_session=True,
+                    pass_fds=(lock,),
+                )
+            except OSError as error:
+                (self._place / "stderr").write_text(str(error))
+                return False
+        self._write_note(msgspec.structs.replace(note, child=child.pid))
+        with suppress(OSError):  # it may have ended
+            os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
+        reach("client-started")
+        end = time.monotonic() + self._rules.client_seconds
+        while child.poll() is None and time.monotonic() < end and not self._is_too_long():
+            time.sleep(_TICK)
+        is_late = child.poll() is None and time.monotonic() >= end
+        _kill_group(child.pid)
+        child.wait()
+        reach("client-ended")
+        return is_late
+
+    def _is_too_long(self) -> bool:
+        return (self._place / "stdout").stat().st_size > MOST_OUTPUT
+
+    def _write_note(self, note: ClientCallNote) -> None:
+        draft = self._place / "call.draft"
+        draft.write_bytes(msgspec.json.encode(note))
+        draft.replace(self._place / "call.json")
+
+    def _read_note(self) -> ClientCallNote | None:
+        try:
+            data = (self._place / "call.json").read_bytes()
+            return msgspec.json.decode(data, type=ClientCallNote)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def _end_abandoned(self) -> None:
+        """Kill a child that is late and whose asker is gone, as nobody else would."""
+        note = self._read_note()
+        if note is None or not note.child or is_alive(note.asker):
+            return
+        is_late = time.time() - note.started > self._rules.client_seconds + _GRACE
+        with suppress(ProcessLookupError):
+            # Both are its own as long as no other process has its number.
+            is_leader = os.getpgid(note.child) == os.getsid(note.child) == note.child
+            if is_late and is_leader and self._is_locked():
+                _kill_group(note.child)
+
+    def _is_locked(self) -> bool:
+        try:
+            with client_lock(self._home, 0.0):
+                return False
+        except VaultBusyError:
+            return True
+
+    # ── replies ──────────────────────────────────────────────────────────────────────
+
+    def _take_output(self, report: ClientReport, *, is_late: bool = False) -> None:
+        """Keep the replies of the call that was noted last; UnavailableError if it has none."""
+        note = self._read_note()
+        if note is None:
+            return
+        reason = ""
+        if note.asker != os.getpid() and not (self._place / "stdout").stat().st_size:
+            self._ledger.record_refusal(note.call)  # it was killed, too, or never began
+        else:
+            try:
+                self._keep_output(note, report)
+            except ClientFault as fault:
+                reason = self._keep_fault(note, fault, is_late=is_late)
+        # Only now: until here another asker can do all of it again.
+        shutil.rmtree(note.folder, ignore_errors=True)
+        shutil.rmtree(self._place)
+        if reason:
+            raise UnavailableError(reason, tried=True)
+
+    def _keep_output(self, note: ClientCallNote, report: ClientReport) -> None:
+        client = CLIENTS[note.client]
+        stdout, stderr = (self._read_start(name) for name in ("stdout", "stderr"))
+        if len(stdout) > MOST_OUTPUT:
+            raise ClientFault(f"{client.program} printed more than {MOST_OUTPUT} bytes")
+        at = datetime.fromtimestamp(self._clock(), UTC)
+        reply = client.read_output(stdout, stderr.decode(errors="replace"), at)
+        report.tokens += reply.tokens
+        share = AnswerCost(reply.tokens // max(len(note.keys), 1), 0.0)
+        texts: dict[str, str] = {}
+        for name, key in note.keys.items():
+            if name in reply.answers:
+                text = msgspec.json.encode(reply.answers[name]).decode()
+                kept_reply = KeptReply(text=text, stop="end_turn", spent=share)
+                texts[key] = msgspec.json.encode(kept_reply).decode()
+            else:
+                self._ledger.count_failure(key, "it was not answered", service=False)
+        self._ledger.record_replies(note.call, texts, AnswerCost(reply.tokens, 0.0))
+
+    def _read_start(self, name: str) -> bytes:
+        with (self._place / name).open("rb") as file:
+            return file.read(MOST_OUTPUT + 1)
+
+    def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
+        """Note a call without an answer, and return the reason."""
+        seconds = f"{self._rules.client_seconds:g} s (judge.client_seconds)"
+        late_reason = f"{CLIENTS[note.client].program} did not answer in {seconds}"
+        reason = late_reason if is_late else str(fault)
+        self._ledger.record_failure(
+            note.call, reason, billed=False, pause=fault.pause, tokens=fault.tokens
+        )
+        for key in note.keys.values() if fault.is_answer else ():
+            self._ledger.count_failure(key, reason, service=False)
+        return reason
+
+    def _commit_replies(self, report: ClientReport) -> None:
+        """Commit the replies to open questions, those of earlier askers, too."""
+        keys = [question.matter_key for question in self._queue.open_questions()]
+        replies: list[AgentReply] = []
+        for key, stored in self._ledger.replies(keys).items():
+            reply = msgspec.json.decode(stored, type=KeptReply)
+            replies.append(AgentReply(key, reply.text, reply.spent.tokens, is_last=True))
+        if not replies:
+            return
+
+        def refuse(key: str, reason: str) -> None:
+            report.refused.append(f"{key}: {reason}")
+            self._ledger.forget_reply(key)
+            self._ledger.count_failure(key, reason, service=False)
+
+        refusals = len(report.refused)
+        try:
+            at = datetime.fromtimestamp(self._clock(), UTC).replace(microsecond=0)
+            self._queue.answer(replies, now=at, on_refusal=refuse)
+        except BadInputError as error:  # others write, and the replies stay
+            raise UnavailableError(str(error)) from None
+        report.answers += len(replies) - (len(report.refused) - refusals)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of a child: nothing of the session that this process may be in."""
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _SESSION_VARIABLES and not name.startswith(_SESSION_PREFIXES)
+    }
+    return variables | _QUIET
+
+
+@contextmanager
+def _empty_folder() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="skillvault-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kill_group(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)

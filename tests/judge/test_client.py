@@ -1,0 +1,292 @@
+"""A client as the judge: what it is asked, within what budget, and what becomes of its answers.
+
+`SKILLVAULT_FAULTS=50 pytest tests/judge/test_client.py` repeats each fault so often.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.clients.hook_client import ASKING
+from skillvault.judge.client import HOUR, ClientFault, claude_code, codex, limit_pause
+from skillvault.loop.judging.client_calls import ClientCalls
+from skillvault.vault.commit.locks import client_lock
+from tests.conftest import NOW
+from tests.forked import called, log_of
+from tests.given import as_file, trade
+from tests.judge.conftest import appoint
+from tests.judge.given import HOUR as CLOCK_HOUR
+from tests.judge.given import REPEATS, Clock, put_client_on_path
+from tests.judge.server import INSIGHT, VERDICT, Server, claude, told
+from tests.judge.test_faults import FAULTS, _of
+from tests.thorough import one_of
+
+KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz012345"
+
+
+@pytest.fixture
+def asked(vault: Vault, api: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
+    """A vault whose judge is a client, which asks the API on loopback."""
+    monkeypatch.setenv("PATH", put_client_on_path(tmp_path))
+    appoint(vault, provider="client", client_seconds=5)
+    assert api.requests == []
+    return vault
+
+
+def record(vault: Vault, number: int, reasoning: str = "Funding pays.") -> None:
+    """Record an outcome of its own decision, and learn from it."""
+    why = f"{reasoning} It is number {number}."
+    one = trade(number % 15, decision__target=f"T{number}", decision__reasoning=why)
+    vault.record([("o.json", as_file(one))], now=NOW)
+    vault.run(now=NOW)
+
+
+def calls_of(vault: Vault, clock: Clock | None = None) -> ClientCalls:
+    """The calls of a vault's client, at the time of the tests."""
+    return ClientCalls(vault.store, vault.queue, (clock or Clock()).wall)
+
+
+def judges(vault: Vault) -> set[str]:
+    """Who gave the verdicts."""
+    return {one.judge.name for one in vault.store.head().evaluations.values()}
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_its_answers_replace_the_offline_words(asked: Vault, client: str) -> None:
+    appoint(asked, provider="client", client=client)
+    for number in range(3):
+        record(asked, number)
+    assert judges(asked) == {"offline"}
+    report = calls_of(asked).ask_waiting()
+    assert (report.stopped, report.refused) == ("", [])
+    assert report.answers == report.questions == len(asked.store.head().answers)
+    assert judges(asked) == {"client"}
+    insights = {one.key_insight for one in asked.store.head().evaluations.values()}
+    assert insights == {INSIGHT["key_insight"]}
+    assert any("Claude on" in skill.body for skill in asked.store.head().skills.values())
+    assert calls_of(asked).ask_waiting().calls == 0
+    assert asked.check().problems == []
+
+
+def test_a_verdict_is_never_asked_beside_a_result(asked: Vault) -> None:
+    for number in range(4):
+        record(asked, number)
+    groups = [
+        {key.partition("-")[0] for key in batch.keys.values()}
+        for _, batch in calls_of(asked).batches()
+    ]
+    assert {"verdict"} in groups
+    assert all(group == {"verdict"} or "verdict" not in group for group in groups)
+
+
+def test_what_a_dry_run_prints_is_what_is_sent(asked: Vault, api: Server) -> None:
+    record(asked, 1, f"Funding pays, and the key is {KEY}.")
+    printed = CliRunner().invoke(cli, ["--vault", str(asked.root), "ask", "--dry-run"]).output
+    assert api.requests == []
+    assert "abcdefghijklmnopqrstuvwxyz" not in printed
+    for call, _ in calls_of(asked).batches():
+        assert call.stdin in printed
+
+
+def test_little_waits_and_much_is_asked(asked: Vault) -> None:
+    record(asked, 1)
+    appoint(asked, provider="client", client="codex")
+    latest = max(one.occurred_at for one in asked.store.head().outcomes.values())
+    soon, later = latest + timedelta(hours=1), latest + timedelta(days=1)
+    calls = [
+        ClientCalls(asked.store, asked.queue, at.timestamp).ask_waiting(when_due=True).calls
+        for at in (soon, later)
+    ]
+    assert calls[0] == 0
+    assert calls[1] > 0
+
+
+def test_the_day_has_a_budget_of_calls_and_of_tokens(asked: Vault) -> None:
+    record(asked, 1)
+    appoint(asked, provider="client", client_calls_per_day=1)
+    report = calls_of(asked).ask_waiting()
+    assert report.calls == 1
+    assert "client_calls_per_day" in report.stopped
+    appoint(asked, provider="client", client_tokens_per_day=700)
+    assert "client_tokens_per_day" in calls_of(asked).ask_waiting().stopped
+    assert calls_of(asked, _tomorrow()).ask_waiting().stopped != ""
+    appoint(asked, provider="client")
+    assert calls_of(asked, _tomorrow()).ask_waiting().stopped == ""
+
+
+def _tomorrow() -> Clock:
+    clock = Clock()
+    clock.sleep(24 * CLOCK_HOUR)
+    return clock
+
+
+def test_with_little_left_the_urgent_comes_first(asked: Vault) -> None:
+    for number in range(3):
+        record(asked, number)
+    appoint(asked, provider="client", client_calls_per_day=1)
+    (_, batch), *_ = calls_of(asked).batches()
+    urgent = [one.matter_key for one in asked.queue.open_questions() if one.is_urgent]
+    assert urgent
+    assert batch.keys["q1"] == urgent[0]
+
+
+def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
+    record(asked, 1)
+    with client_lock(asked.store.git.dirs()[1] / "skillvault", 0.0):
+        done = CliRunner().invoke(cli, ["--vault", str(asked.root), "status"])
+        assert done.exit_code == 0
+        with pytest.raises(Exception, match="asked already"):
+            calls_of(asked).ask_waiting()
+
+
+# ── faults ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", one_of(3, list(FAULTS)))
+def test_a_fault_leaves_the_offline_text_and_the_question(
+    name: str, asked: Vault, api: Server
+) -> None:
+    for repeat in range(REPEATS):
+        record(asked, repeat)
+        clock = Clock()
+        for _ in range(repeat):
+            clock.sleep(24 * CLOCK_HOUR)
+        if name in ("hang", "drip"):
+            appoint(asked, provider="client", client_seconds=1)
+        api.script = partial(_of, FAULTS[name])
+        report = calls_of(asked, clock).ask_waiting()
+        evaluations = asked.store.head().evaluations.values()
+        offline = [one for one in evaluations if one.judge.name == "offline"]
+        assert len(offline) == bool(report.stopped or report.refused)
+        verdicts = {one.quality_score for one in evaluations if one not in offline}
+        assert verdicts <= {VERDICT["quality_score"]}
+        api.script = claude
+        clock.sleep(2 * CLOCK_HOUR)
+        assert calls_of(asked, clock).ask_waiting().stopped == ""
+        assert judges(asked) == {"client"}
+        assert asked.status().judge.closed is None
+
+
+def _missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    git = [place for place in os.environ["PATH"].split(":") if (Path(place) / "git").exists()]
+    monkeypatch.setenv("PATH", git[0])
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (_missing, "not on the PATH"),
+        (lambda patch: patch.setenv("FAKE_LOGGED_OUT", "1"), "logged in"),
+        (lambda patch: patch.setenv("FAKE_OUTPUT", "unknown option '--safe-mode'"), "safe-mode"),
+        (lambda patch: patch.setenv("FAKE_SIZE", "3000000"), "more than"),
+        (lambda patch: patch.setenv("FAKE_SECONDS", "60"), "did not answer"),
+    ],
+)
+def test_a_client_that_fails_costs_one_line_of_the_status(
+    harm: Callable[[pytest.MonkeyPatch], None],
+    words: str,
+    asked: Vault,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record(asked, 1)
+    appoint(asked, provider="client", client_seconds=1)
+    harm(monkeypatch)
+    count = len(asked.queue.open_questions())
+    report = ClientCalls(asked.store, asked.queue).ask_waiting()
+    assert words in report.stopped
+    done = CliRunner().invoke(cli, ["--vault", str(asked.root), "status"])
+    (line,) = [line for line in done.output.splitlines() if line.startswith("not asked now:")]
+    assert words in line
+    assert len(asked.queue.open_questions()) == count
+    assert judges(asked) == {"offline"}
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("You've hit your 5-hour limit · resets 5:20pm (UTC)", 80 * 60),
+        ("You've hit your limit · resets 3pm (UTC)", 23 * HOUR),
+        ("resets 11am (America/New_York)", 0),
+        ("weekly limit · resets Nov 22, 4pm (UTC)", 48 * HOUR),
+        ("usage limit reached; try again in 1 day 2 hours 5 minutes", 26 * HOUR + 300),
+        ("You've hit your limit, try again at 4:30 PM", 30 * 60),
+        ("resets 25:99pm (Nowhere/Land)", HOUR),
+        ("limit", HOUR),
+    ],
+)
+def test_a_limit_lasts_as_its_words_say(message: str, seconds: float) -> None:
+    assert limit_pause(message, datetime(2026, 11, 20, 16, tzinfo=UTC)) == seconds or (
+        seconds == 0 and limit_pause(message, datetime(2026, 11, 20, 16, tzinfo=UTC)) == 24 * HOUR
+    )
+
+
+@pytest.mark.parametrize("read", [claude_code.CLIENT.read_output, codex.CLIENT.read_output])
+@pytest.mark.parametrize(
+    "output", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}", b'{"is_error": false}', b"[" * 9999]
+)
+def test_an_output_that_is_no_answer_is_a_fault(
+    read: Callable[[bytes, str, datetime], object], output: bytes
+) -> None:
+    with pytest.raises(ClientFault):
+        read(output, "", NOW)
+
+
+# ── kills ────────────────────────────────────────────────────────────────────────────
+
+POINTS = (
+    "client-reserved", "client-noted", "client-started", "client-ended", "reply-received",
+    "reply-journalled", "lock-taken", "objects-written", "branch-moved",
+)  # fmt: skip
+
+
+def _ask(root: Path) -> None:
+    vault = Vault(root)
+    ClientCalls(vault.store, vault.queue, Clock().wall).ask_waiting(wait=20)
+
+
+def test_no_answer_is_lost_or_paid_twice_wherever_the_asker_is_killed(
+    asked: Vault, api: Server
+) -> None:
+    appoint(asked, provider="client", client_calls_per_day=1000)
+    for number, point in enumerate(POINTS):
+        record(asked, number)
+        assert called(_ask, asked.root, f"{point}=kill") == -signal.SIGKILL, point
+        assert called(_ask, asked.root) == 0, log_of(asked.root).read_text()
+    counts = Counter(map(told, api.requests))
+    assert [text for text, count in counts.items() if count > 1] == []
+    assert judges(asked) == {"client"}
+    assert asked.check().problems == []
+
+
+# ── the child ────────────────────────────────────────────────────────────────────────
+
+
+def test_the_hooks_of_a_child_do_nothing(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ASKING, "1")
+    vault = str(asked.root)
+    program = Path(claude_code.__file__).parents[2] / "clients/hook_client.py"
+    payload = json.dumps({"session_id": "s", "prompt": "hello"})
+    before = sorted(path for path in (asked.root / ".git/skillvault").rglob("*"))
+    for words in ([str(program)], ["-m", "skillvault", "hook"]):
+        done = run_python(*words, "SessionStart", "--vault", vault, told=payload)
+        assert (done.returncode, done.stdout) == (0, "")
+    assert sorted(path for path in (asked.root / ".git/skillvault").rglob("*")) == before
+
+
+def run_python(*words: str, told: str) -> subprocess.CompletedProcess[str]:
+    """What a Python prints and how it ends."""
+    return subprocess.run(
+        [sys.executable, *words], input=told, capture_output=True, text=True, check=False
+    )

@@ -51,7 +51,6 @@ from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import Skill, Status
 from skillvault.model.text import front_matter
 from skillvault.model.text.text import shorten
-from skillvault.serving.shelf import live
 from skillvault.sessions.closing import Closing
 
 
@@ -140,7 +139,7 @@ class VaultTools:
 
         With a decision's id, what you saw is recorded; pass that id to `close` or `record`.
         """
-        names = [s.name for s in live(self._vault.shelf)] if self._lists_all else []
+        names = [s.name for s in self._vault.shelf.live()] if self._lists_all else []
         answer = self._vault.recommend(domain, task, decision=decision, agent=agent, seen=names)
         skills = [
             RecommendedSkill(name=s.name, handle=s.handle, badge=s.badge, how=s.how)
@@ -177,7 +176,7 @@ class VaultTools:
         if path.partition("/")[0] not in _SHUT:
             skill, entry = shelf.get(record.name), shelf.layer_skill(record.name)
             is_seed = entry is not None and entry.layer == "seed"
-            if skill and (is_seed or skill.name in {candidate.name for candidate in live(shelf)}):
+            if skill and (is_seed or skill.name in {candidate.name for candidate in shelf.live()}):
                 return skill
         state = _SHUT.get(path.partition("/")[0], record.status)
         source = ", made of untrusted sources" if record.trust == "untrusted" else ""

@@ -31,7 +31,7 @@ from skillvault.vault.index.snapshot import Topics
 
 _HITS = 50  # facts that are looked at, of the domain and of all
 _ABROAD = frozenset({"cross_domain", "general"})
-_NO_LINE_PART = 0.5  # of the evidence of a guide none of whose lines is related
+_NO_LINE_PART = 0.35  # of the evidence of a guide none of whose lines is related
 _ASKED = 30  # of the best skills is asked what they are about
 _ENDING = 2  # letters at the end of a word that may differ: `migrations` says `migration`
 _STEM = 4  # letters that words have in common at least

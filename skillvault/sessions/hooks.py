@@ -28,7 +28,6 @@ from skillvault.model import next_words as words
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
-from skillvault.serving import shelf as shelves
 from skillvault.sessions import known_runs, transcripts
 from skillvault.sessions.session_history import (
     KnownTexts,
@@ -215,7 +214,7 @@ class Hooks:
 
     def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
-        skills = shelves.live(self._vault.shelf(), domain)
+        skills = self._vault.shelf().live(domain)
         lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
         records = self._vault.store.head().skills.get_many([skill.name for skill in lessons])
         for skill in sorted(lessons, key=lambda skill: _BRIEFED.index(skill.kind)):
@@ -242,7 +241,7 @@ class Hooks:
         # A prompt that continues a task was preceded by the recommendation for that task.
         if self._links is None and not is_continuation:
             if read_skills is None:  # the session began without a note: assume all was read
-                read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
+                read_skills = [skill.name for skill in self._vault.shelf().live()]
                 known_rules = self._rules(payload).keys
                 notes.append(
                     journal.SessionNote(

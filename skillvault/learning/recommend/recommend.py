@@ -244,7 +244,9 @@ def recommend(
     domains = (query.domain, None)
     low: list[_Contender] = []
     high: list[_Contender] = []
-    for contender in (_score(c, request) for c in live if c.name not in doubtful_names):
+    sure = (c for c in live if c.name not in doubtful_names)
+    near, far = _split_by_match(sure, request)
+    for contender in (_score(c, request) for c in near):
         (high if eligible(contender) else low).append(contender)
     doubtful_contenders = (
         _score(c, request)
@@ -258,6 +260,7 @@ def recommend(
         low += (contender for contender in weak_contenders if not eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
     choice = _choose(order, request)
+    irrelevant = [*(contender.name for contender in low), *(c.name for c in far)]
     names = {candidate.name for candidate in live}
     left_out = chain(
         (
@@ -268,6 +271,7 @@ def recommend(
         choice.withheld,
         (_withhold_by_rank(contender, _limit(request)) for contender in order),
         _withhold_irrelevant(low, request),
+        _withhold_unmatched(far, request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     return Selection(
@@ -277,7 +281,7 @@ def recommend(
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
         total_considered=sum(c.domain in domains and c.name not in unasked for c in live),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=sum(contender.name not in unasked for contender in low),
+        excluded_low_relevance=sum(name not in unasked for name in irrelevant),
         over_budget=sum(withheld.reason == "budget" for withheld in choice.withheld),
         facts=choice.facts,
     )
@@ -295,7 +299,7 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
     ]
 
     def place(candidate: Candidate) -> tuple[bool, float, str]:
-        gain = sum(_gains(candidate, anything, rules).values())
+        gain = sum(_gains(candidate, anything, rules).values()) if _may_gain(candidate) else 0.0
         return candidate.status != "pinned", -gain, candidate.name
 
     return sorted(live, key=place)
@@ -389,6 +393,27 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
     ]
 
 
+def _split_by_match(
+    candidates: Iterable[Candidate], request: _Request
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Return (the candidates that may be shown, those that no word of the task brings).
+
+    Of a large library nearly all are of the second kind, and need no score. If an answer explains
+    every skill, all are ordered together.
+    """
+    query, weighing, leads = request.query, request.weighing, request.background.leads
+    if not weighing.has_task or query.explain:
+        return list(candidates), []
+    near: list[Candidate] = []
+    far: list[Candidate] = []
+    for candidate in candidates:
+        name = candidate.name
+        is_near = weighing.has_match(name) or name in leads
+        is_near = is_near or _is_asked(candidate, query, request.pins)
+        (near if is_near else far).append(candidate)
+    return near, far
+
+
 def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
     evidence = candidate.evidence
     if candidate.status == "pinned" or evidence is NO_EVIDENCE:
@@ -399,12 +424,16 @@ def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
 def _score(candidate: Candidate, request: _Request) -> _Contender:
     name, pins = candidate.name, request.pins
     score = relevance = request.weighing.relevance(name, candidate.kind)
-    # Of a large library hardly any was used; the others gain nothing.
-    has_evidence = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere
-    if has_evidence or candidate.status == "proven":
+    if _may_gain(candidate):
         score += sum(_gains(candidate, request.query, request.rules).values())
     lead = request.background.leads.get(name, LEADS)
     return _Contender(pins.get(name, len(pins) + lead), -score, name, relevance, candidate)
+
+
+def _may_gain(candidate: Candidate) -> bool:
+    """Return True if a skill was used or proven; of a large library hardly any was."""
+    is_used = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere != 0
+    return is_used or candidate.status == "proven"
 
 
 def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]:
@@ -657,6 +686,11 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
         description=text.description,
         path=text.path,
     )
+
+
+def _withhold_unmatched(far: Iterable[Candidate], request: _Request) -> Iterator[WithheldSkill]:
+    """Withhold those that no word of the task brings; they are scored only if that is asked."""
+    yield from _withhold_irrelevant([_score(c, request) for c in far], request)
 
 
 def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[WithheldSkill]:

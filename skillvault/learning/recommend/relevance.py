@@ -136,6 +136,10 @@ class Weighing:
         """Return the skills whose texts have at least this share of the task."""
         return [name for name, match in self._matches.items() if match.share >= least]
 
+    def has_match(self, name: str) -> bool:
+        """Return True if the text of a skill shares a word with the task."""
+        return name in self._matches
+
     def share(self, name: str) -> float:
         """Return the share of the task that the text has, 0..1."""
         return self._matches.get(name, NO_MATCH).share

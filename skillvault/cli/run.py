@@ -327,10 +327,10 @@ def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     """
     vault = options.open_vault()
     on_done = None if options.as_data else print_done
-    name, unread, report = api.distill(
+    name, not_understood, report = api.distill(
         vault, session, domain=domain, **options.keywords, on_done=on_done
     )
-    for kind, count in sorted(unread.items()):
+    for kind, count in sorted(not_understood.items()):
         say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
     if options.as_data:
         print_json({"session": name, **run_shape(report)})

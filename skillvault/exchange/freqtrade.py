@@ -118,13 +118,13 @@ def _strategy_run(
     name: str, strategy: Section, metadata: Section, domain: str | None
 ) -> _StrategyRun:
     start = strategy.maybe_text("backtest_start") or ""
-    span = f"{name} {start}..{strategy.maybe_text('backtest_end') or ''}"
+    fallback_batch = f"{name} {start}..{strategy.maybe_text('backtest_end') or ''}"
     trades = [trade for trade in strategy.list_of("trades") if isinstance(trade, Mapping)]
     has_margin = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
     return _StrategyRun(
         agent=name,
         domain=domain or slug(name) or "freqtrade",
-        batch=metadata.section(name).maybe_text("run_id") or span,
+        batch=metadata.section(name).maybe_text("run_id") or fallback_batch,
         unit=strategy.maybe_text("stake_currency"),
         settings=_settings(strategy),
         margin=has_margin or strategy.values.get("trading_mode") in ("futures", "margin"),

@@ -114,9 +114,9 @@ def expiry_change(expiry: Expiry) -> Change:
     target = Ref("skill", expiry.name)
     reason = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
     if expiry.renewed is None:
-        place = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
+        move = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
         return Change(
-            step=STEP, subject=expiry.name, reason=reason, moves=(place,), targets=(target,)
+            step=STEP, subject=expiry.name, reason=reason, moves=(move,), targets=(target,)
         )
     new_end = stamp(expiry.clock + expiry.life.span)
     path = f"{expiry.shelf}/{expiry.name}/SKILL.md"

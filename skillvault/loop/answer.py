@@ -89,8 +89,8 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     if answer.kind in _OF_OUTCOMES:
         return list(run.view.outcomes.get_many([answer.subject]).values())
     names = [
-        name
-        for name, action, target in run.view.outcomes.domain_subjects(answer.domain)
+        outcome_id
+        for outcome_id, action, target in run.view.outcomes.domain_subjects(answer.domain)
         if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()

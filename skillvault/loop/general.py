@@ -69,7 +69,7 @@ class SimilarFacts:
         return facts
 
     def keep_settled(self, settled: Collection[str], keys: FactKeys) -> None:
-        """Store the keys of the settled facts."""
+        """Store the lookup keys of settled facts, so that later equal facts find them."""
         for name in sorted(self._due.intersection(settled)):
             keys.keep_fact(name, self._keys[name])
 
@@ -286,5 +286,7 @@ def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change |
     if skill is None:
         is_taken = run.view.skills.is_name_taken
         return general.general_change(pattern, draft, is_taken=is_taken, policy=run.policy)
-    versions, shelf = run.versions(skill.name), shelf_of(run, skill)
-    return general.rewrite_change(pattern, draft, skill, versions, shelf=shelf, policy=run.policy)
+    written_texts, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return general.rewrite_change(
+        pattern, draft, skill, written_texts, shelf=shelf, policy=run.policy
+    )

@@ -203,7 +203,7 @@ def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
 
 
 def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
-    """Parse a file; an agent cannot claim that somebody else observed the result."""
+    """Parse a file; without an attestation, its result counts as the agent's own word."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.parse_incoming(item.name, item.data)

@@ -300,7 +300,7 @@ def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
 
 
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
-    """Return those of these outcomes that a strategy was made of, even without a link."""
+    """Return the outcomes among these from which a strategy was made, by link or by commit."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}

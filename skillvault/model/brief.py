@@ -108,7 +108,7 @@ class RefusedAnswers(Struct, frozen=True, kw_only=True):
 
 
 class Outlier(Struct, frozen=True, kw_only=True):
-    """A recorded number of the greatest loss or gain that is far from the usual.
+    """An unusual number that was recorded with the greatest loss or gain.
 
     `low` to `high` is the middle half of the same number in the `of` other outcomes; `at` is the
     time at which the outcome ended.

@@ -11,7 +11,7 @@ from msgspec import Struct
 class Price(Struct, frozen=True):
     """Dollars per million tokens read and written; a `tempered` model takes a temperature.
 
-    `cacheable_length` is the least number of tokens of a prompt prefix that is cached.
+    `cacheable` is the least number of tokens of a prompt prefix that is cached.
     """
 
     read: float

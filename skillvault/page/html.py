@@ -256,7 +256,7 @@ def _event_entries(page: Page, event: str) -> tuple[list[VaultEvent], int]:
 
 
 def _policy(style: str, script: str, *, is_served: bool) -> str:
-    """Return the policy that permits only the file's own script and style."""
+    """Return the Content-Security-Policy that permits only the page's own script and style."""
     digests = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
     sources = "'self'" if is_served else "'none'"
     return (

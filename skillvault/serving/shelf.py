@@ -481,7 +481,7 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
 def _candidates_of(
     head: Topics, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
-    """The skills in force of a domain and of none, or of all, by name."""
+    """Return the skills in force of a domain, and those without one, or all, by name."""
     rows = _rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
     counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
     expected = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}

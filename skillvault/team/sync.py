@@ -71,9 +71,9 @@ def sync_clones(
 ) -> SyncReport:
     """Fetch, merge and push; with `take_over` this clone also becomes the learner.
 
-    EditedError if a path is edited locally, PausedError if the repository is in the middle of a
-    merge or rebase, VaultBusyError if other clones push during each attempt, GitError if the remote
-    refuses.
+    UncommittedEditError if a path is edited locally, PausedError if the repository is in the middle
+    of a merge or rebase, VaultBusyError if other clones push during each attempt, GitError if the
+    remote refuses.
     """
     store.follow()
     policy = store.staging.policy

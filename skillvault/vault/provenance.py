@@ -72,12 +72,12 @@ def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
 
 
 def sources(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
-    """The tree backward: `[{link, ref, sources}]`; a circle ends where it closes."""
+    """Return the tree of a record's sources: `[{link, ref, sources}]`; a cycle is cut."""
     return _tree(snapshot, ref, "sources", _find_sources)
 
 
 def targets(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
-    """The tree forward: `[{link, ref, targets}]`; a circle ends where it closes."""
+    """Return the tree of records made from a record: `[{link, ref, targets}]`; a cycle is cut."""
     return _tree(snapshot, ref, "targets", _find_targets)
 
 

@@ -412,7 +412,7 @@ def _certainty_marks(material: _Material) -> Iterator[_Mark]:
 
 
 def _frame_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge the size and the skills if the reasoning names them."""
+    """Yield a mark if the reasoning names the size, and one if it names skills."""
     size, reasoning = material.entry_value, material.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
     if any(figure.gives(amount) for figure in figures_of(reasoning) for amount in amounts):

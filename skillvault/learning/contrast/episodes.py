@@ -79,7 +79,7 @@ def _sort_by_time(occasions: Sequence[Occasion], places: Iterable[int]) -> list[
 
 
 def _close_pairs(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int, int]]:
-    """Yield neighbours in time, among decisions with a recorded time."""
+    """Yield the indices of two decisions about the same thing that follow each other in time."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.is_timed:

@@ -104,11 +104,11 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
         return None
     quoted = _quoted_insight(evaluation.key_insight, outcome)
     claim = _claim(evaluation.key_insight, quoted, outcome)
-    deed = _digests(outcome.decision.reasoning, outcome)
+    reasoning_digests = _digests(outcome.decision.reasoning, outcome)
     statements = {
         text: _digests(text, outcome) for text in read_statements(outcome.decision.reasoning)
     }
-    grounds = deed
+    grounds = reasoning_digests
     if quoted and quoted.kind != "lesson":
         grounds = statements.get(quoted.quote) or _digests(quoted.quote, outcome)
     return EvaluatedRun(
@@ -117,7 +117,7 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
         claim=claim,
         words=_form_digest(claim),
         about=_fact_label(evaluation, quoted, outcome),
-        states=deed.union(*statements.values()),
+        states=reasoning_digests.union(*statements.values()),
         grounds=grounds,
         tells_more=quoted is not None or _has_content(evaluation.key_insight, outcome),
     )

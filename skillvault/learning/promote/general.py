@@ -110,7 +110,7 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
 
 
 def form_of(fact: Fact, outcome: Outcome | None) -> Form:
-    """Return the form of a fact without its run's own values, its domain and its action."""
+    """Return the normal form of a fact without its domain, its action and the values of its run."""
     if outcome is None:
         return normal_form(statement_of(fact))
     values = (*specific_values(outcome), outcome.domain, outcome.decision.action)

@@ -277,7 +277,7 @@ def merge_change(
     """Return the commit that makes one skill of several, which go to archive/."""
     findings = merge.brief.together
     outcomes = findings.account.outcomes
-    parts = [part for place in range(3) for o in outcomes if (part := o.subject[place])]
+    parts = [part for index in range(3) for o in outcomes if (part := o.subject[index])]
     tags = tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
     name = numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken)
     body, files = evolved_text(merge, draft, policy)

@@ -96,7 +96,7 @@ class Reaction(Struct, frozen=True):
 
 
 def read_reaction(text: str, answer: str = "") -> Reaction:
-    """Read the words that a user typed after an answer; a reply to a question judges little."""
+    """Read a user's words after an answer; in a reply to a question little is a judgment."""
     is_reply = answer.rstrip().endswith(("?", "？"))
     typed = read_words(_typed_part(text))
     sentences = tuple(_split_sentences(typed))

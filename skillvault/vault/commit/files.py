@@ -66,7 +66,7 @@ def _draft_file(folder: Path, content: bytes) -> Path:
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
-    """Put a drafted file in its place; EditedError if another file appeared there.
+    """Put a drafted file in its place; UncommittedEditError if another file appeared there.
 
     `mode` is git's mode of the file; with None, a replaced file keeps its mode.
     """
@@ -212,7 +212,7 @@ class AppendedFile:
     def replace_prefix(self, prefix: AppendedPrefix, content: bytes) -> ReplacedFile | None:
         """Write `content` in the place of a prefix.
 
-        None if the file has the content already; EditedError if the file begins otherwise.
+        None if the file has the content already; UncommittedEditError if the file begins otherwise.
         """
         if not os.path.lexists(self._root / self._path):
             self._save(content + prefix.left, replace=False)

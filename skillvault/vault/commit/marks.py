@@ -95,7 +95,7 @@ Files = dict[str, bytes | None]
 def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
     """Set or remove the internal mark in each skill of a change; `origins` are old paths of moves.
 
-    Raises EditedError for a file that only a person can mark.
+    Raises UncommittedEditError for a file that only a person can mark.
     """
     marks: Files = {}
     for path, content in files.items():

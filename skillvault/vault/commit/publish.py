@@ -101,7 +101,7 @@ def _combine(changes: Sequence[StagedChange]) -> _Group:
 def check_edits(
     root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
 ) -> GitState:
-    """Read the state of the paths of a change; EditedError for a locally edited path."""
+    """Read the state of the paths of a change; UncommittedEditError for a locally edited path."""
     state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
     if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
         path, reason = min(edits.items())
@@ -165,8 +165,8 @@ class Writer:
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
         """Return each commit and its changes, oldest first; None if the branch moved meanwhile.
 
-        Raises EditedError if a path is edited locally, VaultBusyError while another git is at work;
-        nothing is published then.
+        Raises UncommittedEditError if a path is edited locally, VaultBusyError while another git is
+        at work; nothing is published then.
         """
         group = _combine(changes)
         # Before anything is signed, so that nobody is asked for a key in vain.
@@ -220,7 +220,7 @@ class Writer:
         return is_published
 
     def _check_closed(self, group: _Group) -> None:
-        """Raise EditedError if a process holds a file open for appending that would be replaced."""
+        """Raise UncommittedEditError if a process may still append to a file to be replaced."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
             process = None if is_unchanged else find_open_writer(self._root, path)

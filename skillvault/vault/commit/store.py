@@ -198,7 +198,7 @@ class Store(threading.local):
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
         """Return the new bytes of each path that a change touches; None for a removed file.
 
-        EditedError where an edited file is gone or a moved one would replace another.
+        UncommittedEditError where an edited file is gone or a moved one would replace another.
         """
         removes = (path for path in change.removes if not path.startswith(LINK))
         files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
@@ -263,7 +263,7 @@ class Store(threading.local):
         return editing.local_edits(self.root, state, files, {}, prefixes={})
 
     def check_free(self, staged: StagedChange) -> None:
-        """Raise EditedError if a path that a change touches is edited locally."""
+        """Raise UncommittedEditError if a path that a change touches is edited locally."""
         has_modes, commit = self.git.settings().modes, self.staging.commit
         publish.check_edits(self.root, self.git, commit, staged, has_modes=has_modes)
 
@@ -288,7 +288,7 @@ class Store(threading.local):
 
         `base` is the commit that the changes were computed on; if the branch has moved, they are
         staged on the new tip unless one of their paths changed. Nothing else may be staged, and
-        nothing is staged afterwards. Raises EditedError if a path is edited by the user,
+        nothing is staged afterwards. Raises UncommittedEditError if a path is edited by the user,
         PausedError in the middle of a git operation, VaultBusyError if another writer holds the
         lock.
         """
@@ -407,7 +407,7 @@ def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
 
 
 def _new_path(record: Record, change: Change) -> str:
-    """Return the path of a new record; EditedError if its name cannot be a path."""
+    """Return the path of a new record; UncommittedEditError if its name cannot be a path."""
     try:
         return layout.path_of(record)
     except ValueError as error:  # a person gave a folder a name that none can refer to
@@ -451,7 +451,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
 
 
 def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
-    """Return the path of the links of a record; EditedError if the record does not exist."""
+    """Return the path of the links of a record; UncommittedEditError for a missing record."""
     if owner.kind == "skill":
         return layout.links_path(layout.skill_path(owner.id))
     if path := new_paths.get(owner) or base.records.path_of(owner):
@@ -548,7 +548,7 @@ def _index_commits(
 
 
 def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str | None) -> None:
-    """Raise EditedError if a commit since `base` changed a path, because that change must stay."""
+    """Raise UncommittedEditError if a commit since `base` changed a path of these changes."""
     if base == tip or base is None or tip is None:
         return
     changes = git.history.diff_trees(base, tip)
@@ -558,7 +558,7 @@ def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str 
 
 
 def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:
-    """Raise EditedError if the index that the changes were computed with contradicts git."""
+    """Raise UncommittedEditError if the changes were computed with an index that is wrong."""
     objects = store.git.objects
     root = objects.root(tip) if tip else None
     paths = {path for staged in changes for path in staged.files}

@@ -320,7 +320,7 @@ def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
 
 
 def _is_about(text: str, match: re.Match[str]) -> bool:
-    """Return True if the name goes on to say that it is that of something about a secret."""
+    """Return True if the rest of a name says that it is about a secret, as in `password_age`."""
     suffix = text[slice(*match.span("rest"))]
     return suffix != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(suffix))
 

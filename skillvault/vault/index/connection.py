@@ -332,7 +332,7 @@ class Pin(Rows):
         return mended
 
     def _renew(self) -> None:
-        """Show the same commit of the rebuilt index."""
+        """Read the same commit from the rebuilt index from now on."""
         pin = self._index.pin()
         if pin.commit != self.commit:
             raise VaultBusyError("the index was damaged and the vault has moved on; ask again")

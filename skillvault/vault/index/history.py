@@ -120,8 +120,10 @@ class History(Topic):
         """The records that a step's commits of a day (UTC) made, also those that are gone."""
         earliest_day = day - timedelta(days=1)  # a commit's date is in its committer's time zone
         query = "select c, date from commits where step = ? and date >= ?"
-        dated = self._reader.rows(query, [step, earliest_day.isoformat()])
-        commits = [c for c, at in dated if datetime.fromisoformat(at).astimezone(UTC).date() == day]
+        dated_commits = self._reader.rows(query, [step, earliest_day.isoformat()])
+        commits = [
+            c for c, at in dated_commits if datetime.fromisoformat(at).astimezone(UTC).date() == day
+        ]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
         return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
 

@@ -228,7 +228,7 @@ def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict
 
 
 def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
-    """Return (path, *columns of a link) for the lists among the files that are set."""
+    """Return (path, *columns) of each link in the lists among these files."""
     return {
         (path, *map(bind, link_row(link)))
         for path, file in files.items()

@@ -260,8 +260,8 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
     """Return a document's columns: id, kind, domain, worths of its fields, its texts."""
     name, description, body = _texts(document)
-    uses, against = split_description(description)
-    texts = tuple(map(split_unspaced, (name, uses, body, task, against)))
+    uses, exclusions = split_description(description)
+    texts = tuple(map(split_unspaced, (name, uses, body, task, exclusions)))
     worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:4], texts[1:4], strict=True))
     return document.id, document.kind, document.domain, *worths, *texts
 

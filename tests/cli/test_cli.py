@@ -34,7 +34,6 @@ def call(*args: str, cwd: Path, stdin: bytes = b"") -> tuple[int, str, str]:
         (("init", "--domain", "../x"), 2, "cannot be a folder name"),
         (("import", "excel", "x"), 2, "excel"),
         (("run", "--now", "yesterday"), 2, "not a time"),
-        (("recommend",), 2, "--domain"),
         (("recommend", "--domain", "coding"), 3, "no vault here or above it"),
         (("search", "x", "--kind", "link"), 2, "link"),
         (("stats", "a", "--decision", "d-1"), 2, "--decision ID"),

@@ -113,7 +113,7 @@ def test_a_guide_quotes_no_rule_that_later_words_withdraw(client: Client) -> Non
     another.ask("write a settings page", "p-3")
     another.edit()
     another.stop(prompt="p-3")
-    another.ask("no, never run black here, ruff formats", "p-4")
+    another.ask("no, we do not run black any more, ruff formats", "p-4")
     another.end()
     client.vault.run(now=another.at)
     assert "always run black" not in guides(client.vault).lower()

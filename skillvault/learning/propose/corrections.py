@@ -258,17 +258,17 @@ def read_stated_rules(
     corrections: Collection[Correction], rules: Collection[Fact], secrets: Secrets
 ) -> StatedRules:
     """Return the rules of a scope from its corrections and its approved rules."""
-    living = [each for each in (*corrections, *rules) if each.state != "withdrawn"]
+    all_rules: list[Correction | Fact] = [*corrections, *rules]
+    living = [each for each in all_rules if each.state != "withdrawn"]
     superseded = {each.supersedes for each in living}
     valid = {each.id: each for each in living if each.id not in superseded}
     waiting = [
         each for each in corrections if each.id in valid and needs_review(each.text, secrets)
     ]
     valid_keys = {key_of(each.text) for each in valid.values()}
-    stale_keys = {key_of(each.text) for each in (*corrections, *rules)} - valid_keys
-    times = {each.id: each.created_at for each in valid.values()}
+    stale_keys = {key_of(each.text) for each in all_rules} - valid_keys
     return StatedRules(
-        valid=tuple((at, key_of(valid[name].text)) for name, at in times.items() if at),
+        valid=tuple((e.created_at, key_of(e.text)) for e in valid.values() if e.created_at),
         unquotable=frozenset(stale_keys | {key_of(each.text) for each in waiting}),
     )
 

@@ -84,7 +84,7 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
     ("show", "name"): _live_skills,
     ("retire", "name"): _live_skills,
     ("pin", "name"): _live_skills,
-    ("approve", "name"): lambda vault, _: vault.store.head().skills.proposed,
+    ("approve", "names"): lambda vault, _: vault.store.head().skills.proposed,
     ("restore", "name"): lambda vault, _: vault.store.head().skills.archived,
 }
 

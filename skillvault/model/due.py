@@ -9,7 +9,15 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal[
-    "outcome", "evaluation", "fact", "skill", "link", "recommendation", "session", "answer"
+    "outcome",
+    "evaluation",
+    "fact",
+    "skill",
+    "link",
+    "recommendation",
+    "session",
+    "answer",
+    "correction",
 ]
 Event = Literal[
     "changed",  # its file was added, changed or removed
@@ -89,6 +97,10 @@ class LinkedRecords(Struct, frozen=True):
     kind: Kind
 
 
+class QuotingOutcomes(Struct, frozen=True):
+    """A relation from a correction to the outcomes of its repository that quote next words."""
+
+
 class IdPrefix(Struct, frozen=True):
     """A relation from a record to itself, if its id begins with this text."""
 
@@ -111,6 +123,7 @@ class SimilarEvaluations(Struct, frozen=True):
 Relation = (
     LinkSource | LinkTarget | Referrers | LinkClosure | RelatedOutcomes | DomainRecords | UsedSkills
     | UsingOutcomes | LinkedRecords | Predecessor | SimilarEvaluations | IdPrefix
+    | QuotingOutcomes
 )  # fmt: skip
 
 

@@ -44,6 +44,11 @@ def ask(client: Client, text: str, prompt: str = "p-9") -> str:
     return client.tell("UserPromptSubmit", session_id="s-9", prompt_id=prompt, prompt=text)
 
 
+def guides(vault: Vault) -> str:
+    """The texts of all skills, with the lists of what was tried."""
+    return "\n".join(path.read_text() for path in (vault.root / "skills").rglob("*.md"))
+
+
 def test_a_stated_rule_is_quoted_in_the_next_session(client: Client) -> None:
     corrected(client)
     assert f'"{RULE}" (you said on {NOW:%Y-%m-%d}; not approved yet)' in next_session(client)
@@ -98,6 +103,22 @@ def test_a_noted_rule_is_there_from_the_next_prompt_on(client: Client) -> None:
     next_session(client)
     client.vault.learn("Get loggers by `get_logger`, which names the request.")
     assert "(unvalidated)" in ask(client, "explain how the invoices are numbered")
+
+
+def test_a_guide_quotes_no_rule_that_later_words_withdraw(client: Client) -> None:
+    corrected(client, "no, that is wrong: always run black")
+    assert "run black" in guides(client.vault)
+    another = Client(client.vault, client.folder)
+    another.at, another.who = client.at, client.who
+    another.ask("write a settings page", "p-3")
+    another.edit()
+    another.stop(prompt="p-3")
+    another.ask("no, we do not run black any more, ruff formats", "p-4")
+    another.end()
+    client.vault.run(now=another.at)
+    assert "always run black" not in guides(client.vault).lower()
+    assert "ruff formats" in guides(client.vault)
+    assert client.vault.run(now=another.at).done == []
 
 
 def test_an_approved_rule_is_served_as_a_rule(client: Client) -> None:

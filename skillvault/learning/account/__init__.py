@@ -5,6 +5,7 @@ from skillvault.model.due import (
     LinkClosure,
     LinkedRecords,
     Queue,
+    QuotingOutcomes,
     Referrers,
     RelatedOutcomes,
     Trigger,
@@ -30,5 +31,7 @@ READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
 # Changes after which an account may have another skill.
 SKILL_CHANGES = (
     *CHANGES,
+    Trigger("correction", along=(QuotingOutcomes(),)),  # it may withdraw what they quote
+    Trigger("correction", "gone", along=(QuotingOutcomes(),)),
     Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),
 )

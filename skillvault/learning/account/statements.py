@@ -6,7 +6,7 @@ statement is a generator here, with its sentence in `sentences.py`.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import comb
@@ -113,11 +113,19 @@ def account_of(
     evaluations: Mapping[str, Evaluation],
     tasks: Mapping[str, str],
     rules: tuple[Separation, ...] = (),
+    unquoted: Container[str] = (),
 ) -> Account:
-    """Return the account of these outcomes: their runs in order of time, and their rules."""
+    """Return the account of these outcomes: their runs in order of time, and their rules.
+
+    No text may quote the next words of the `unquoted` outcomes.
+    """
+    tries = (
+        try_of(outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted)
+        for outcome in outcomes
+    )
     return Account(
         outcomes=tuple(outcomes),
-        tries=tuple(try_of(outcome, evaluations.get(outcome.id)) for outcome in outcomes),
+        tries=tuple(tries),
         evaluations=evaluations,
         tasks=tasks,
         rules=rules,

@@ -264,6 +264,43 @@ def _terms(text: str) -> _Terms:
     return frozenset(terms) - _COMMON
 
 
+class StatedRules(Struct, frozen=True):
+    """The rules of a repository in their persons' latest words, and those that may not be quoted.
+
+    `valid` has the time and the key of each rule that holds.
+    """
+
+    valid: tuple[tuple[datetime, Key], ...]
+    unquotable: frozenset[Key]
+
+    def may_quote(self, text: str, at: datetime) -> bool:
+        """Return True if no later words contradict a text of this time, and it waits for nobody."""
+        key = key_of(text)
+        if key in self.unquotable:
+            return False
+        newer = (valid for since, valid in self.valid if since > at)
+        return not any(_are_opposite(key, valid) for valid in newer)
+
+
+def read_stated_rules(
+    corrections: Collection[Correction], rules: Collection[Fact], secrets: Secrets
+) -> StatedRules:
+    """Return the rules of a scope from its corrections and its approved rules."""
+    all_rules: list[Correction | Fact] = [*corrections, *rules]
+    living = [each for each in all_rules if each.state != "withdrawn"]
+    superseded = {each.supersedes for each in living}
+    valid = {each.id: each for each in living if each.id not in superseded}
+    waiting = [
+        each for each in corrections if each.id in valid and needs_review(each.text, secrets)
+    ]
+    valid_keys = {key_of(each.text) for each in valid.values()}
+    stale_keys = {key_of(each.text) for each in all_rules} - valid_keys
+    return StatedRules(
+        valid=tuple((e.created_at, key_of(e.text)) for e in valid.values() if e.created_at),
+        unquotable=frozenset(stale_keys | {key_of(each.text) for each in waiting}),
+    )
+
+
 # ── serving ──────────────────────────────────────────────────────────────────────────
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from skillvault.learning.tries.answers import answer_text
 from skillvault.learning.tries.deed import cut, deed_of, is_note
 from skillvault.learning.tries.insight import signature
@@ -43,8 +45,15 @@ _WHEN = re.compile(r"^(?:when|if|whenever)\s+", re.IGNORECASE)
 _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
 
 
-def try_of(outcome: Outcome, evaluation: Evaluation | None = None) -> Try:
-    """Return an outcome as a try, with the conclusions of its evaluation."""
+def try_of(
+    outcome: Outcome, evaluation: Evaluation | None = None, *, quotes_words: bool = True
+) -> Try:
+    """Return an outcome as a try, with the conclusions of its evaluation.
+
+    Without `quotes_words` the try says nothing of a person's next words but their status.
+    """
+    if not quotes_words and outcome.result.summary.startswith(NEXT_WORDS):
+        outcome = replace(outcome, result=replace(outcome.result, summary=""))
     decision, result = outcome.decision, outcome.result
     answer = answer_text(outcome) or ""
     deed = deed_of(outcome, answer)
@@ -108,19 +117,28 @@ def _correction(outcome: Outcome) -> str:
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
-    words = result.summary.removeprefix(NEXT_WORDS)
-    rules = read_reaction(words, result.claim).rules
+    rules = read_reaction(result.summary.removeprefix(NEXT_WORDS), result.claim).rules
     if any(map(is_risky, rules)):
         return ""  # such a rule waits for a person's approval
-    if rules:
-        return _as_sentence(rules[0])
+    return next(map(_as_sentence, requests_of(outcome)), "")
+
+
+def requests_of(outcome: Outcome) -> Iterator[str]:
+    """Yield the rules of a person's next words; without one, their first request."""
+    result = outcome.result
+    if not result.summary.startswith(NEXT_WORDS):
+        return
+    words = result.summary.removeprefix(NEXT_WORDS)
+    if rules := read_reaction(words, result.claim).rules:
+        yield from rules
+        return
     for part in re.split(r"(?<=[.!;])\s+", words):
         request = _REFUSAL.sub("", part)
         if _UNDOING.match(request):
             continue  # it says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
-            return _as_sentence(request)
-    return ""
+            yield request
+            return
 
 
 def lesson_sentence(lesson: Lesson) -> str:

@@ -18,7 +18,7 @@ _TABLES = {
     "answer": "answer",
 }  # fmt: skip
 # Kinds with a table of their own.
-_TYPED = {"outcome", "fact", "session", "skill", "link", "recommendation", "answer"}
+_TYPED = {"outcome", "fact", "session", "skill", "link", "recommendation", "answer", "correction"}
 _TYPES = {"link": "type", "skill": "kind"}
 _ACTION = ("domain", "action", "trust")
 _SAME = {
@@ -193,7 +193,7 @@ def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
     return _Path(kind, record_id, row, *added, path.before)
 
 
-def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
+def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911,PLR0912 (one a relation)
     row = path.new
     match relation:
         case due.LinkSource() | due.LinkTarget():
@@ -227,6 +227,8 @@ def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
         case due.Predecessor():
             return _join(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
+        case due.QuotingOutcomes():
+            return _join(path, "outcome", f"outcome {row}", f"{row}.scope = {path.row}.scope")
         case due.UsedSkills():
             return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case due.UsingOutcomes():

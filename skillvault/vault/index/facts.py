@@ -206,9 +206,8 @@ class Corrections(Topic):
 
     def of_scope(self, scope: str) -> list[Correction]:
         """Return those of a repository or domain that wait or were withdrawn, by id."""
-        query = f"{FILES} where f.ref_kind = 'correction' and f.top in ('proposed', 'archive')"
-        corrections = self._reader.records(self._reader.rows(query), Correction)
-        return [correction for correction in corrections if correction.scope == scope]
+        query = f"{FILES} join correction c on f.n = c.n where c.scope = ? order by c.id"
+        return list(self._reader.records(self._reader.rows(query, [scope]), Correction))
 
 
 class LazyFacts(Mapping[str, Fact]):

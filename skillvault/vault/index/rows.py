@@ -29,7 +29,7 @@ KINDS: dict[str, type[Parsed]] = {
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
-    "answer": "Answer",
+    "answer": "Answer", "correction": "Correction",
 }  # fmt: skip
 # True if one of the names in a column is the value; see `join_names`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
@@ -154,6 +154,8 @@ def typed_rows(
         case records.Session():
             ended_at = micros(parsed.ended_at)
             yield "session", ref.id, parsed.domain, parsed.trust, ended_at, parsed.name
+        case records.Correction():
+            yield "correction", ref.id, parsed.scope
         case records.Answer():
             yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
 

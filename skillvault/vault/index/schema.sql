@@ -63,6 +63,8 @@ create table session (
 create index session_id on session (id);
 create index session_name on session (name);
 create index session_domain on session (domain, trust, at);
+create table correction (n integer primary key, id text, scope text);
+create index correction_scope on correction (scope);
 create table answer (
     n integer primary key, id text, domain text, kind text, subject text, session text);
 create index answer_id on answer (id);

@@ -16,6 +16,7 @@ from skillvault.learning.propose.corrections import (
     path_of,
     proposals_of,
     rank_waiting,
+    read_stated_rules,
     statements_of,
 )
 from skillvault.model.change import Change
@@ -288,3 +289,34 @@ def test_a_rule_of_three_sessions_is_reviewed_first(shop: Shop) -> None:
     for number in range(3):
         shop.say(f"no, {UV}", f"s-{number}", number)
     assert [c.text for c in rank_waiting(shop.waiting())] == [UV, "we use ruff here, never black"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_quoted"),
+    [
+        ("always run black", False),
+        ("run black over the new files", False),  # no rule, but what the rule now forbids
+        ("never run black, ruff formats", True),
+        ("our mirror is https://pypi.example.org, always use that one", False),
+        ("every view needs a test", True),
+    ],
+)
+def test_a_text_quotes_no_rule_that_later_words_withdrew(text: str, is_quoted: bool) -> None:
+    shop = Shop()
+    shop.receive(quoting("no, always run black"))
+    shop.receive(quoting("no, never run black, ruff formats", "s-2", day=2))
+    mirror = "our mirror is https://pypi.example.org, always use that one"
+    shop.receive(quoting(f"no, {mirror}", "s-3", day=3))
+    first = next(iter(shop.outcomes.values()))
+    rules = read_stated_rules(list(shop.corrections.values()), shop.rules, secret_kinds)
+    assert rules.may_quote(text, first.occurred_at) is is_quoted
+
+
+def test_a_rule_that_is_stated_once_more_is_quoted() -> None:
+    shop = Shop()
+    for day, words in enumerate(("always run black", "never run black", "always run black")):
+        shop.receive(quoting(f"no, {words}", f"s-{day}", day=day))
+    rules = read_stated_rules(list(shop.corrections.values()), shop.rules, secret_kinds)
+    moments = [outcome.occurred_at for outcome in shop.outcomes.values()]
+    assert rules.may_quote("always run black", moments[0])
+    assert not rules.may_quote("never run black", moments[1])

@@ -134,3 +134,9 @@ def test_a_risky_rule_of_a_person_is_no_advice(words: str, advice: list[str]) ->
     said = {"status": "failure", "observed_by": "person", "summary": f"{NEXT_WORDS}{words}"}
     given = outcome(raw(result=said))
     assert [a.text for a in try_of(given).advice] == advice
+
+
+def test_of_words_that_may_not_be_quoted_only_the_status_stays() -> None:
+    end = {"status": "failure", "observed_by": "person", "summary": f"{NEXT_WORDS}no, run black"}
+    attempt = try_of(outcome(raw(result=end)), quotes_words=False)
+    assert (attempt.status, attempt.advice, attempt.result) == ("failure", (), "")

@@ -155,7 +155,7 @@ class ActionRules:
         return rules
 
 
-def _rules_in(text: str) -> Iterator[str]:
+def _quoted_rules(text: str) -> Iterator[str]:
     yield from read_reaction(text).rules
 
 
@@ -255,9 +255,11 @@ class Accounts:
             quotable_tasks = {
                 o.id: tasks[o.id]
                 for o in outcomes
-                if o.id in tasks and self._may_quote(o, _rules_in(tasks[o.id]))
+                if o.id in tasks and self._may_quote(o, _quoted_rules(tasks[o.id]))
             }
-            self._accounts[key] = account_of(outcomes, evaluations, quotable_tasks, rules, unquoted)
+            self._accounts[key] = account_of(
+                outcomes, evaluations, quotable_tasks, rules, unquoted=unquoted
+            )
         return self._accounts[key]
 
     def _may_quote(self, outcome: Outcome, texts: Iterable[str]) -> bool:

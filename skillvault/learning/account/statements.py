@@ -113,6 +113,7 @@ def account_of(
     evaluations: Mapping[str, Evaluation],
     tasks: Mapping[str, str],
     rules: tuple[Separation, ...] = (),
+    *,
     unquoted: Container[str] = (),
 ) -> Account:
     """Return the account of these outcomes: their runs in order of time, and their rules.

@@ -73,6 +73,7 @@ _CLAUSE = regex(r"[^,，、]+(?:[,，、]+|$)")
 _RISK = regex(
     r"--no-verify|--force\b|\b(?:skip|disable|bypass|ignore|turn off|without)\b.{0,30}\b(?:tests?"
     r"|hooks?|checks?|review|approval|sandbox|permissions?|security|safety|ci|lint\w*|verification)\b"
+    r"|`[a-z][\w./-]* [^`(=]+`"  # a command with its arguments
     r"|\b(?:rm|curl|wget|sudo|eval)\b|\$\(|://|\[redacted: ",
     re.IGNORECASE,
 )
@@ -126,7 +127,7 @@ def states_rule(text: str) -> bool:
 
 
 def is_risky(text: str) -> bool:
-    """Return True if a rule has a URL, a secret or a dangerous command, or is against safety."""
+    """Return True if a rule has a URL, a secret or a command, or is against safety."""
     return _RISK.search(text) is not None
 
 

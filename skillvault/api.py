@@ -101,6 +101,7 @@ class Vault:
             lambda answers, now: _commit_answers(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
         )
+        self.distill, self.update_stats = partial(distill, self), partial(_update_stats, self)
         self._judge = judge
         self._run_lock = threading.RLock()
 
@@ -265,7 +266,7 @@ class Vault:
         decision is known. UsageError for an empty id.
         """
         if closing is None:
-            closing = closings.closing_from(**end)
+            closing = closings.make_closing(**end)
         setup.check_domains([closing.domain] if closing.domain is not None else [])
         at = now or _clock()
         return self.record([closings.closing_file(decision, closing, at)], now=at, dry=dry)
@@ -440,26 +441,6 @@ class Vault:
         """
         with pause_on_disk_errors():
             return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
-
-    def distill(
-        self, session: str | Path, *, domain: str | None = None, now: datetime | None = None
-    ) -> Report:
-        """Make a skill of a session, given as a file, a transcript or an id; see `distill`."""
-        return distill(self, str(session), domain=domain, now=now)[2]
-
-    def update_stats(
-        self, name: str, success: bool, *, domain: str | None = None, now: datetime | None = None
-    ) -> Report:
-        """Record that a task which applied a skill succeeded or failed; its counts follow."""
-        now, (skill, _) = now or _clock(), self.skill(arguments.one_text("name", name))
-        about = (
-            domain
-            or skill.domain
-            or shelves.choose_domain(self.shelf, skill.description, Path.cwd())
-        )
-        return self.record(
-            decisions.outcome_of_use(skill.name, about, now, success=success), now=now
-        )
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -699,3 +680,19 @@ def question(vault: Vault) -> Run:
 
 def _clock() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
+
+
+def _update_stats(
+    vault: Vault,
+    name: str,
+    success: bool,
+    *,
+    domain: str | None = None,
+    now: datetime | None = None,
+) -> Report:
+    """Record that a task which applied a skill succeeded or failed; its counts follow."""
+    now, (skill, _) = now or _clock(), vault.skill(arguments.one_text("name", name))
+    about = (
+        domain or skill.domain or shelves.choose_domain(vault.shelf, skill.description, Path.cwd())
+    )
+    return vault.record(decisions.outcome_of_use(skill.name, about, now, success=success), now=now)

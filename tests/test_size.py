@@ -8,7 +8,7 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 510,
+    "(top)": 508,
     "cli": 3927,
     "clients": 843,
     "daemon": 366,
@@ -17,7 +17,7 @@ LINES = {
     "judge": 2298,
     "learning": 11790,
     "loop": 5299,
-    "model": 5345,
+    "model": 5355,
     "page": 530,
     "review": 1567,
     "serving": 1095,
@@ -25,7 +25,7 @@ LINES = {
     "team": 425,
     "vault": 10257,
 }
-ALL_LINES = 72584
+ALL_LINES = 72591
 MODULES = 348
 WITH_ONE_IMPORTER = 37
 REPEATED_FUNCTIONS = 12

@@ -132,7 +132,7 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         kept_out = [path for path, value in is_link.items() if value]
         passed_over += [PassedOver(path, tree.unfit[path]) for path in kept_out]
         files = tuple(path for path, value in is_link.items() if not value)
-        skills.append(SkillPaths(folder, files, _links_to(tree, folder)))
+        skills.append(SkillPaths(folder, files, _link_paths(tree, folder)))
     mentions = {entry.path for entry in passed_over}.union(*members.values())
     passed_over += [
         PassedOver(path, tree.unfit[path])
@@ -195,7 +195,7 @@ def _is_member(inner: str, is_top: bool) -> bool:
     return not (is_top and slash and (folder in _TESTS or folder.startswith(".")))
 
 
-def _links_to(tree: SourceTree, folder: str) -> tuple[str, ...]:
+def _link_paths(tree: SourceTree, folder: str) -> tuple[str, ...]:
     """Return the other paths of a skill's folder, by links to it or to a folder above it."""
     return tuple(
         link + folder.removeprefix(target)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from skillvault.learning.accuracy import Accuracy
 from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
-from skillvault.loop.judging.judges import accuracy_of, judged_by
+from skillvault.loop.judging.judges import accuracy_of, judge_name
 from skillvault.loop.learner import describe_silence, learner_elsewhere
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
@@ -162,7 +162,7 @@ def _judge(run: Run) -> JudgeStatus:
         return replace(judge, closed=str(error))
     return replace(
         judge,
-        model=judged_by(run.policy.judge),
+        model=judge_name(run.policy.judge),
         calls=usage.calls,
         tokens=usage.tokens,
         usd=round(usage.usd, 6),

@@ -40,10 +40,10 @@ def judge_decision(
         return advise.chance_advice(skills)
     thorough = advise.has_high_stakes(proposal, rules)
     try:
-        opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
+        opinion, judge_name = judge.advise(proposal.outcome, skills, thorough=thorough)
     except (UnavailableError, NoAnswerError) as error:
         return advise.unjudged_advice(str(error))
-    advice = advise.advice(proposal, opinion, judged_by, rules)
+    advice = advise.advice(proposal, opinion, judge_name, rules)
     if not advice.proceed:
         text = json.dumps(advise.held_back_outcome(raw, advice, now), ensure_ascii=False)
         list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))

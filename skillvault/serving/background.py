@@ -122,7 +122,7 @@ def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
         for term in filter(_is_subject_name, terms)
         for spelling in (term, term.lower(), term.upper())
     }
-    for action, target in head.outcomes.subjects_on(domain, sorted(spellings)):
+    for action, target in head.outcomes.target_subjects(domain, sorted(spellings)):
         subjects |= {(action, None), (action, target)}
     keys = [subject_key((domain, action, target)) for action, target in subjects]
     rows = (row for key in keys for row in head.skills.by_subject(key))

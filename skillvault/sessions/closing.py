@@ -86,7 +86,7 @@ def _status_of_score(score: Any) -> Status | None:
     return "success" if score > 0 else "failure" if score < 0 else "neutral"
 
 
-def closing_from(**end: Any) -> Closing:
+def make_closing(**end: Any) -> Closing:
     """Return the end of a decision from keys of a `Closing` and of a result, such as `score`.
 
     TypeError for a value of another type, UsageError for an unknown status.

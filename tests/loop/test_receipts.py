@@ -157,7 +157,8 @@ def test_a_fact_that_answers_is_shown_and_recorded(vault: Vault, person: Person)
     answer = vault.recommend(
         "coding", "seed the generators of a flaky test", decision=DECISION, now=NOW
     )
-    assert [(fact.handle, fact.id, fact.text) for fact in answer.facts] == [("F1", "f-1", SAYS)]
+    shown = f"{SAYS} (undated)"
+    assert [(fact.handle, fact.id, fact.text) for fact in answer.facts] == [("F1", "f-1", shown)]
     vault.run(["record"], now=NOW)
     (receipt,) = vault.store.head().recommendations.by_decision(DECISION)
     assert isinstance(receipt, Recommendation)

@@ -155,7 +155,7 @@ def disclose(
         if not hit.actions & hidden_actions
         and hit.text == without_names(hit.text, hidden)
         and hit.advice == without_names(hit.advice, hidden)
-        and quotations.isdisjoint(_quotations_in(hit.text))
+        and quotations.isdisjoint(_find_quotations(hit.text))
     ]
     leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
     places = paths_of((slot.name, slot.about.path) for slot in slots)
@@ -174,7 +174,7 @@ def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
     lines: list[str] = []
     new_quotations: set[str] = set()
     for line in slot.body.split("\n"):
-        line_quotations = _quotations_in(line) if line.startswith("- ") else set()
+        line_quotations = _find_quotations(line) if line.startswith("- ") else set()
         if slot.pinned or quotations.isdisjoint(line_quotations):
             lines.append(line)
             new_quotations |= line_quotations
@@ -186,7 +186,7 @@ def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
     return replace(slot, body=body if has_statement else "", is_cut=True)
 
 
-def _quotations_in(text: str) -> set[str]:
+def _find_quotations(text: str) -> set[str]:
     """Return the long quotations of a text, or the text of a bullet as it stands."""
     quotations = _QUOTATION.findall(text) or [text.removeprefix("- ")]
     return {" ".join(quotation.split()) for quotation in quotations if len(quotation) >= _QUOTED}

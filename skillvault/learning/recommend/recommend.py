@@ -4,7 +4,6 @@ A task leaves out what says too little of it; relevance orders the rest. A pure 
 candidates, the question and the policy: chance enters by the decision's id alone.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -34,7 +33,7 @@ from skillvault.learning.recommend.disclosure import (
 )
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.recommend.lines import omits_lines
-from skillvault.learning.recommend.relevance import Match, Weighing
+from skillvault.learning.recommend.relevance import Match, Weighing, draw, draw_normal
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
@@ -439,7 +438,7 @@ def _may_gain(candidate: Candidate) -> bool:
 def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]:
     """Return the gains of a skill's order over its relevance, by part."""
     decision, name, evidence = query.decision, candidate.name, candidate.evidence
-    draw = None if decision is None else partial(_draw_normal, decision, name)
+    draw = None if decision is None else partial(draw_normal, decision, name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
     proven = {"proven": rules.policy.recommend.proven} if is_proven else {}
     return proven | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
@@ -591,7 +590,7 @@ def _explore(
         limit = min(limit, request.rules.policy.recommend.bodies)
     policy = request.rules.policy
     decision, share = request.query.decision, request.rules.explored_share(policy)
-    if limit < 2 or decision is None or _draw(decision, "", "explore") >= share:
+    if limit < 2 or decision is None or draw(decision, "", "explore") >= share:
         return order, None
     first = list(islice(order, limit - 1))
     names = {*request.pins, *(contender.name for contender in first)}
@@ -646,19 +645,7 @@ def _is_held_out(candidate: Candidate, request: _Request) -> bool:
     if not is_proven and helps < numbers.proven_above:
         doubt = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
         share += (numbers.holdout - least) * doubt**2
-    return _draw(query.decision, candidate.name) < share
-
-
-def _draw(*words: str) -> float:
-    """Return a number from 0 to below 1, always the same for these words."""
-    digest = hashlib.sha256("\n".join(words).encode()).digest()[:8]
-    return int.from_bytes(digest, "big") / 2**64
-
-
-def _draw_normal(decision: str, name: str) -> float:
-    """Draw a number from the normal distribution, by Box and Muller."""
-    radius = math.sqrt(-2 * math.log(1 - _draw(decision, name, "radius")))
-    return radius * math.cos(2 * math.pi * _draw(decision, name, "angle"))
+    return draw(query.decision, candidate.name) < share
 
 
 def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: str) -> ServedSkill:

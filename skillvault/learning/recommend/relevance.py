@@ -1,5 +1,6 @@
 """Score how much a skill matters in a context: the parts that the policy adds up."""
 
+import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -168,3 +169,15 @@ def _is_same(value: Scalar, expected: Scalar) -> bool:
 
 def _is_above(value: Scalar, least: float) -> bool:
     return isinstance(value, int | float) and value > least
+
+
+def draw(*words: str) -> float:
+    """Return a number from 0 to below 1, always the same for these words."""
+    digest = hashlib.sha256("\n".join(words).encode()).digest()[:8]
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def draw_normal(decision: str, name: str) -> float:
+    """Draw a number from the normal distribution, by Box and Muller."""
+    radius = math.sqrt(-2 * math.log(1 - draw(decision, name, "radius")))
+    return radius * math.cos(2 * math.pi * draw(decision, name, "angle"))

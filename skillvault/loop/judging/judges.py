@@ -66,7 +66,7 @@ def policy_judge(
     if rules.provider == "agent":
         return agent.AgentJudge(prompted, partial(_load_answer, store))
     if rules.provider == "client":
-        model = judged_by(rules)
+        model = judge_name(rules)
         return agent.AgentJudge(prompted, partial(_load_answer, store), "client", model)
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
     return judge.ClaudeJudge(
@@ -74,7 +74,7 @@ def policy_judge(
     )
 
 
-def judged_by(rules: JudgePolicy) -> str:
+def judge_name(rules: JudgePolicy) -> str:
     """Return the model of a judge that is one, or the client whose own default it asks."""
     if rules.provider == "client":
         return rules.client_model or CLIENTS[rules.client].model or rules.client

@@ -67,7 +67,7 @@ class _Token(NamedTuple):
         common = root in vocabulary.VERBS or vocabulary.SYNONYMS.get(root) in vocabulary.VERBS
         return common or self.low in _WORDS["auxiliaries"] or self.low.endswith("s")
 
-    def is_in(self, table: str) -> bool:
+    def has_class(self, table: str) -> bool:
         is_abbreviation = len(self.text) > 1 and self.text.isupper()
         return self.low in _WORDS[table] and not is_abbreviation
 
@@ -139,10 +139,12 @@ def _is_unstable(tokens: Sequence[_Token]) -> bool:
     """Return True for an event, a denial, and one of several values."""
     for place, token in enumerate(tokens):
         is_one_of = token.low == "one" and any(t.low == "of" for t in tokens[place + 1 : place + 2])
-        if token.is_in("unstable") or "n't" in token.low or is_one_of:
+        if token.has_class("unstable") or "n't" in token.low or is_one_of:
             return True
-        is_past = token.is_in("past") or _PAST.search(token.text) is not None
-        if is_past and not any(t.is_in("auxiliaries") for t in tokens[max(place - 2, 0) : place]):
+        is_past = token.has_class("past") or _PAST.search(token.text) is not None
+        if is_past and not any(
+            t.has_class("auxiliaries") for t in tokens[max(place - 2, 0) : place]
+        ):
             return True
     return False
 
@@ -151,7 +153,7 @@ def _differing_places(
     first: Sequence[_Token], second: Sequence[_Token]
 ) -> tuple[_ValuePlace, _ValuePlace] | None:
     """Return the one place in which two sentences differ; None if they differ in more."""
-    texts = [[t for t in tokens if not t.is_in("articles")] for tokens in (first, second)]
+    texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
     shorter = min(map(len, texts))
     while start < shorter and texts[0][start].key == texts[1][start].key:
@@ -178,7 +180,7 @@ def _index(tokens: Sequence[_Token], token: _Token) -> int:
 
 def _is_structural(token: _Token) -> bool:
     return any(
-        token.is_in(table) for table in ("copulas", "prepositions", "scopes", "articles")
+        token.has_class(table) for table in ("copulas", "prepositions", "scopes", "articles")
     ) or token.low in vocabulary.CONJUNCTIONS | {"of"}
 
 
@@ -202,14 +204,14 @@ def _kind(place: _ValuePlace) -> str:
         return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"
     words = [t for t in place.value if not (t.is_name or t.is_figure)]
     if not words:
-        return "date" if any(t.is_in("calendar") for t in place.value) else "name"
+        return "date" if any(t.has_class("calendar") for t in place.value) else "name"
     return "word" if len(words) == len(place.value) else "mixed"
 
 
 def _is_named_slot(place: _ValuePlace) -> bool:
     """Return True if the text names the slot: `The package manager of the shop is`."""
     marker = place.tokens[place.start - 1] if place.start else None
-    return marker is not None and marker.is_in("copulas")
+    return marker is not None and marker.has_class("copulas")
 
 
 # ── the place of a value ─────────────────────────────────────────────────────────────
@@ -217,17 +219,17 @@ def _is_named_slot(place: _ValuePlace) -> bool:
 
 def _is_slot(place: _ValuePlace) -> bool:
     """Return True if what stands here is the value of a slot of the subject."""
-    if place.start == 0 or (place.start == 1 and place.tokens[0].is_in("articles")):
+    if place.start == 0 or (place.start == 1 and place.tokens[0].has_class("articles")):
         return _is_value_first(place)
     marker, nouns = _find_marker(place)
-    if marker < 1 or place.tokens[0].is_in("pronouns"):
-        is_order = marker == 0 and place.tokens[0].is_in("use")  # `Use 4 spaces`
+    if marker < 1 or place.tokens[0].has_class("pronouns"):
+        is_order = marker == 0 and place.tokens[0].has_class("use")  # `Use 4 spaces`
         return is_order and place.is_quantity and _ends(place)
     token = place.tokens[marker]
-    if token.is_in("copulas"):
+    if token.has_class("copulas"):
         return _is_predicate(place, marker)
     is_time = place.is_quantity or _kind(place) == "date"
-    if token.is_in("prepositions") or (token.is_in("scopes") and is_time):
+    if token.has_class("prepositions") or (token.has_class("scopes") and is_time):
         return _is_phrase(place, marker, nouns)
     return _is_employer(place, marker) if token.low == "for" else _is_object(place, marker, nouns)
 
@@ -245,18 +247,18 @@ def _find_marker(place: _ValuePlace) -> tuple[int, int]:
     """Return the place of the word that a value belongs to, and the number of nouns between."""
     at, nouns = place.start - 1, 0
     while at >= 0 and nouns <= _MOST_NOUNS and not _is_marker(place, at):
-        nouns += not place.tokens[at].is_in("articles")
+        nouns += not place.tokens[at].has_class("articles")
         at -= 1
     return at, nouns
 
 
 def _is_marker(place: _ValuePlace, at: int) -> bool:
     token = place.tokens[at]
-    if token.is_in("articles"):
+    if token.has_class("articles"):
         return False
-    if _is_structural(token) or token.is_in("auxiliaries") or token.low == ":":
+    if _is_structural(token) or token.has_class("auxiliaries") or token.low == ":":
         return True
-    return token.is_verb and not (at and place.tokens[at - 1].is_in("articles"))
+    return token.is_verb and not (at and place.tokens[at - 1].has_class("articles"))
 
 
 def _content(tokens: Sequence[_Token]) -> list[_Token]:
@@ -264,7 +266,7 @@ def _content(tokens: Sequence[_Token]) -> list[_Token]:
 
 
 def _is_content(token: _Token) -> bool:
-    return not (_is_structural(token) or token.is_in("auxiliaries") or token.is_figure)
+    return not (_is_structural(token) or token.has_class("auxiliaries") or token.is_figure)
 
 
 def _ends(place: _ValuePlace) -> bool:
@@ -275,34 +277,36 @@ def _ends(place: _ValuePlace) -> bool:
         size = 0
         while size < len(tail) and not _is_structural(tail[size]):
             size += 1
-        if size > _MOST_TAIL or any(t.is_figure or t.is_in("copulas") for t in tail[:size]):
+        if size > _MOST_TAIL or any(t.is_figure or t.has_class("copulas") for t in tail[:size]):
             return False
         tail = tail[size:]
         return not tail or tail[0].low == "of" or _is_structural(tail[0])
     if place.is_quantity and tail and tail[0].is_unit:
         tail = tail[1:]
     return not tail or (
-        _is_structural(tail[0]) and not tail[0].is_in("copulas") and tail[0].low != "of"
+        _is_structural(tail[0]) and not tail[0].has_class("copulas") and tail[0].low != "of"
     )
 
 
 def _is_inflected(token: _Token) -> bool:
-    return token.text.islower() and token.low.endswith("s") and not token.is_in("articles")
+    return token.text.islower() and token.low.endswith("s") and not token.has_class("articles")
 
 
 def _has_article(place: _ValuePlace, marker: int, table: str) -> bool:
-    return any(token.is_in(table) for token in place.tokens[marker + 1 : place.start])
+    return any(token.has_class(table) for token in place.tokens[marker + 1 : place.start])
 
 
 def _is_predicate(place: _ValuePlace, marker: int) -> bool:
     """Return True for the value behind `is`: `The owner of billing is Maria`."""
-    is_one_of_many = any(t.is_in("indefinite") for t in place.tokens) and not place.is_quantity
+    is_one_of_many = any(t.has_class("indefinite") for t in place.tokens) and not place.is_quantity
     if not _ends(place) or is_one_of_many:
         return False
     if _kind(place) != "word":
         return True
     subject = _content(place.tokens[:marker])
-    is_person = len(subject) == 1 and subject[0].is_name and not place.tokens[0].is_in("articles")
+    is_person = (
+        len(subject) == 1 and subject[0].is_name and not place.tokens[0].has_class("articles")
+    )
     is_adjective = any(_ADJECTIVE.search(token.low) for token in place.value)
     return not (is_person or is_adjective)
 
@@ -310,15 +314,19 @@ def _is_predicate(place: _ValuePlace, marker: int) -> bool:
 def _is_phrase(place: _ValuePlace, marker: int, nouns: int) -> bool:
     """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
     clause = place.tokens[:marker]
-    if len(_content(clause)) + any(t.is_in("auxiliaries") for t in clause) < 2 or not _ends(place):
+    if len(_content(clause)) + any(t.has_class("auxiliaries") for t in clause) < 2 or not _ends(
+        place
+    ):
         return False
     is_adjective = (
-        len(clause) > 1 and clause[-2].is_in("copulas") and not _PARTICIPLE.search(clause[-1].low)
+        len(clause) > 1
+        and clause[-2].has_class("copulas")
+        and not _PARTICIPLE.search(clause[-1].low)
     )
     if (
         is_adjective
-        or clause[0].is_in("use")
-        or clause[-1].is_in("several")
+        or clause[0].has_class("use")
+        or clause[-1].has_class("several")
         or _has_article(place, marker, "indefinite")
     ):
         return False
@@ -338,7 +346,7 @@ def _is_object(place: _ValuePlace, marker: int, nouns: int) -> bool:
     verb = place.tokens[marker]
     if not verb.is_verb or not (_ends(place) or place.tail):
         return False
-    if verb.is_in("use") and place.tail and place.tail[0].low in ("for", "as"):
+    if verb.has_class("use") and place.tail and place.tail[0].low in ("for", "as"):
         return len(place.value) == 1
     if not _content(place.tokens[:marker]) or not _ends(place):
         return False
@@ -347,7 +355,7 @@ def _is_object(place: _ValuePlace, marker: int, nouns: int) -> bool:
     if not place.is_quantity:
         return False
     is_version = place.tokens[place.start - 1].is_name
-    return not nouns or is_version or verb.is_in("auxiliaries")
+    return not nouns or is_version or verb.has_class("auxiliaries")
 
 
 def _is_value_first(place: _ValuePlace) -> bool:
@@ -356,11 +364,13 @@ def _is_value_first(place: _ValuePlace) -> bool:
         return False
     first, *more = place.tail
     if place.is_quantity:
-        return bool(more) and not _is_structural(first) and more[0].is_in("copulas")
-    if first.is_in("copulas"):
-        return bool(more) and (more[0].is_in("definite") or more[0].low.endswith(("'s", "sible")))
-    has_object = bool(more) and (more[0].is_in("articles") or not _is_structural(more[0]))
-    return first.is_in("roles") and has_object and _kind(place) == "name"
+        return bool(more) and not _is_structural(first) and more[0].has_class("copulas")
+    if first.has_class("copulas"):
+        return bool(more) and (
+            more[0].has_class("definite") or more[0].low.endswith(("'s", "sible"))
+        )
+    has_object = bool(more) and (more[0].has_class("articles") or not _is_structural(more[0]))
+    return first.has_class("roles") and has_object and _kind(place) == "name"
 
 
 # ── in other words ───────────────────────────────────────────────────────────────────

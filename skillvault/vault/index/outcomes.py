@@ -39,7 +39,7 @@ class Outcomes(Folder[Outcome]):
         )
         return [action for (action,) in self._reader.rows(query, [domain])]
 
-    def subjects_on(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
+    def target_subjects(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
         """Return (action, target) of a domain's outcomes on any of these targets."""
         if not targets:
             return []

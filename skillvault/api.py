@@ -50,7 +50,8 @@ from skillvault.sessions import closing as closings
 from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as clone_sync
-from skillvault.vault import arguments, setup
+from skillvault.vault import setup
+from skillvault.vault.arguments import one_text, path_list, text_list
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, layout
@@ -153,7 +154,7 @@ class Vault:
         `nested`: allow a vault inside another repository.
         """
         root = layout.real_path(Path(path))
-        domains = arguments.text_list("domains", domains)
+        domains = text_list("domains", domains)
         setup.check_place(root, domains, nested=nested)
         with setup.undo_on_failure(root):
             git, branch = setup.open_repository(root)
@@ -192,7 +193,7 @@ class Vault:
         folders of code that may support rules, in place of the policy's.
         """
         now = now or _clock()
-        wanted, code = arguments.text_list("wanted", wanted), arguments.path_list("code", code)
+        wanted, code = text_list("wanted", wanted), path_list("code", code)
         requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
             judge = judges.unasked_judge(store, requests) if batch else None
@@ -289,9 +290,7 @@ class Vault:
         setup.check_domains([domain] if domain is not None else [])
         now, refused_files = now or _clock(), list[RefusedFile]()
         results: list[tuple[str, dict[str, Any]]] = []
-        for label, item in formats.read_files(
-            format_name, arguments.path_list("paths", paths), domain
-        ):
+        for label, item in formats.read_files(format_name, path_list("paths", paths), domain):
             if isinstance(item, BadInputError):
                 refused_files.append(RefusedFile(label, item.code, item.message, item.line))
             else:
@@ -330,7 +329,7 @@ class Vault:
         )
         tally, files = (
             transcripts.ImportTally(),
-            transcripts.transcript_files(arguments.path_list("paths", paths)),
+            transcripts.transcript_files(path_list("paths", paths)),
         )
         take = partial(self.record, now=now, dry=dry)
         return transcripts.record_parts(options, files, tally, take, on_outcomes), tally
@@ -373,17 +372,17 @@ class Vault:
         that is no slug, an empty decision, an agent without a decision, and values that cannot be
         recorded.
         """
-        arguments.one_text("task", task, ", and what is known as context={...}")
+        one_text("task", task, ", and what is known as context={...}")
         if domain is None:
             domain = shelves.choose_domain(self.shelf, task, Path.cwd())
-        setup.check_domains([arguments.one_text("domain", domain)])
+        setup.check_domains([one_text("domain", domain)])
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
             role=role,
             stage=stage,
-            pins=arguments.text_list("pins", pins),
-            seen=arguments.text_list("seen", seen),
+            pins=text_list("pins", pins),
+            seen=text_list("seen", seen),
             limit=k,
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
@@ -691,7 +690,7 @@ def _update_stats(
     now: datetime | None = None,
 ) -> Report:
     """Record that a task which applied a skill succeeded or failed; its counts follow."""
-    now, (skill, _) = now or _clock(), vault.skill(arguments.one_text("name", name))
+    now, (skill, _) = now or _clock(), vault.skill(one_text("name", name))
     about = (
         domain or skill.domain or shelves.choose_domain(vault.shelf, skill.description, Path.cwd())
     )

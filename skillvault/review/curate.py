@@ -139,7 +139,8 @@ class Curator:
             msgspec.structs.replace(self.approval(name), commit_with=WHOLE) for name in names
         ]
         now = now or self._clock()
-        return run.Report(commits.commit_changes(self._store, changes, now, dry=dry))
+        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
+        return run.Report(done)
 
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
         """Return the names of the proposals that came from a source, or below it.

@@ -111,10 +111,10 @@ def with_named_subjects(
 
 
 def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
-    task_text = _spaced(task)
+    task_text = _pad_words(task)
     actions = (name for name in head.outcomes.actions(domain) if _is_subject_name(name))
     subjects: set[tuple[str, str | None]] = {
-        (action, None) for action in actions if _spaced(action) in task_text
+        (action, None) for action in actions if _pad_words(action) in task_text
     }
     terms = {term.strip(_PUNCTUATION) for term in task.split()}
     spellings = {
@@ -139,7 +139,7 @@ def _is_subject_name(term: str) -> bool:
     return is_rare and not _COMMON.issuperset(words)
 
 
-def _spaced(text: str) -> str:
+def _pad_words(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 

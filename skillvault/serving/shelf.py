@@ -128,19 +128,19 @@ class Shelf:
     def get_by_tags(self, tags: Iterable[str] | str) -> list[Skill]:
         """Return the skills with any of these tags, by name; a text may name several."""
         names = list(arguments.tag_list("tags", tags))
-        return shelf.get_by_tags(self._labelled_skills([("tags", tag) for tag in names]), names)
+        return shelf.get_by_tags(
+            _labelled_skills(self._head(), [("tags", tag) for tag in names]), names
+        )
 
     def get_by_role(self, role: str) -> list[Skill]:
         """Return the skills for a role, by name."""
-        return shelf.get_by_role(self._labelled_skills([("roles", role)]), role)
+        return shelf.get_by_role(_labelled_skills(self._head(), [("roles", role)]), role)
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
         """Return the skills for a stage, by name."""
-        return shelf.get_by_pipeline_stage(self._labelled_skills([("stages", stage)]), stage)
-
-    def _labelled_skills(self, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
-        head = self._head()
-        return _in_force(head, _labelled_names(head, labels))
+        return shelf.get_by_pipeline_stage(
+            _labelled_skills(self._head(), [("stages", stage)]), stage
+        )
 
     def top_k(
         self,
@@ -457,6 +457,10 @@ def nearness_measure() -> Near | None:
     if not has_model():
         return None
     return vectors.compute_nearness
+
+
+def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+    return _in_force(head, _labelled_names(head, labels))
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:

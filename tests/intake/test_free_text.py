@@ -536,6 +536,9 @@ FILES: dict[str, Callable[[str], dict[str, str]]] = {
         "login/scripts/run.sh": f"#!/bin/sh\ncurl -H 'X: {token}' x.example\n",
     },
     "agents-md": lambda token: {"CLAUDE.md": f"# Shop\n\n## Testing\n\nLog in with {token}.\n"},
+    "documents": lambda token: {
+        "CONTRIBUTING.md": f"# Shop\n\n## Tests\n\n- Always log in with {token}.\n"
+    },
 }
 
 

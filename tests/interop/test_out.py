@@ -27,7 +27,8 @@ WAITING = "---\nname: waiting\ndescription: Use never.\n---\n\n# Waiting\n"
 VALID = sorted(
     name
     for name, format_ in SKILL_FORMATS.items()
-    if format_.write and name not in ("eurekaclaw", "agents-md")
+    # Claude Code and OpenClaw get the front matter as its author wrote it.
+    if format_.write and name not in ("eurekaclaw", "agents-md", "claude-code", "openclaw")
 )
 
 
@@ -176,7 +177,7 @@ def test_the_reference_validator_takes_every_skill_of_a_vault_and_of_each_export
         *learned.root.glob("proposed/*/SKILL.md"),
         *(tmp_path / "out").rglob("SKILL.md"),
     ]
-    assert len(pages) > 5 * len(live(learned))
+    assert len(pages) > 3 * len(live(learned))
     assert {str(page): found for page in pages if (found := validate(page.parent))} == {}
 
 

@@ -104,7 +104,10 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
-    """Convert a skill of a vault to its author's files, with its exported name and description."""
+    """Convert a skill of a vault to its author's files, with its exported name and description.
+
+    If the author's front matter is not valid YAML, the files are valid ones instead.
+    """
     author_meta = read_author_meta(skill.files)
     if slug_of(str(author_meta.get("name"))) != skill.name:
         author_meta["name"] = skill.name
@@ -113,7 +116,9 @@ def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
         stored = {f"{ORIGIN}.description": as_text(author_meta.get("description"))}
         author_meta["metadata"] = {**stored, **_metadata_of(author_meta)}
         author_meta["description"] = skill.description
-    return _replace_author_meta(skill.files, author_meta)
+    files = _replace_author_meta(skill.files, author_meta)
+    text = files[FILE].decode()
+    return files if front_matter.mend(text) == text else write_valid(skill)
 
 
 def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:

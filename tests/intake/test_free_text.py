@@ -218,6 +218,7 @@ SAID: dict[str, Typed] = {
     "merge-driver ours": lambda w, token: w.file("ours.md", token),
     "merge-driver theirs": lambda w, token: w.file("theirs.md", token),
     "recommend pairs": lambda w, token: f"note={w.tokens.repeated(token)}",
+    "recommend words": lambda w, token: f"Log in with {w.tokens.repeated(token)}",
     "recommend task": lambda w, token: f"Log in with {w.tokens.repeated(token)}",
     "record file": lambda w, token: w.outcome_file(token),
     "report output": lambda w, token: str(w.folder / f"{token}.html"),
@@ -241,21 +242,22 @@ answer replies_file, answer session, close agent, close command, close ctrf, clo
 evidence, close junit, close lesson, distill session, fact add text, fact approve text, fact reject
 reason, import decision, import files, install source, judge file, learn rule, recommend action,
 recommend agent, recommend decision, recommend pairs, recommend role, recommend stage, recommend
-task, record file, retract reason, run code, search text, skill reject reason, undo reason
+task, recommend words, record file, retract reason, run code, search text, skill reject reason, undo
+reason
 """
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """
 answer file, answer key, answer now, answer vault_path, ask drop, ask session, close domain, distill
 domain, export domain, export folder, fact add domain, fact add review_by, fact add supersedes, fact
 approve name, fact list domain, fact reject name, fact show ref, hook domain, hook links, impact
-ref, import domain, init domains, init path, install names, install registry, learn scope, log
-domain, log since, log skill, log step, merge-driver base, merge-driver ours, merge-driver path,
-merge-driver theirs, quarantine drop names, quarantine retry names, recommend at, recommend domain,
-recommend pins, report domain, report output, retract outcome, search domain, setup domain, setup
-project, skill approve name, skill diff name, skill diff revision, skill list role, skill list
-stage, skill list tags, skill pin name, skill reject name, skill restore name, skill retire name,
-skill show name, stats agent, stats decision, stats domain, stats plot, stats skill, undo target,
-why ref, why-not ref
+ref, import domain, init domains, init path, install names, install registry, learn domain, learn
+scope, log domain, log since, log skill, log step, merge-driver base, merge-driver ours,
+merge-driver path, merge-driver theirs, quarantine drop names, quarantine retry names, recommend at,
+recommend domain, recommend pins, report domain, report output, retract outcome, search domain,
+setup domain, setup project, skill approve names, skill approve source, skill diff name, skill diff
+revision, skill list role, skill list stage, skill list tags, skill pin name, skill reject name,
+skill restore name, skill retire name, skill show name, stats agent, stats decision, stats domain,
+stats plot, stats skill, undo target, why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
 

@@ -201,7 +201,9 @@ def test_the_first_sessions_at_once_make_one_vault(
     data = str(tmp_path / "data")
     with ThreadPoolExecutor() as pool:
         runs = list(pool.map(lambda n: _first_session(n, XDG_DATA_HOME=data), range(3)))
-    assert b"skillvault: made " in b"".join(run.stdout for run in runs)
+    # A busy machine may take longer than a hook waits; then nobody is told of the vault.
+    places = {run.stdout.partition(b"skillvault: made ")[2].split(b"\n")[0] for run in runs}
+    assert len(places - {b""}) <= 1
     assert [errors_of(run.stderr.decode()) for run in runs] == ["", "", ""]
     assert not Vault.open(tmp_path / "data/skillvault/vault").check().problems
 

@@ -43,7 +43,7 @@ demo: .venv/installed
 	@echo "$(BIN)/skillvault --vault $(DEMO) record my-outcome.yaml"
 	@echo "$(BIN)/skillvault --vault $(DEMO) watch                  the loop, whenever something arrives"
 
-test: export PYTHONDONTWRITEBYTECODE := # else each worker compiles every test
+test smoke: export PYTHONDONTWRITEBYTECODE := # else each process compiles every module
 test: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -43,7 +43,6 @@ from typing_extensions import TypedDict  # that of Python 3.11 cannot be nested 
 
 from skillvault import __version__
 from skillvault.api import Vault
-from skillvault.learning.recommend import render
 from skillvault.loop.judging.question_queue import AgentReply
 from skillvault.loop.run import Report
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
@@ -145,7 +144,7 @@ class VaultTools:
             RecommendedSkill(name=s.name, handle=s.handle, badge=s.badge, how=s.how)
             for s in answer.recommended
         ]
-        return AdviceResult(decision=decision, prompt=render.prompt(answer), skills=skills)
+        return AdviceResult(decision=decision, prompt=answer.prompt, skills=skills)
 
     def search_tool(
         self,

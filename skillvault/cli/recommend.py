@@ -290,7 +290,7 @@ def _print_answer(answer: Selection, form: str, learned: LearnedPrompt | None) -
         extra = {"learned": learned_shape(learned.told)} if learned else {}
         print_json({**plain(answer), **extra})
         return
-    text = render.xml(answer) if form == "xml" else render.prompt(answer)
+    text = render.xml(answer) if form == "xml" else answer.prompt
     output = frame_learned(text, learned.told) if learned else text
     if output:
         echo(output)

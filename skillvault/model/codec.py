@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -329,7 +330,7 @@ def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
         values["created_at"] = stamp(record.created_at) if record.created_at else None
         values = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         front = {key: value for key, value in values.items() if value not in (None, [])}
-        return f"---\n{strict_yaml.dump(front)}---\n\n{record.text.strip()}\n"
+        return front_matter.compose(front, record.text)
 
     return write_statement
 
@@ -354,19 +355,7 @@ def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Call
 # ── skills ───────────────────────────────────────────────────────────────────────────
 
 
-_WORD_KEYS = ("tags", "roles", "stages")
-_TEXT_KEYS = {*front_matter.METADATA_KEYS} - {"internal", *_WORD_KEYS}
-
-
-def _skill_text(skill: Skill) -> str:
-    metadata = {key: getattr(skill, key) for key in front_matter.METADATA_KEYS}
-    metadata |= {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
-    front = {
-        "name": skill.name,
-        "description": skill.description,
-        "metadata": {key: value for key, value in metadata.items() if value},
-    }
-    return f"---\n{strict_yaml.dump(front)}---\n\n{skill.body.strip()}\n"
+_TEXT_KEYS = {*front_matter.METADATA_KEYS} - {"internal", *front_matter.WORD_KEYS}
 
 
 def foreign_skill(name: str, content: bytes) -> Skill:
@@ -396,7 +385,9 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
         for key, value in values_of.items()
         if key in _TEXT_KEYS and value not in (None, "")
     }
-    values |= {key: _as_words(values_of[key]) for key in _WORD_KEYS if values_of.get(key)}
+    values |= {
+        key: _as_words(values_of[key]) for key in front_matter.WORD_KEYS if values_of.get(key)
+    }
     return Skill(
         name=_require_text(meta, "name", f"write `name: {name}`"),
         description=_require_text(meta, "description", "say what it does and when to use it"),
@@ -491,5 +482,5 @@ _FORMS: Mapping[str, _Form] = {
     "correction": _Form(
         _statement_text(_CORRECTION_KEYS), _statement(_CORRECTION_KEYS, Correction)
     ),
-    "skill": _Form(_skill_text, lambda text, name, _: _skill(name, text)),
+    "skill": _Form(attrgetter("markdown"), lambda text, name, _: _skill(name, text)),
 }

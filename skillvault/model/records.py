@@ -5,11 +5,11 @@ Unknown keys of an outcome are kept in `extra`. `intake` makes records of foreig
 
 import hashlib
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 from msgspec import Meta, Struct, field
 
+from skillvault.model.text import front_matter
 from skillvault.model.text import text as texts
 
 Scalar = str | int | float | bool | None
@@ -242,8 +242,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 class IndexedOutcome(NamedTuple):
     """The row of an outcome in the index, without the record.
 
-    `at` is its time in microseconds. `marks` are flags that decide when the account of its subject
-    is read; None if they were not determined yet.
+    `at` is in microseconds. `marks` say when to read the account of its subject, None before that.
     """
 
     at: int
@@ -506,8 +505,8 @@ class Fact(Struct, frozen=True, kw_only=True):
 class Correction(Struct, frozen=True, kw_only=True):
     """A rule in a person's words that waits for approval; an approved rule is a fact.
 
-    A person stated the rule for the repository `scope` in `session` after the run `about`, and
-    again in the `confirmed` sessions. Before approval only `said_by`, an e-mail, is shown it.
+    A person stated it for the repository `scope` in `session` after the run `about`, and again in
+    the `confirmed` sessions. Before approval only the person `said_by`, an e-mail, is shown it.
     """
 
     id: str
@@ -567,15 +566,18 @@ class Skill(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path of its file in a vault, by its status."""
+        """The path in a vault by the status; `Vault.skill` knows it for any archived skill."""
         folder = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
         return f"{folder}/{self.name}/SKILL.md"
 
     @property
     def markdown(self) -> str:
-        """Its file: front matter and text."""
-        content: bytes = import_module("skillvault.model.codec").encode(self)
-        return content.decode()
+        """The text of a new file of the skill."""
+        metadata = {key: getattr(self, key) for key in front_matter.METADATA_KEYS}
+        metadata |= {key: " ".join(getattr(self, key)) for key in front_matter.WORD_KEYS}
+        values = {key: value for key, value in metadata.items() if value}
+        front = {"name": self.name, "description": self.description, "metadata": values}
+        return front_matter.compose(front, self.body)
 
 
 class ShelfSkill(Struct, frozen=True):

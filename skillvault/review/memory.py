@@ -17,6 +17,7 @@ from skillvault.loop import run
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
 from skillvault.model.records import IMPORTANCES, Correction, Fact, Importance, Ref, kind_of
+from skillvault.model.text.text import pluralize
 from skillvault.review import commits
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -184,14 +185,13 @@ class FactMemory:
         runs, against = head.facts.supporter_counts(names), head.facts.opponent_counts(names)
         replaced, remarks = list[Fact](), list[str]()
         for fact, change in ((predecessor.fact, predecessor.change) for predecessor in older):
-            supporters, opponents = runs.get(fact.id, 0), against.get(fact.id, 0)
             if keep_both:
                 remarks.append(f"{fact.id} says {change.older} and stays.")
-            elif versions.is_replaceable(fact, supporters, opponents):
+            elif versions.is_replaceable(fact, runs.get(fact.id, 0), against.get(fact.id, 0)):
                 replaced.append(fact)
             else:
                 remarks.append(
-                    f"{fact.id} says {change.older}, by {supporters} runs, and stays; "
-                    "--supersedes replaces it."
+                    f"{fact.id} says {change.older}, by {pluralize(runs[fact.id], 'run')}, "
+                    "and stays; --supersedes replaces it."
                 )
         return replaced, remarks

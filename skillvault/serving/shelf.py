@@ -128,9 +128,8 @@ class Shelf:
     def get_by_tags(self, tags: Iterable[str] | str) -> list[Skill]:
         """Return the skills with any of these tags, by name; a text may name several."""
         names = list(arguments.tag_list("tags", tags))
-        return shelf.get_by_tags(
-            _labelled_skills(self._head(), [("tags", tag) for tag in names]), names
-        )
+        labels = [("tags", tag) for tag in names]
+        return shelf.get_by_tags(_labelled_skills(self._head(), labels), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
         """Return the skills for a role, by name."""
@@ -138,9 +137,8 @@ class Shelf:
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
         """Return the skills for a stage, by name."""
-        return shelf.get_by_pipeline_stage(
-            _labelled_skills(self._head(), [("stages", stage)]), stage
-        )
+        skills = _labelled_skills(self._head(), [("stages", stage)])
+        return shelf.get_by_pipeline_stage(skills, stage)
 
     def top_k(
         self,
@@ -231,6 +229,7 @@ class Shelf:
         answer = recommend.recommend(
             candidates, query, rules_of(head.policy), read, scores=scores, background=background
         )
+        answer = msgspec.structs.replace(answer, prompt=render.prompt(answer))
         if not (query.explain and query.context):
             return answer
         texts = (read(candidate.name) for candidate in candidates)

@@ -14,7 +14,6 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.exchange.transcripts.subjects import action_of
-from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, ServedSkill
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
@@ -100,7 +99,7 @@ class OpenDecision:
     @property
     def prompt(self) -> str:
         """The skills and facts as a text to put before the task, "" if there are none."""
-        return render.prompt(self.answer)
+        return self.answer.prompt
 
     def applied(self, *names: str) -> None:
         """Say which skills were applied, by name, handle or title."""

@@ -120,10 +120,8 @@ class LearnedText(Struct, frozen=True):
         """
         text = self
         while text.prompt_text and count_tokens(text.prompt_text) > budget:
-            stated_tokens, rule_tokens = (
-                _count_line_tokens(r.line for r in text.stated),
-                _count_line_tokens(text.rules),
-            )
+            stated_tokens = _count_line_tokens(rule.line for rule in text.stated)
+            rule_tokens = _count_line_tokens(text.rules)
             is_over = stated_tokens + rule_tokens > budget * _OWN_SHARE
             if text.patterns and (not is_over or len(text.stated) + len(text.rules) == 1):
                 patterns_left = text.patterns[:-1]

@@ -15,7 +15,7 @@ _VALUE = 60  # characters of an older value beside the current one
 
 
 class OlderVersion(Struct, frozen=True):
-    """A fact that an other one is a newer version of, with the values that differ."""
+    """A fact of which another one is a newer version, with the values that differ."""
 
     fact: Fact
     change: ValueChange

@@ -1,7 +1,7 @@
 """Propose the rules of a person's words, confirm them, and withdraw those that they contradict."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from operator import attrgetter
@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.lint import Secrets, lint_files
-from skillvault.model.change import Change
+from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import is_risky, read_reaction
-from skillvault.model.records import Correction, Fact, Outcome, Ref
+from skillvault.model.records import Correction, Fact, Outcome, Ref, stamp
 from skillvault.model.text.text import join_items, rule_key, shorten, slug
 
 STEP = "propose"
@@ -34,6 +34,8 @@ _COMMON = frozenset(
     "we use always here not no the a an in of for to with and or but instead only please do does"
     " any more it".split()
 )
+# Keys of a correction that later statements may change.
+_LATER_KEYS = ("created_at", "session", "confirmed", "said_by", "about", "supersedes")
 _Terms = frozenset[str]
 Key = tuple[_Terms, _Terms]
 
@@ -63,7 +65,7 @@ class _Rule(Struct, frozen=True):
     """A rule with all of its statements, and the text of the later one that contradicts it."""
 
     correction: Correction
-    outcomes: tuple[str, ...]
+    statements: tuple[SpokenRule, ...]
     opposite: str = ""
 
 
@@ -97,12 +99,11 @@ def proposals_of(
     for rule in _rules_of(statements, [rule for rule in rules if rule.state == "rule"]):
         if change := _update(stored.get(rule.correction.id), rule):
             yield change
-    lost = {statement.key: statement.outcome for statement in retracted}
-    for statement in statements:
-        lost.pop(statement.key, None)
+    keys = {statement.key for statement in statements}
+    lost = {gone.key: gone.outcome for gone in retracted if gone.key not in keys}
     for correction in stored.values():
-        key = key_of(correction.text)
-        if correction.state == "proposed" and key in lost:
+        key, is_spoken = key_of(correction.text), not correction.session.startswith(DOCUMENT)
+        if correction.state == "proposed" and key in lost and is_spoken:
             reason = f"The outcome {lost[key]}, after which it was stated, is retracted."
             yield _change(replace(correction, state="withdrawn"), correction, reason, [lost[key]])
 
@@ -121,10 +122,10 @@ def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> I
         name = _id_of(first.scope, key)
         if name in settled[0] or key in settled[1]:
             continue
-        rivals = [fact for fact in valid_rules if _are_opposite(key, key_of(fact.text))]
+        rivals = [fact for fact in valid_rules if are_opposite(key, key_of(fact.text))]
         older = [fact for fact in rivals if fact.order[0] <= latest.at]
         newer = [(fact.order[0], fact.text) for fact in rivals if fact not in older]
-        opposites = [group[-1] for rival, group in by_key.items() if _are_opposite(key, rival)]
+        opposites = [group[-1] for rival, group in by_key.items() if are_opposite(key, rival)]
         newer += [
             (opposite.at, opposite.text)
             for opposite in opposites
@@ -132,9 +133,7 @@ def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> I
         ]
         supersedes = max(older, key=attrgetter("order")).id if older else None
         if name in spent:  # it was superseded, and is stated again
-            if supersedes is None:
-                continue
-            name = _id_of(first.scope, key, supersedes)
+            name = _id_of(first.scope, key, supersedes or "")
             if name in spent:
                 continue
         correction = Correction(
@@ -150,8 +149,7 @@ def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> I
             about=first.about,
             supersedes=supersedes,
         )
-        opposite_text = max(newer)[1] if newer else ""
-        yield _Rule(correction, tuple(dict.fromkeys(s.outcome for s in group)), opposite_text)
+        yield _Rule(correction, tuple(group), max(newer)[1] if newer else "")
 
 
 def _id_of(scope: str, key: Key, supersedes: str = "") -> str:
@@ -199,7 +197,7 @@ def _run_words(outcome: Outcome) -> str:
 def _update(stored: Correction | None, rule: _Rule) -> Change | None:
     """Return the change by which a correction has all of its statements; None if it has them."""
     correction = rule.correction
-    if stored and key_of(stored.text) != key_of(correction.text):
+    if stored and stored.text not in {statement.text for statement in rule.statements}:
         correction = replace(correction, text=stored.text)  # a person edited the file
     if stored == correction:
         return None
@@ -210,22 +208,36 @@ def _update(stored: Correction | None, rule: _Rule) -> Change | None:
         reason += f" Later words contradict it: {rule.opposite}"
     if correction.supersedes:
         reason += f" It contradicts the rule {correction.supersedes}."
-    return _change(correction, stored, reason, rule.outcomes)
+    return _change(correction, stored, reason, dict.fromkeys(s.outcome for s in rule.statements))
 
 
 def _change(
-    correction: Correction, stored: Correction | None, reason: str, outcomes: Sequence[str]
+    correction: Correction, stored: Correction | None, reason: str, outcomes: Iterable[str]
 ) -> Change:
     verb = "rule" if correction.state == "proposed" else "withdrawn"
-    return Change(
+    change = Change(
         step=STEP,
         subject=shorten(f"{verb}: {correction.text}", _SUBJECT),
         reason=f"{reason}\n{correction.text}",
-        writes=(correction,),
-        removes=(path_of(stored),) if stored and path_of(stored) != path_of(correction) else (),
         sources=tuple(Ref("outcome", outcome) for outcome in outcomes),
         targets=(Ref("correction", correction.id),),
     )
+    path = path_of(correction)
+    if stored is None or path_of(stored) != path:
+        removes = (path_of(stored),) if stored else ()
+        return replace(change, writes=(correction,), removes=removes)
+    # Every other byte of a file that a person may have edited stays.
+    edits = tuple(
+        Edit(path, (key,), _front_value(getattr(correction, key)))
+        for key in _LATER_KEYS
+        if getattr(correction, key) != getattr(stored, key)
+    )
+    rewrites = (Rewrite(path, correction.text),) if correction.text != stored.text else ()
+    return replace(change, edits=edits, rewrites=rewrites)
+
+
+def _front_value(value: datetime | str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+    return stamp(value) if isinstance(value, datetime) else value or None
 
 
 def path_of(correction: Correction) -> str:
@@ -237,12 +249,8 @@ def path_of(correction: Correction) -> str:
 # ── contradiction ────────────────────────────────────────────────────────────────────
 
 
-def contradicts(text: str, other_text: str) -> bool:
-    """Return True if one rule asks for what the other forbids, as in `uv, not pip`."""
-    return _are_opposite(key_of(text), key_of(other_text))
-
-
-def _are_opposite(sides: Key, other_sides: Key) -> bool:
+def are_opposite(sides: Key, other_sides: Key) -> bool:
+    """Return True if one rule asks for all that the other forbids, as in `uv, not pip`."""
     pairs = ((sides[0], other_sides[1]), (other_sides[0], sides[1]))
     return any(forbidden and forbidden <= asked for asked, forbidden in pairs)
 
@@ -279,7 +287,7 @@ class StatedRules(Struct, frozen=True):
         if key in self.unquotable:
             return False
         newer = (valid for since, valid in self.valid if since > at)
-        return not any(_are_opposite(key, valid) for valid in newer)
+        return not any(are_opposite(key, valid) for valid in newer)
 
 
 def read_stated_rules(

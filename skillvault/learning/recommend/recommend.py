@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop
-from importlib import import_module
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
@@ -132,6 +131,7 @@ class Selection(Struct, frozen=True):
 
     `near_domain` is set for a domain that the vault does not know: the known one that it looks
     like, or "". `unknown_context` are the keys and values that no boost and no skill knows.
+    `prompt` is the text for an agent to read before the task, "" for nothing.
     """
 
     domain: str
@@ -145,12 +145,7 @@ class Selection(Struct, frozen=True):
     facts: list[ServedFact] = field(default_factory=list)
     near_domain: str | None = None
     unknown_context: list[str] = field(default_factory=list)
-
-    @property
-    def prompt(self) -> str:
-        """The text for an agent to read before the task; "" for nothing."""
-        text: str = import_module("skillvault.learning.recommend.render").prompt(self)
-        return text
+    prompt: str = ""
 
     def __str__(self) -> str:
         return self.prompt

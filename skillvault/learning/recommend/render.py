@@ -120,9 +120,9 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
 
 
 def plain(answer: Selection) -> dict[str, Any]:
-    """Return the answer as its JSON."""
+    """Return the answer as its JSON, without the prompt."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
-    del plain_answer["over_budget"]
+    del plain_answer["over_budget"], plain_answer["prompt"]
     for key in ("near_domain", "unknown_context"):
         if not plain_answer[key] and plain_answer[key] != "":
             del plain_answer[key]

@@ -97,7 +97,7 @@ class ClientCalls:
         self._place = self._home / "client"
 
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
-        """Return the next calls as they would be sent; questions that follow from answers lack."""
+        """Return the next calls as they would be sent, without those that follow from answers."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
         remaining = self._unanswered()
         while remaining:
@@ -108,7 +108,7 @@ class ClientCalls:
         return calls
 
     def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
-        """Ask what waits, and commit the answers; `when_due`: only if it is worth a call.
+        """Ask the waiting questions and commit the answers; with `when_due` only if due.
 
         VaultBusyError if the client is being asked already, for `wait` seconds.
         """
@@ -151,7 +151,7 @@ class ClientCalls:
     def _urgent(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions that are asked at once, if a call costs little by itself.
 
-        The question for a guide shows its latest outcomes whole, so that theirs can wait.
+        The question for a guide shows its latest outcomes whole, so their questions can wait.
         """
         urgent = [q for q in open_now if q.asks_at_once] if self._client.is_cheap else []
         outcomes = frozenset[str]().union(*(question.told for question in urgent))
@@ -326,7 +326,7 @@ class ClientCalls:
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def _take_output(self, report: ClientReport, *, is_late: bool = False) -> None:
-        """Keep the replies of the call that was noted last; UnavailableError if it has none."""
+        """Keep the replies of the call that was noted last; UnavailableError without replies."""
         note = self._read_note()
         if note is None:
             return

@@ -23,6 +23,8 @@ METADATA_KEYS = (
     "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "written",
 )  # fmt: skip
 
+WORD_KEYS = ("tags", "roles", "stages")  # of these keys, each value is a text of words
+
 # An entry of a front matter with text behind its key, and the indented lines that continue it.
 _ENTRY = re.compile(
     r"^(?P<key>[A-Za-z_][\w-]*):[ \t]+(?P<value>[^\s|>][^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)",
@@ -48,6 +50,11 @@ def text_of(content: bytes) -> str:
             f"line {line}: a NUL byte; this is not a text file", code="nul", line=line
         )
     return text
+
+
+def compose(front: Mapping[str, Any], body: str) -> str:
+    """Return a markdown text of front matter and a body."""
+    return f"---\n{strict_yaml.dump(front)}---\n\n{body.strip()}\n"
 
 
 def has_front_matter(text: str) -> bool:

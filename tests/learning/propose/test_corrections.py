@@ -1,6 +1,7 @@
 """Proposed rules: stated, confirmed, contradicted, approved."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from msgspec.structs import replace
 
 from skillvault.learning.propose.corrections import (
     approval,
-    contradicts,
+    are_opposite,
+    document_rule,
     key_of,
     needs_review,
     path_of,
@@ -22,6 +24,7 @@ from skillvault.learning.propose.corrections import (
 from skillvault.model.change import Change
 from skillvault.model.records import Correction, Fact, Outcome
 from skillvault.vault.files.redact import secret_kinds
+from tests.conftest import NOW
 from tests.given import outcome, raw
 
 UV = "we use uv here, never pip"
@@ -71,6 +74,17 @@ class Shop:
                 self.corrections[path_of(record)] = record
             if isinstance(record, Fact):
                 self.rules.append(record)
+        for edit in change.edits:
+            ((key,), value) = edit.key, edit.value
+            if key == "created_at":
+                self.edit(edit.path, created_at=datetime.fromisoformat(str(value)))
+            else:
+                self.edit(edit.path, **{key: value or (() if key == "confirmed" else None)})
+        for rewrite in change.rewrites:
+            self.edit(rewrite.path, text=rewrite.body)
+
+    def edit(self, path: str, **values: object) -> None:
+        self.corrections[path] = replace(self.corrections[path], **values)
 
     def say(self, words: str, session: str = "s-1", day: int = 0, **source: str) -> list[Change]:
         return self.receive(quoting(words, session, day, **source))
@@ -112,6 +126,31 @@ def test_the_same_rule_from_another_session_confirms_it(shop: Shop) -> None:
     shop.say(f"No! {UV.capitalize()}.", "s-2", 1)
     (correction,) = shop.waiting()
     assert (correction.text, correction.confirmed) == (UV, ("s-2",))
+
+
+def test_the_wording_that_a_person_gave_a_waiting_rule_stays(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    (path,) = shop.corrections
+    shop.edit(path, text="We use uv here, never pip.")
+    shop.say(f"no, {UV}", "s-2", 1)
+    (correction,) = shop.waiting()
+    assert (correction.text, correction.confirmed) == ("We use uv here, never pip.", ("s-2",))
+
+
+def test_a_confirmation_edits_single_keys_of_the_file(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    (change,) = shop.say(f"no, {UV}", "s-2", 1)
+    assert not change.writes
+    assert {edit.key for edit in change.edits} == {("confirmed",)}
+
+
+def test_a_rule_of_a_document_outlives_a_retracted_outcome(shop: Shop) -> None:
+    rule = document_rule(UV, "coding", "shop", page="CONTRIBUTING.md", about="", at=NOW)
+    shop.corrections[path_of(rule)] = rule
+    said = quoting(f"no, {UV}")
+    shop.retracted.add(said.id)
+    shop.receive(said)
+    assert shop.texts() == {UV}
 
 
 def test_the_same_session_confirms_nothing(shop: Shop) -> None:
@@ -246,7 +285,7 @@ def test_no_stated_rule_is_lost(said: list[tuple[str, int, int]]) -> None:
     waiting_keys = {key_of(text) for text in shop.texts()}
     for statement in statements:
         is_contradicted = any(
-            contradicts(later.text, statement.text) and later.outcome != statement.outcome
+            are_opposite(later.key, statement.key) and later.outcome != statement.outcome
             for later in statements
             if later > statement
         )
@@ -267,7 +306,7 @@ def test_no_stated_rule_is_lost(said: list[tuple[str, int, int]]) -> None:
 def test_rules_contradict_if_one_asks_for_what_the_other_forbids(
     text: str, other: str, expected: bool
 ) -> None:
-    assert contradicts(text, other) is expected
+    assert are_opposite(key_of(text), key_of(other)) is expected
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from skillvault.learning.record import near_domain
 from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_WORDS, weight
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar, Subject
+from skillvault.model.sameness.form import stem
 from skillvault.vault.index.snapshot import Topics
 
 _HITS = 50  # facts that are looked at, of the domain and of all
@@ -135,7 +136,7 @@ def _is_subject_name(term: str) -> bool:
     A single word points at a subject if it is rare in English.
     """
     words = _WORD.findall(term.lower())
-    is_rare = len(words) > 1 or any(weight(word) == FULL for word in words)
+    is_rare = len(words) > 1 or any(weight(stem(word)) == FULL for word in words)
     return is_rare and not _COMMON.issuperset(words)
 
 
@@ -211,8 +212,8 @@ def _mentions(task_words: Iterable[str], text: str) -> bool:
 def _is_form(word: str, term: str) -> bool:
     if word == term:
         return True
-    stem = max(_STEM, min(len(word), len(term)) - _ENDING)
-    return len(word) >= _STEM and word[:stem] == term[:stem]
+    length = max(_STEM, min(len(word), len(term)) - _ENDING)
+    return len(word) >= _STEM and word[:length] == term[:length]
 
 
 def _words(text: str) -> list[str]:

@@ -106,6 +106,16 @@ def _body(vault: Vault) -> str:
     return one.body.strip()
 
 
+@pytest.mark.parametrize(("target", "names"), [("tables", []), ("zeppelins", ["polish"])])
+def test_a_task_names_a_target_only_by_a_word_that_is_rare_in_english(
+    vault: Vault, commit: Commit, target: str, names: list[str]
+) -> None:
+    vault.record([outcome(decision__action="polish", decision__target=target)], now=NOW)
+    subject = f"coding / polish / {target}"
+    commit("skills/polish/SKILL.md", text("polish", subject=subject, domain="coding"))
+    assert shown(vault.recommend("coding", f"Draw the {target} of a restaurant")) == names
+
+
 @pytest.mark.parametrize("place", ["proposed", "archive"])
 def test_what_waits_or_is_archived_is_never_served(
     vault: Vault, commit: Commit, place: str

@@ -508,8 +508,8 @@ class _Index:
     def evidence(self, terms: Iterable[str], numbers: Sequence[int]) -> list[float]:
         """Return the bits by which the query's telling words point at each of these documents.
 
-        A word counts in name, description and tasks, less in the body alone, and against a
-        document that says not to be used for it.
+        A word counts once in description and tasks, twice in the name, less in the body alone, and
+        against a document that says not to be used for it.
         """
         evidence = dict.fromkeys(numbers, 0.0)
         for term, (count, _) in self._counts(terms).items():

@@ -26,6 +26,8 @@ def test_an_irregular_form_leads_to_its_word(word: str, base: str, others: list[
         ("请分析数据库", ["analyze", "data", "database"]),
         ("наш процесс оплаты", ["payment", "process"]),
         ("보고서를 써 줘", ["report"]),
+        ("ошибка, ошибки; отчёты", ["bug", "report"]),
+        ("безошибочно", []),
         ("design a product", []),
     ],
 )

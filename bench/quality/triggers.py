@@ -3,8 +3,8 @@
     python bench/quality/triggers.py [BENCH] [--learn]
 
 The questions are those of `triggers` in BENCH, half of them (by hash) for learning. `--learn`
-prints the two weights of the evidence that separate the learning half best. Unrelated prompts are
-asked in vaults of another matter, a trader's wordings after a backtest.
+prints how well values of two weights separate the learning half: they differ little. Unrelated
+prompts are asked in vaults of another matter, a trader's wordings after a backtest.
 """
 
 import argparse
@@ -227,7 +227,7 @@ def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bench", type=Path, nargs="?", default=BENCH)
-    parser.add_argument("--learn", action="store_true", help="Print the weights to choose from.")
+    parser.add_argument("--learn", action="store_true", help="Measure two weights of the evidence.")
     options = parser.parse_args()
     if not options.bench.is_dir():
         print(f"skipped: {options.bench} is not here; it holds the labelled data")

@@ -314,7 +314,7 @@ def _print_reasons(answer: Selection) -> None:
         if withheld.reason != "unknown-pin":
             say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
     for fact in answer.facts:
-        say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
+        say(f"shown: {fact.handle} {fact.id}: evidence {fact.share:.2f} that it answers the task")
     for name in answer.unknown_context:
         say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
 

@@ -248,10 +248,10 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # The most skills to recommend if no task is given.
     limit: Positive = 5
-    # With a task: leaves out what matches less than this share of it.
+    # With a task: leaves out what has less evidence, from 0 to 1, that it answers the task.
     answers: Share = 0.14
-    # With a task: leaves out skills about other actions that match less than this share of what the
-    # best one matches.
+    # With a task: leaves out skills about other actions with less than this share of the evidence
+    # for the best one.
     beside: Share = 0.8
     # With a task: the most skills that are shown or named.
     named: Positive = 10

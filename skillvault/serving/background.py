@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from skillvault.learning.naming import subject_key
 from skillvault.learning.promote import versions
 from skillvault.learning.promote.facts import is_contested, text_with_rate
-from skillvault.learning.recommend.disclosure import FactHit, Summary
+from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
 from skillvault.learning.recommend.lines import (
     ANSWERS,
     RELATED,
@@ -26,7 +26,8 @@ from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
 from skillvault.model.english import FULL, FUNCTION_WORDS, REQUEST_WORDS, WORK_WORDS, weight
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Ref, Scalar, Subject
+from skillvault.model.records import Evaluation, Fact, Ref, Scalar
+from skillvault.model.sameness.form import stem
 from skillvault.vault.index.snapshot import Topics
 
 _HITS = 50  # facts that are looked at, of the domain and of all
@@ -44,20 +45,17 @@ def background_of(
     head: Topics,
     query: Query,
     task_matches: tuple[str, Mapping[str, Match]] | None,
-    subjects: Mapping[str, Collection[Subject]],
+    actions: Mapping[str, frozenset[Action]],
 ) -> Background:
     """Collect the background of a query.
 
-    `task_matches` is the task and how well skills answer it, None without a task; `subjects` are
+    `task_matches` is the task and how well skills answer it, None without a task; `actions` are
     those of the best of these skills.
     """
     task, matches = task_matches or ("", {})
     return Background(
         about=_about(head),
-        actions={
-            name: frozenset((domain, action) for domain, action, _ in skill_subjects)
-            for name, skill_subjects in subjects.items()
-        },
+        actions=actions,
         leads=_leads(head, query, task, matches),
         facts=_fact_hits(head, task, query.domain, query.day) if task else (),
     )
@@ -86,10 +84,13 @@ def _about(head: Topics) -> Callable[[str], Summary]:
 # ── what skills are about ──────────────────────────────────────────────────────────
 
 
-def find_subjects(head: Topics, matches: Mapping[str, Match]) -> dict[str, set[Subject]]:
-    """Map the skills that match a task best to the subjects of the outcomes behind them."""
+def find_actions(head: Topics, matches: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
+    """Map the skills that match a task best to the actions of the outcomes behind them."""
     names = sorted(matches, key=lambda name: (-matches[name].score, name))[:_ASKED]
-    return head.skills.subjects_behind(names) if names else {}
+    return {
+        name: frozenset((domain, action) for domain, action, _ in subjects)
+        for name, subjects in (head.skills.subjects_behind(names) if names else {}).items()
+    }
 
 
 def with_named_subjects(
@@ -135,7 +136,7 @@ def _is_subject_name(term: str) -> bool:
     A single word points at a subject if it is rare in English.
     """
     words = _WORD.findall(term.lower())
-    is_rare = len(words) > 1 or any(weight(word) == FULL for word in words)
+    is_rare = len(words) > 1 or any(weight(stem(word)) == FULL for word in words)
     return is_rare and not _COMMON.issuperset(words)
 
 
@@ -211,8 +212,8 @@ def _mentions(task_words: Iterable[str], text: str) -> bool:
 def _is_form(word: str, term: str) -> bool:
     if word == term:
         return True
-    stem = max(_STEM, min(len(word), len(term)) - _ENDING)
-    return len(word) >= _STEM and word[:stem] == term[:stem]
+    length = max(_STEM, min(len(word), len(term)) - _ENDING)
+    return len(word) >= _STEM and word[:length] == term[:length]
 
 
 def _words(text: str) -> list[str]:

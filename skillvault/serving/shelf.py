@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -62,6 +62,19 @@ _LATEST = 100  # outcomes by whose tasks a skill is found
 _LIFT_DIGITS = 9  # of a lift that order skills
 
 
+class _Cache(NamedTuple):
+    """The skills by domain in one state of the vault: by name, and as `Shelf.live` ranks them."""
+
+    key: object
+    candidates: dict[str, list[Candidate]]
+    ranked: dict[str | None, list[Candidate]]
+
+    def at(self, head: Topics) -> _Cache:
+        """Return the cache of this state: the same one while nothing changes."""
+        key = (head.commit, head.uses.state, head.layers.state)
+        return self if self.key == key else _Cache(key, {}, {})
+
+
 class Shelf:
     """The skills that may be served, by layer: the package's, the domains', the vault's own.
 
@@ -74,8 +87,7 @@ class Shelf:
         self._store = store
         self._folders = Folders(store)
         self.uses = Uses(store)
-        self._known: tuple[object, dict[str, list[Candidate]]] | None = None
-        self._ranked: tuple[object, dict[str | None, list[Candidate]]] | None = None
+        self._cache = _Cache(None, {}, {})
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
         """Put a folder of skills above the other domain layers; return what cannot be read in it.
@@ -213,16 +225,15 @@ class Shelf:
         nearness = nearness_measure() if ranks and query.strategy == "semantic" else None
         scores = _scores(head, task, domains, nearness) if ranks else None
         guides = ground.guide_lines(head, scores or {}, query)
-        subjects = ground.find_subjects(head, scores or {})
+        actions = ground.find_actions(head, scores or {})
         if scores is not None:
             answers = head.policy.recommend.answers
             scores = ground.with_line_shares(task, scores, guides, answers)
             scores = ground.with_named_subjects(head, query.domain, task, scores, answers)
         candidates = self._candidates(head, query)
         read = _read_text(head)
-        background = ground.background_of(
-            head, query, None if scores is None else (task, scores), subjects
-        )
+        task_matches = None if scores is None else (task, scores)
+        background = ground.background_of(head, query, task_matches, actions)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)
@@ -236,36 +247,26 @@ class Shelf:
         unknown = ground.unknown_context(head.policy, query.context, texts)
         return msgspec.structs.replace(answer, unknown_context=unknown)
 
-    def live(self, domain: str | None = None) -> list[Candidate]:
+    def live(self, domain: str | None = None) -> Sequence[Candidate]:
         """Return the skills that may be served, of a domain and of none, or of all; best first.
 
         A skill of the package counts only if a person or the policy asks for it. The answer is
         cached while nothing changes: ranking 10,000 skills takes 30 ms, and hooks ask for them.
         """
         head = self.ready()
-        key = (head.commit, head.uses.state, head.layers.state)
-        if self._ranked is None or self._ranked[0] != key:
-            self._ranked = key, {}
-        by_domain = self._ranked[1]
-        if domain not in by_domain:
+        cache = self._cache = self._cache.at(head)
+        if domain not in cache.ranked:
             candidates = _candidates_of(head, self.uses.evidence(head), domain)
-            by_domain[domain] = recommend.rank_by_effect(candidates, rules_of(head.policy))
-        return by_domain[domain]
+            cache.ranked[domain] = recommend.rank_by_effect(candidates, rules_of(head.policy))
+        return cache.ranked[domain]
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
-        """Return the skills in force of a domain and of none, by name, then the pins.
-
-        They are cached while nothing changes.
-        """
-        key = (head.commit, head.uses.state, head.layers.state)
-        cache = self._known
-        if cache is None or cache[0] != key:
-            cache = self._known = key, {}
-        by_domain = cache[1]
+        """Return the skills in force of a domain and of none, by name, then the pins."""
+        cache = self._cache = self._cache.at(head)
         evidence = self.uses.evidence(head)
-        if query.domain not in by_domain:
-            by_domain[query.domain] = _candidates_of(head, evidence, query.domain)
-        candidates = by_domain[query.domain]
+        if query.domain not in cache.candidates:
+            cache.candidates[query.domain] = _candidates_of(head, evidence, query.domain)
+        candidates = cache.candidates[query.domain]
         if not query.pins:
             return candidates
         names = {candidate.name for candidate in candidates}

@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault
+from skillvault.learning.promote.versions import note_of
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Fact
 from tests.given import NOW
 
 OLDER, NEWER = (
@@ -68,3 +70,10 @@ def test_a_fact_that_is_due_is_served_last(vault: Vault) -> None:
     for days, first in ((0, "ledger"), (1, "orders")):
         facts = vault.recommend("coding", task, now=NOW + timedelta(days=days)).facts
         assert facts[0].text.startswith(f"Run the {first}")
+
+
+def test_an_undated_fact_gives_no_day_to_the_end_of_the_older_one() -> None:
+    older, newer = (
+        Fact(id=name, domain="coding", text=text) for name, text in (("a", OLDER), ("b", NEWER))
+    )
+    assert note_of(newer, older) == "(undated; was 14)"

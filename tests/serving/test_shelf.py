@@ -106,6 +106,33 @@ def _body(vault: Vault) -> str:
     return one.body.strip()
 
 
+@pytest.mark.parametrize(("target", "names"), [("tables", []), ("zeppelins", ["polish"])])
+def test_a_task_names_a_target_only_by_a_word_that_is_rare_in_english(
+    vault: Vault, commit: Commit, target: str, names: list[str]
+) -> None:
+    vault.record([outcome(decision__action="polish", decision__target=target)], now=NOW)
+    subject = f"coding / polish / {target}"
+    commit("skills/polish/SKILL.md", text("polish", subject=subject, domain="coding"))
+    assert shown(vault.recommend("coding", f"Draw the {target} of a restaurant")) == names
+
+
+def test_the_cached_list_of_live_skills_follows_each_change(
+    vault: Vault, commit: Commit, person: Person, tmp_path: Path
+) -> None:
+    def live_names(domain: str | None = None) -> list[str]:
+        return [skill.name for skill in vault.shelf.live(domain)]
+
+    assert live_names() == live_names("coding") == []
+    commit("skills/zeppelin/SKILL.md", text("zeppelin", domain="coding", status="testing"))
+    assert (live_names(), live_names("coding"), live_names("perps")) == (["zeppelin"],) * 2 + ([],)
+    vault.shelf.add_dir(folder(tmp_path, balloon=text("balloon")))
+    assert live_names("perps") == ["balloon"]
+    person.rule(SERVED)
+    assert SEED in live_names("coding")
+    commit("skills/zeppelin/SKILL.md", text("zeppelin", domain="coding", status="retired"))
+    assert "zeppelin" not in live_names()
+
+
 @pytest.mark.parametrize("place", ["proposed", "archive"])
 def test_what_waits_or_is_archived_is_never_served(
     vault: Vault, commit: Commit, place: str

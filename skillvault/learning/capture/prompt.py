@@ -148,7 +148,7 @@ def select_learned(
     budget: int | None = None,
     stated_rules: Sequence[StatedRule] = (),
 ) -> LearnedText:
-    """Select the best patterns, the latest rules, and rules that the user `stated_rules`."""
+    """Select the best patterns, the latest rules, and the rules that the user stated."""
     keys = {pattern.key for pattern in patterns}
     best = rank_patterns(patterns)[:BEST]
     latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]

@@ -103,13 +103,13 @@ def day_of(fact: Fact) -> str:
 
 def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     """Return the date of a fact, and what held before it: `(2026-11-20; was 14, until then)`."""
-    day = day_of(fact)
+    day = day_of(fact) or "undated"
     if predecessor is None:
-        return f"({day})" if day else "(undated)"
-    day = day or "undated"
+        return f"({day})"
     change = find_value_change(statement_of(predecessor), statement_of(fact))
     older = change.older if change else flatten(statement_of(predecessor))
-    return f"({day}; was {shorten(older, _VALUE)}, until {day})"
+    end = f", until {day}" if fact.created_at else ""
+    return f"({day}; was {shorten(older, _VALUE)}{end})"
 
 
 def is_due(fact: Fact, day: str) -> bool:

@@ -41,8 +41,8 @@ _DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
 _WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
 
 
-SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
-_ALONE = 1.25  # a fact without a skill beside it needs so many times the share
+SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the evidence
+_ALONE = 1.25  # a fact without a skill beside it needs so many times the evidence
 _LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
 _SHORT = (160, 110)  # of the only line
 _ADVICE = 0.45  # of these for what to do
@@ -86,7 +86,7 @@ class AnswerText(Struct, frozen=True):
 
 
 class FactHit(Struct, frozen=True):
-    """A fact that a search found. `share`, 0..1, is how much of what is asked it says.
+    """A fact that a search found. `share`, 0..1, grows with the evidence that it is the answer.
 
     `advice` is what to do; `actions` is what it is about. `note` says since when it holds, from the
     day `at`, and what held before; `is_due`: a person was to review it by now.

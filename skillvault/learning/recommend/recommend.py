@@ -177,7 +177,7 @@ class Background(Struct, frozen=True):
 
 
 _COMPARED = 20  # places with which a skill is compared that may say the same
-_NEARLY = 0.8  # of the share at which a text answers, where another one answers
+_NEARLY = 0.8  # of the evidence with which a text answers, where another one answers
 LEADS = 2  # places before those of the others
 
 
@@ -365,10 +365,10 @@ def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[
 
 
 def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
-    """Return the skills that say enough of the task; beside one that does, nearly enough suffices.
+    """Return the skills with enough evidence; beside one of these, nearly enough suffices.
 
-    A learned skill about other actions than the best learned one must say nearly as much as that;
-    else it only shares a few words with the task.
+    A learned skill about other actions than the best learned one needs nearly as much as that; else
+    it only shares a few words with the task.
     """
     weighing, actions = request.weighing, request.background.actions
     rules = request.rules.policy.recommend
@@ -686,9 +686,9 @@ def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[W
             bound = (
                 f"{rules.answers:.2f}"
                 if share < rules.answers
-                else f"{rules.beside:.2f} times what the best says, of another action"
+                else f"{rules.beside:.2f} times that of the best skill, on another action"
             )
-            detail = f"says {share:.2f} of what is asked, less than {bound}"
+            detail = f"evidence {share:.2f} that it answers the task is below {bound}"
         else:
             detail = f"relevance {value:.2f} is below {rules.min_relevance:.2f}"
         yield _withhold(candidate, "low-relevance", detail)

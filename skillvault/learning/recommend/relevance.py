@@ -20,8 +20,8 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class Match(NamedTuple):
     """The match of a text with a task.
 
-    `score` orders the texts of one question; `share`, 0..1, is how much of what is asked the text
-    says, the same in every vault.
+    `score` orders the texts of one question; `share`, 0..1, grows with the evidence that the text
+    answers it, and can be compared between questions and vaults.
     """
 
     score: float
@@ -134,7 +134,7 @@ class Weighing:
         return self._scores is not None
 
     def names_with_share(self, least: float) -> list[str]:
-        """Return the skills whose texts have at least this share of the task."""
+        """Return the skills with at least this evidence that they answer the task."""
         return [name for name, match in self._matches.items() if match.share >= least]
 
     def has_match(self, name: str) -> bool:
@@ -142,7 +142,7 @@ class Weighing:
         return name in self._matches
 
     def share(self, name: str) -> float:
-        """Return the share of the task that the text has, 0..1."""
+        """Return the evidence that a skill answers the task, 0..1."""
         return self._matches.get(name, NO_MATCH).share
 
     def parts(self, name: str, kind: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ _WORDS = dict(read_sections("skillvault.model.english", "words.txt"))
 FUNCTION_WORDS = frozenset(_WORDS["function"].split())
 # Words that phrase a question or a request, rather than name its topic.
 REQUEST_WORDS = frozenset(_WORDS["request"].split())
-# Words of requests for work of any subject: rarer in English than there.
+# Words of requests for work of any subject: more frequent in requests than in English at large.
 WORK_WORDS = frozenset(_WORDS["work"].split())
 
 _GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
@@ -24,22 +24,22 @@ _FORMS = {form: forms for forms in _GROUPS for form in forms}
 
 
 @lru_cache(maxsize=1)
-def _glossary() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return (foreign word, English word) of the scripts without spaces, and of the others."""
+def _glossary() -> list[tuple[str, str]]:
+    """Return (foreign word, English word)."""
     sections = read_sections("skillvault.model.english", "glossary.txt")
-    pairs = [(word, english) for english, words in sections for word in words.split()]
-    inner = [pair for pair in pairs if _UNSPACED.search(pair[0])]
-    return inner, [pair for pair in pairs if not _UNSPACED.search(pair[0])]
+    return [(word, english) for english, words in sections for word in words.split()]
 
 
 def translate(text: str) -> list[str]:
     """Return English words for common words of requests in Chinese, Japanese, Korean, Russian."""
     if text.isascii():
         return []
-    inner, initial = _glossary()
-    words = text.lower()
-    found_words = [english for word, english in inner if word in words]
-    found_words += [english for word, english in initial if re.search(rf"\b{word}", words)]
+    text, pairs = text.lower(), _glossary()
+    sizes = {len(word) for word, _ in pairs}
+    starts = {word[:size] for word in re.findall(r"\w+", text) for size in sizes}
+    found_words = [
+        english for word, english in pairs if word in (text if _UNSPACED.search(word) else starts)
+    ]
     return [part for english in dict.fromkeys(found_words) for part in english.split()]
 
 

@@ -172,7 +172,7 @@ class Facts(Folder[Fact]):
         return set(self.successors(facts))
 
     def successors(self, facts: Iterable[str]) -> dict[str, str]:
-        """Fact -> the fact that replaces it directly, if one does."""
+        """Map each fact to the fact that replaces it directly, if there is one."""
         query = "select supersedes, id from fact where supersedes in {} order by id"
         return dict(self._reader.rows_matching(query, facts))
 

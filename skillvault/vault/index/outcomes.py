@@ -199,11 +199,6 @@ class ReceiptRow(NamedTuple):
 class Recommendations(Topic):
     """The queries about recommendations."""
 
-    def quoting(self, scope: str) -> list[Outcome]:
-        """Return the outcomes of a repository or domain that quote a person's next words."""
-        rows = self._reader.rows(_outcome_query("scope = ?"), [scope])
-        return list(self._reader.records(rows, Outcome))
-
     def by_decision(self, decision: str) -> list[Recommendation]:
         """Return the recommendations for a decision, to any agent."""
         query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"

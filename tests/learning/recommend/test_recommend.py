@@ -193,11 +193,12 @@ def test_a_skill_below_the_least_relevance_is_left_out_with_its_numbers() -> Non
 
 
 @pytest.mark.parametrize(("share", "names"), [(0.14, ["a"]), (0.1399, []), (0.0, [])])
-def test_of_a_task_a_skill_says_a_share_or_is_left_out(share: float, names: list[str]) -> None:
+def test_of_a_task_a_skill_has_evidence_or_is_left_out(share: float, names: list[str]) -> None:
     answer = ask(one("a"), strategy="hybrid", scores={"a": share})
     assert shown(answer) == names
     if not names:
-        assert answer.withheld[0].detail == f"says {share:.2f} of what is asked, less than 0.14"
+        detail = f"evidence {share:.2f} that it answers the task is below 0.14"
+        assert answer.withheld[0].detail == detail
 
 
 def test_the_share_is_not_that_of_the_best_of_a_pool() -> None:

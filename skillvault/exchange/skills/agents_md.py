@@ -17,7 +17,7 @@ from skillvault.exchange.skills.folders import (
     TreeEntry,
     TreeSkill,
     move_problem,
-    read_pages,
+    read_page,
     select_fitting,
 )
 from skillvault.exchange.source_tree import PassedOver, SourceTree
@@ -60,9 +60,9 @@ def read_documents(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
 
 def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeEntry]:
     path_by_text: dict[str, str] = {}
-    for path, content in sorted(read_pages(tree, fits).items()):
+    for path in sorted(filter(fits, tree.sizes)):
         try:
-            text = front_matter.text_of(content)
+            text = front_matter.text_of(read_page(tree, path))
             equal_path = path_by_text.setdefault(" ".join(text.split()), path)
             if path in tree.links or equal_path != path:
                 yield PassedOver(path, f"says the same as {tree.links.get(path, equal_path)}")
@@ -81,7 +81,8 @@ class _Section(NamedTuple):
 
 
 def _read_page(path: str, text: str) -> Iterator[TreeEntry]:
-    meta, text = documents.read_front(text)
+    has_front = front_matter.has_front_matter(text)
+    meta, text = front_matter.read_foreign(text) if has_front else ({}, text)
     head, block, tail = _split_marks(text)
     yield from _convert_sections(path, _exported_sections(block), {})
     texts = [documents.clean(part) for part in (head, tail)]

@@ -1,10 +1,15 @@
 """agents_md: each section that a person wrote is a skill, and an export comes back as it went."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from skillvault.exchange.skills.folders import DocumentRule
 from skillvault.exchange.skills.formats import format_of
 from skillvault.exchange.source_tree import PassedOver, SourceTree, tree_of
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Problem
+from skillvault.model.text import managed_block
 from tests.exchange.skills.given import every, exported, flat, meta_of, outgoing, read_as
 
 PAGE = """\
@@ -157,3 +162,27 @@ def test_of_other_documents_only_rules_and_how_tos_are_read() -> None:
     assert passed_over("documents", tree_of(files)) == {
         "CONTRIBUTING.md#contributing": "neither rules nor steps"
     }
+
+
+def test_a_page_that_cannot_be_read_is_named_and_the_others_are_read() -> None:
+    large = b"## Style\n\n" + b"- Use spaces.\n" * 80_000
+    pages = {"AGENTS.md": b"Use uv.\n", "CLAUDE.md": large, "sub/AGENTS.md": b"Use pip.\n"}
+
+    def read(paths: Sequence[str]) -> Mapping[str, bytes]:
+        if "sub/AGENTS.md" in paths:
+            raise BadInputError("changed while it was read", code="changed")
+        return {path: pages[path] for path in paths}
+
+    tree = SourceTree(tree_of(pages).sizes, read)
+    problems = [entry for entry in every("agents-md", tree) if isinstance(entry, Problem)]
+    assert [(entry.path, entry.code) for entry in problems] == [
+        ("CLAUDE.md", "too-large"),
+        ("sub/AGENTS.md", "changed"),
+    ]
+    assert rules("agents-md", tree) == [("Use uv.", "Project notes")]
+
+
+@pytest.mark.parametrize("mark", ["<!--", managed_block.BEGIN])
+def test_begins_of_comments_without_an_end_are_read_in_one_pass(mark: str) -> None:
+    page = "Use uv.\n\n" + mark * (1_000_000 // len(mark))
+    assert ("Use uv.", "Project notes") in rules("agents-md", tree_of({"AGENTS.md": page.encode()}))

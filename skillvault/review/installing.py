@@ -397,11 +397,10 @@ class _Installation:
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
-        name_by_url = {previous.url: name for name, previous in origins(head).items()}
-        if origin.url in name_by_url and not head.links.by_source([origin.ref]):
-            name = name_by_url[origin.url]
-            self.renew(name, origins(head)[name], lambda: skill, asks=True)
-        elif origin.url not in name_by_url and _says_same(self._store, head, skill):
+        by_url = {previous.url: (name, previous) for name, previous in origins(head).items()}
+        if origin.url in by_url and not head.links.by_source([origin.ref]):
+            self.renew(*by_url[origin.url], lambda: skill, asks=True)
+        elif origin.url not in by_url and _says_same(self._store, head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
             self.take(skill)

@@ -11,6 +11,7 @@ from skillvault.exchange.source_tree import unpack
 from skillvault.exchange.sources import source_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, UsageError
+from skillvault.review.curate import is_below
 from skillvault.review.installing import InstallReport
 from skillvault.vault.files import layers
 from tests.conftest import NOW, Person
@@ -562,6 +563,20 @@ def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -
     author.write("b/SKILL.md", "---\nname: b\ndescription: Use when: red\n---\n\nx\n")
     report = install(vault, author.root, "b")
     assert "was no valid YAML" in report.installed[0].lint[-1]
+
+
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        ("documents:/a/b:c/CONTRIBUTING.md#x", "/a/b:c"),
+        ("/a/b:c/x", "/a/b:c"),
+        ("documents:https://example.com/up.md#x", "https://example.com/up.md"),
+        ("https://example.com/r.git#main:x", "https://example.com/r.git"),
+    ],
+)
+def test_a_skill_is_below_the_source_that_brought_it(url: str, source: str) -> None:
+    assert is_below(url, source)
+    assert not is_below(url, source[:-1])
 
 
 def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) -> None:

@@ -24,7 +24,7 @@ from skillvault.exchange.source_tree import PassedOver, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
-from skillvault.model.text import front_matter, markdown, strict_yaml
+from skillvault.model.text import front_matter, markdown
 from skillvault.model.text.text import shorten
 
 NAME = "agents-md"
@@ -134,9 +134,8 @@ def _convert_sections(
     for section in sections:
         counts[section.name] += 1
         number = f"-{counts[section.name]}" if counts[section.name] > 1 else ""
-        front = {"name": section.name, "description": section.description}
-        meta = {**front, "metadata": metadata} if metadata else front
-        content = f"---\n{strict_yaml.dump(meta)}---\n\n{section.text.strip()}\n".encode()
+        front = {"name": section.name, "description": section.description, "metadata": metadata}
+        content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
         if isinstance(skill, Problem):
             yield move_problem(skill, path)

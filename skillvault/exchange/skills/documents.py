@@ -82,8 +82,7 @@ def find_pointer(text: str) -> str | None:
     """Return the line of a page that only points to another one; None for any other page."""
     lines = [line.strip("-*> \t") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
-    is_pointer = bool(lines) and all(_POINTER.fullmatch(line) for line in lines)
-    return lines[0] if is_pointer else None
+    return lines[0] if lines and all(map(_POINTER.fullmatch, lines)) else None
 
 
 def split_sections(text: str) -> Iterator[DocumentPart]:

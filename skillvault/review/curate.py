@@ -137,7 +137,8 @@ class Curator:
         if not dry:
             self._store.recover()
         changes = [
-            msgspec.structs.replace(self.approval(name), commit_with=WHOLE) for name in names
+            msgspec.structs.replace(self.approval(name), commit_with=WHOLE)
+            for name in dict.fromkeys(names)
         ]
         now = now or self._clock()
         done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []

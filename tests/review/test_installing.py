@@ -588,6 +588,6 @@ def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) ->
     assert curate.select_proposals(str(author.root / "b")) == ["b"]
     assert curate.select_proposals(f"{author.root}x") == []
     assert "c" not in curate.select_proposals(clean=True)
-    report = curate.approve("b", "c", now=NOW)
+    report = curate.approve("b", "c", "b", now=NOW)
     assert len({done.commit for done in report.done}) == 1
     assert {skill.name for skill in vault.skills()} == {"b", "c"}

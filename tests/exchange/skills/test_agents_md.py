@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from skillvault.exchange.skills.folders import DocumentRule
+from skillvault.exchange.skills.agents_md import BEGIN, END
+from skillvault.exchange.skills.folders import DocumentRule, TreeSkill
 from skillvault.exchange.skills.formats import format_of
 from skillvault.exchange.source_tree import PassedOver, SourceTree, tree_of
 from skillvault.model.errors import BadInputError
@@ -186,3 +187,12 @@ def test_a_page_that_cannot_be_read_is_named_and_the_others_are_read() -> None:
 def test_begins_of_comments_without_an_end_are_read_in_one_pass(mark: str) -> None:
     page = "Use uv.\n\n" + mark * (1_000_000 // len(mark))
     assert ("Use uv.", "Project notes") in rules("agents-md", tree_of({"AGENTS.md": page.encode()}))
+
+
+def test_each_section_has_its_own_place() -> None:
+    exported_part = f"{BEGIN}\n<!-- skillvault:skill run -->\nRuns.\n\nSo.\n{END}\n"
+    titles = ["Run", "Run", "Run 2", "Run"]
+    text = exported_part + "".join(f"\n## {title}\n\n```sh\nmake\n```\n" for title in titles)
+    entries = every("agents-md", tree_of({"CLAUDE.md": text.encode()}))
+    places = [entry.place for entry in entries if isinstance(entry, TreeSkill)]
+    assert len(places) == len(set(places)) == 5

@@ -188,7 +188,7 @@ class OfferedSkill(Struct, frozen=True):
 class SourceListing(Struct, frozen=True):
     """The skills that a source offers, the problems, and the files that are passed over.
 
-    `files` is the number of its files SKILL.md.
+    `files` is the number of its files SKILL.md, 0 if only named skills are listed.
     """
 
     skills: list[OfferedSkill]
@@ -209,17 +209,13 @@ class Installer:
         skills, contents = _skills_of(source, names)
         rows = [
             OfferedSkill(
-                skill.name,
-                skill.path,
-                skill.folder.skill.description,
-                skill.origin.url,
-                skill.copies,
-                skill.links,
+                s.name, s.path, s.folder.skill.description, s.origin.url, s.copies, s.links
             )
-            for skill in skills
+            for s in skills
         ]
         rows.sort(key=lambda row: row.name)
-        return SourceListing(rows, contents.passed_over, contents.problems, contents.pages)
+        pages = 0 if names else contents.pages
+        return SourceListing(rows, contents.passed_over, contents.problems, pages)
 
     def install(
         self,

@@ -122,3 +122,9 @@ def test_one_rule_of_a_document_is_counted_as_one(vault: Vault, tmp_path: Path) 
     page = tmp_path / "CONTRIBUTING.md"
     page.write_text("## Style\n\n- Use tabs.\n")
     assert "1 rule waits; `skillvault review`" in call(vault, "learn", page).stderr
+
+
+def test_a_list_of_named_skills_has_no_sum(vault: Vault, source: Path) -> None:
+    (source / "bad/SKILL.md").write_bytes(skill_file("good"))
+    assert "2 SKILL.md files: 2 skills" in call(vault, "install", source, "--list").stdout
+    assert "SKILL.md" not in call(vault, "install", source, "--list", "--skill", "good").stdout

@@ -175,7 +175,8 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
         for done in report.done:
             print_done(done)
         if report.rules:
-            say(f"{len(report.rules)} rules wait; `skillvault review` shows them")
+            rules = "1 rule waits" if len(report.rules) == 1 else f"{len(report.rules)} rules wait"
+            say(f"{rules}; `skillvault review` shows them")
         for sentence in report.known:
             say(sentence)
         print_waiting(report.waiting)
@@ -219,16 +220,11 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
         }
         for skill in report.installed
     ]
-    plain = msgspec.to_builtins({"waiting": report.waiting, "problems": report.problems})
-    passed_over = msgspec.to_builtins(report.passed_over)
     rules = [{"id": rule.id, "text": rule.text} for rule in report.rules]
-    return {
-        "installed": rows,
-        "rules": rules,
-        "known": report.known,
-        "passed_over": passed_over,
-        **plain,
-    }
+    plain = msgspec.to_builtins(
+        {key: getattr(report, key) for key in ("known", "passed_over", "waiting", "problems")}
+    )
+    return {"installed": rows, "rules": rules, **plain}
 
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
@@ -362,7 +358,6 @@ def _bar(size: int) -> Iterator[Callable[[int], object]]:
 
 
 _SKILLS = "skills"
-_MAX_PATH = 1000  # characters; a longer text is a rule
 _REPORTS = ("ctrf", "junit")
 
 
@@ -495,8 +490,10 @@ def learn(
 
 def _is_place(text: str) -> bool:
     """Return True for a URL, and for the path of something on this machine."""
-    is_path = "\n" not in text and len(text) < _MAX_PATH and Path(text).expanduser().exists()
-    return is_path or text.startswith(("https://", "http://"))
+    try:
+        return text.startswith(("https://", "http://")) or Path(text).expanduser().exists()
+    except (OSError, RuntimeError):  # too long for a path, or `~` and the name of no account
+        return False
 
 
 def _print_learned(vault: Vault, *, as_data: bool) -> None:

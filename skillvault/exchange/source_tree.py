@@ -14,6 +14,7 @@ import tarfile
 import unicodedata
 import zipfile
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -128,16 +129,14 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
             members[folder].append(path)
     skills: list[SkillPaths] = []
     for folder in sorted(folders):
-        is_link = {path: tree.unfit.get(path, "").startswith(_LINK) for path in members[folder]}
-        kept_out = [path for path, value in is_link.items() if value]
-        passed_over += [PassedOver(path, tree.unfit[path]) for path in kept_out]
-        files = tuple(path for path, value in is_link.items() if not value)
-        skills.append(SkillPaths(folder, files, _link_paths(tree, folder)))
-    mentions = {entry.path for entry in passed_over}.union(*members.values())
+        files = (p for p in members[folder] if not tree.unfit.get(p, "").startswith(_LINK))
+        skills.append(SkillPaths(folder, tuple(files), _link_paths(tree, folder)))
+    mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
     passed_over += [
         PassedOver(path, tree.unfit[path])
         for path in paths
-        if path in tree.unfit and path not in mentions and not _PACKAGES & {*path.split("/")}
+        if path in tree.unfit and path not in mentions
+        if _PACKAGES.isdisjoint(path.removeprefix(within).split("/"))
     ]
     return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(pages))
 
@@ -336,10 +335,9 @@ def folder_tree(root: Path) -> SourceTree:
             states[path] = state
         elif stat.S_ISLNK(state.st_mode):
             target = (root / path).readlink()
-            is_inside = target.is_absolute() and target.is_relative_to(root)
-            links[path] = (
-                os.path.relpath(target, (root / path).parent) if is_inside else str(target)
-            )
+            if target.is_relative_to(root):
+                target = Path(os.path.relpath(target, (root / path).parent))
+            links[path] = str(target)
         else:
             unfit[path] = "a device or a socket"
 
@@ -375,6 +373,7 @@ def follow_links(tree: SourceTree) -> SourceTree:
     skills = {p.rpartition("/")[0] for p in tree.sizes if p.rpartition("/")[2] in SKILL_FILES}
     skill_places = skills.union(*map(_folders_of, skills))
     unfit, links, files = dict(tree.unfit), dict[str, str](), dict[str, str]()
+    paths = sorted(tree.sizes)
     for link, text in tree.links.items():
         target = _link_target(link, tree.links)
         if target is not None and target in tree.sizes:
@@ -382,8 +381,11 @@ def follow_links(tree: SourceTree) -> SourceTree:
         elif target is not None and target in folders:
             links[link] = target
             if target and target not in skill_places and _skill_above(link, skills) is not None:
-                paths = [path for path in tree.sizes if path.startswith(f"{target}/")]
-                files |= {link + path.removeprefix(target): path for path in paths}
+                start, end = (bisect_left(paths, target + mark) for mark in "/0")  # 0 is next to /
+                files |= {link + path.removeprefix(target): path for path in paths[start:end]}
+                if len(files) > _MAX_ENTRIES:
+                    message = f"{link}: more than {_MAX_ENTRIES} files by links; remove the link"
+                    raise BadInputError(message, code="too-large")
         else:
             where = "which leads out of the source" if target is None else "which is not there"
             unfit[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"

@@ -22,6 +22,7 @@ from skillvault.model.change import WHOLE
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
+from skillvault.review.skill_sources import split_address
 from skillvault.vault import arguments
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
@@ -79,7 +80,7 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
 
 def is_below(url: str, source: str) -> bool:
     """Return True if a skill's address is a source, or is in it; any is in an empty source."""
-    place = url.rpartition(":")[2] if source.startswith("/") else url
+    _, place = split_address(url)
     return place == source or place.startswith((f"{source}/", f"{source}#")) or not source
 
 
@@ -136,7 +137,8 @@ class Curator:
         if not dry:
             self._store.recover()
         changes = [
-            msgspec.structs.replace(self.approval(name), commit_with=WHOLE) for name in names
+            msgspec.structs.replace(self.approval(name), commit_with=WHOLE)
+            for name in dict.fromkeys(names)
         ]
         now = now or self._clock()
         done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []

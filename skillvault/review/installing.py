@@ -188,7 +188,7 @@ class OfferedSkill(Struct, frozen=True):
 class SourceListing(Struct, frozen=True):
     """The skills that a source offers, the problems, and the files that are passed over.
 
-    `files` is the number of its files SKILL.md.
+    `files` is the number of its files SKILL.md, 0 if only named skills are listed.
     """
 
     skills: list[OfferedSkill]
@@ -209,17 +209,13 @@ class Installer:
         skills, contents = _skills_of(source, names)
         rows = [
             OfferedSkill(
-                skill.name,
-                skill.path,
-                skill.folder.skill.description,
-                skill.origin.url,
-                skill.copies,
-                skill.links,
+                s.name, s.path, s.folder.skill.description, s.origin.url, s.copies, s.links
             )
-            for skill in skills
+            for s in skills
         ]
         rows.sort(key=lambda row: row.name)
-        return SourceListing(rows, contents.passed_over, contents.problems, contents.pages)
+        pages = 0 if names else contents.pages
+        return SourceListing(rows, contents.passed_over, contents.problems, pages)
 
     def install(
         self,
@@ -397,11 +393,10 @@ class _Installation:
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
-        name_by_url = {previous.url: name for name, previous in origins(head).items()}
-        if origin.url in name_by_url and not head.links.by_source([origin.ref]):
-            name = name_by_url[origin.url]
-            self.renew(name, origins(head)[name], lambda: skill, asks=True)
-        elif origin.url not in name_by_url and _says_same(self._store, head, skill):
+        by_url = {previous.url: (name, previous) for name, previous in origins(head).items()}
+        if origin.url in by_url and not head.links.by_source([origin.ref]):
+            self.renew(*by_url[origin.url], lambda: skill, asks=True)
+        elif origin.url not in by_url and _says_same(self._store, head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
             self.take(skill)

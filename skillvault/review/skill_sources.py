@@ -83,7 +83,9 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
-        yield _tree_contents(without_secrets(folder_tree(_folder_of(source))), source)
+        folder = _folder_of(source)
+        tree = without_secrets(folder_tree(folder))
+        yield _tree_contents(tree, SkillSource("folder", str(folder)))
     elif source.kind == "clawhub":
         yield SourceContents([_release_offer(source, fetch.Fetcher(source.url).fetch)])
     else:
@@ -124,9 +126,7 @@ def _folder_of(source: SkillSource) -> Path:
 
 
 def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:
-    """Return the skills in a tree of files; the address of a folder becomes absolute."""
-    if source.kind == "folder":
-        source = SkillSource("folder", str(_folder_of(source)))
+    """Return the skills in a tree of files."""
     scan = scan_skills(tree, source.folder)
     return SourceContents(
         [_offer(tree, source, skill, version) for skill in scan.skills],
@@ -255,11 +255,7 @@ def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
             continue
         is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
         origin = Origin(
-            offer.url,
-            offer.version,
-            digest_of(files),
-            len(files),
-            registry if is_other else "",
+            offer.url, offer.version, digest_of(files), len(files), registry if is_other else ""
         )
         skills.append(SourceSkill(folder, files, origin, offer.path, links=offer.links))
     return merge_copies(skills, contents.passed_over)
@@ -395,10 +391,16 @@ def _read_tree(
     return contents
 
 
+def split_address(url: str) -> tuple[str, str]:
+    """Split the address of a skill into (its format if it was imported, else ""; its place)."""
+    format_name, _, place = url.partition(":")
+    return (format_name, place) if format_name in SKILL_FORMATS else ("", url)
+
+
 def explain_no_source(name: str, origin: Origin) -> str | None:
     """Explain why an imported skill has no source to ask; None if the skill was installed."""
-    format_name, _, place = origin.url.partition(":")
-    if format_name not in SKILL_FORMATS:
+    format_name, place = split_address(origin.url)
+    if not format_name:
         return None
     command = "learn" if format_name == DOCUMENTS else "import skills"
     return f"{name}: was imported; `skillvault {command} {place.partition('#')[0]}` renews it"

@@ -110,3 +110,21 @@ def test_a_list_accounts_for_each_file(vault: Vault, tmp_path: Path) -> None:
     assert "  .agents/skills/review  (the same files)" in result.stdout
     assert "passed over: .cursor/skills/review/SKILL.md: a version for one host" in result.stderr
     assert "passed over: tests/review/SKILL.md: of a test" in result.stderr
+
+
+@pytest.mark.parametrize("rule", ["Retry a gate that fails. " * 15, "~nobody owns a flaky test"])
+def test_a_rule_that_can_be_no_path_is_noted(vault: Vault, rule: str) -> None:
+    result = call(vault, "learn", rule)
+    assert result.stdout == f"noted in LEARNINGS.md: {rule.strip()}\n"
+
+
+def test_one_rule_of_a_document_is_counted_as_one(vault: Vault, tmp_path: Path) -> None:
+    page = tmp_path / "CONTRIBUTING.md"
+    page.write_text("## Style\n\n- Use tabs.\n")
+    assert "1 rule waits; `skillvault review`" in call(vault, "learn", page).stderr
+
+
+def test_a_list_of_named_skills_has_no_sum(vault: Vault, source: Path) -> None:
+    (source / "bad/SKILL.md").write_bytes(skill_file("good"))
+    assert "2 SKILL.md files: 2 skills" in call(vault, "install", source, "--list").stdout
+    assert "SKILL.md" not in call(vault, "install", source, "--list", "--skill", "good").stdout

@@ -14,6 +14,7 @@ from skillvault.exchange.source_tree import (
     scan_skills,
     tree_of,
 )
+from skillvault.model.errors import BadInputError
 
 
 def scan(*paths: str, within: str = "") -> SkillScan:
@@ -103,6 +104,25 @@ def test_a_linked_file_or_folder_of_material_is_read_where_the_link_is() -> None
         "b.md": b"b.md",
         "docs/n.md": b"docs/n.md",
     }
+
+
+def test_a_link_out_of_the_source_is_passed_over_once() -> None:
+    found = scan_skills(linked({"a/examples/SKILL.md": "/etc/passwd"}, "a/SKILL.md"))
+    assert [entry.path for entry in found.passed_over] == ["a/examples/SKILL.md"]
+    assert (folders(found), found.pages) == (["a"], 2)
+
+
+def test_links_do_not_multiply_the_files_of_a_source() -> None:
+    links = {f"a/link-{number}": "../d" for number in range(300)}
+    with pytest.raises(BadInputError, match="more than 200000 files by links"):
+        linked(links, "a/SKILL.md", *(f"d/{number}" for number in range(700)))
+
+
+def test_a_linked_folder_brings_nothing_from_beside_it() -> None:
+    tree = linked({"a/data": "../d"}, "a/SKILL.md", "d/x", "d/y/z", "d-e/x", "d0/x", "d.md")
+    assert sorted(path for path in tree.sizes if path.startswith("a/data")) == [
+        "a/data/x", "a/data/y/z",
+    ]  # fmt: skip
 
 
 def test_a_folder_on_disk_is_read_like_any_other_tree(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from skillvault.exchange.source_tree import unpack
 from skillvault.exchange.sources import source_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, UsageError
+from skillvault.review.curate import is_below
 from skillvault.review.installing import InstallReport
 from skillvault.vault.files import layers
 from tests.conftest import NOW, Person
@@ -564,6 +565,20 @@ def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -
     assert "was no valid YAML" in report.installed[0].lint[-1]
 
 
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        ("documents:/a/b:c/CONTRIBUTING.md#x", "/a/b:c"),
+        ("/a/b:c/x", "/a/b:c"),
+        ("documents:https://example.com/up.md#x", "https://example.com/up.md"),
+        ("https://example.com/r.git#main:x", "https://example.com/r.git"),
+    ],
+)
+def test_a_skill_is_below_the_source_that_brought_it(url: str, source: str) -> None:
+    assert is_below(url, source)
+    assert not is_below(url, source[:-1])
+
+
 def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) -> None:
     author.write("b/SKILL.md", skill_file("b").decode())
     author.write("c/SKILL.md", skill_file("c").decode() + "\nSee https://example.com.\n")
@@ -573,6 +588,6 @@ def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) ->
     assert curate.select_proposals(str(author.root / "b")) == ["b"]
     assert curate.select_proposals(f"{author.root}x") == []
     assert "c" not in curate.select_proposals(clean=True)
-    report = curate.approve("b", "c", now=NOW)
+    report = curate.approve("b", "c", "b", now=NOW)
     assert len({done.commit for done in report.done}) == 1
     assert {skill.name for skill in vault.skills()} == {"b", "c"}

@@ -6,7 +6,6 @@ exported skills between the marks.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,14 +16,14 @@ from skillvault.exchange.skills.folders import (
     TreeEntry,
     TreeSkill,
     move_problem,
-    read_pages,
+    read_page,
     select_fitting,
 )
 from skillvault.exchange.source_tree import PassedOver, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
-from skillvault.model.text import front_matter, markdown, strict_yaml
+from skillvault.model.text import front_matter, markdown
 from skillvault.model.text.text import shorten
 
 NAME = "agents-md"
@@ -60,9 +59,9 @@ def read_documents(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
 
 def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeEntry]:
     path_by_text: dict[str, str] = {}
-    for path, content in sorted(read_pages(tree, fits).items()):
+    for path in sorted(filter(fits, tree.sizes)):
         try:
-            text = front_matter.text_of(content)
+            text = front_matter.text_of(read_page(tree, path))
             equal_path = path_by_text.setdefault(" ".join(text.split()), path)
             if path in tree.links or equal_path != path:
                 yield PassedOver(path, f"says the same as {tree.links.get(path, equal_path)}")
@@ -81,9 +80,11 @@ class _Section(NamedTuple):
 
 
 def _read_page(path: str, text: str) -> Iterator[TreeEntry]:
-    meta, text = documents.read_front(text)
+    has_front = front_matter.has_front_matter(text)
+    meta, text = front_matter.read_foreign(text) if has_front else ({}, text)
     head, block, tail = _split_marks(text)
-    yield from _convert_sections(path, _exported_sections(block), {})
+    names = set[str]()
+    yield from _convert_sections(path, _exported_sections(block), {}, names)
     texts = [documents.clean(part) for part in (head, tail)]
     if not block and (pointer := documents.find_pointer("".join(texts))):
         yield PassedOver(path, f"only points to another file ({shorten(pointer, 80)})")
@@ -104,7 +105,7 @@ def _read_page(path: str, text: str) -> Iterator[TreeEntry]:
         else:
             skills.append(_skill_section(title, purpose, section.text))
     stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
-    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored})
+    yield from _convert_sections(path, skills, {"agents-md.file": path, **stored}, names)
 
 
 def _skill_section(title: str, purpose: str, text: str) -> _Section:
@@ -126,21 +127,20 @@ def _exported_sections(block: str) -> Iterator[_Section]:
 
 
 def _convert_sections(
-    path: str, sections: Iterable[_Section], metadata: Mapping[str, str]
+    path: str, sections: Iterable[_Section], metadata: Mapping[str, str], names: set[str]
 ) -> Iterator[TreeSkill | Problem]:
-    """Convert the sections of one file to skills; a repeated name gets a number."""
-    counts: Counter[str] = Counter()
+    """Convert sections of a file to skills; a name among the `names` of others gets a number."""
     for section in sections:
-        counts[section.name] += 1
-        number = f"-{counts[section.name]}" if counts[section.name] > 1 else ""
-        front = {"name": section.name, "description": section.description}
-        meta = {**front, "metadata": metadata} if metadata else front
-        content = f"---\n{strict_yaml.dump(meta)}---\n\n{section.text.strip()}\n".encode()
+        ends = (f"-{number}" if number > 1 else "" for number in range(1, len(names) + 2))
+        name = next(name for end in ends if (name := section.name + end) not in names)
+        names.add(name)
+        front = {"name": section.name, "description": section.description, "metadata": metadata}
+        content = front_matter.compose({k: v for k, v in front.items() if v}, section.text).encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
         if isinstance(skill, Problem):
             yield move_problem(skill, path)
         else:
-            yield TreeSkill(f"{path}#{section.name}{number}", skill, {FILE: content})
+            yield TreeSkill(f"{path}#{name}", skill, {FILE: content})
 
 
 # ── out ──────────────────────────────────────────────────────────────────────────────

@@ -4,12 +4,12 @@ Pure. Structure decides: a list of what to do or not is rules, steps or commands
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import states_rule
-from skillvault.model.text import front_matter, managed_block, markdown
+from skillvault.model.text import managed_block, markdown
 
 _MEMORY = regex(
     r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|copilot-instructions)\.md"
@@ -71,27 +71,18 @@ def is_document(path: str) -> bool:
     return is_memory(path) or _GUIDE.search(path) is not None
 
 
-def read_front(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return (front matter of another tool, text without it)."""
-    if not front_matter.has_front_matter(text):
-        return {}, text
-    text = front_matter.mend(text)
-    meta, _ = front_matter.read_document(text, as_written=True)
-    return meta, front_matter.split(text)[1]
-
-
 def clean(text: str) -> str:
     """Return a text without comments, the block of skillvault and stock sentences."""
-    text = _COMMENT.sub("", managed_block.without_block(text))
-    return _OPENING.sub("", text)
+    head, end, tail = managed_block.without_block(text).rpartition("-->")
+    # Without an end behind it, each begin of a comment would search the whole text.
+    return _OPENING.sub("", _COMMENT.sub("", head + end) + tail)
 
 
 def find_pointer(text: str) -> str | None:
     """Return the line of a page that only points to another one; None for any other page."""
     lines = [line.strip("-*> \t") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
-    is_pointer = bool(lines) and all(_POINTER.fullmatch(line) for line in lines)
-    return lines[0] if is_pointer else None
+    return lines[0] if lines and all(map(_POINTER.fullmatch, lines)) else None
 
 
 def split_sections(text: str) -> Iterator[DocumentPart]:

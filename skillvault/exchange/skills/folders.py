@@ -89,6 +89,14 @@ def move_problem(problem: Problem, path: str) -> Problem:
     return Problem(path, problem.key, problem.code, problem.message)
 
 
+def read_page(tree: SourceTree, path: str) -> bytes:
+    """Read one page; BadInputError if it is too large."""
+    if tree.sizes[path] > _MAX_PAGE:
+        message = f"more than {_MAX_PAGE // 1024} KiB; split the page"
+        raise BadInputError(message, code="too-large")
+    return tree.read([path])[path]
+
+
 def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
     """Read the pages whose path fits, by path, without those that are too large."""
     return dict(tree.read([p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]))

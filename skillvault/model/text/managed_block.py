@@ -6,9 +6,7 @@ Pure. Nothing outside the marks is changed, except the blank line before the blo
 import re
 
 BEGIN, END = "<!-- skillvault:setup:begin -->", "<!-- skillvault:setup:end -->"
-_BLOCK = re.compile(
-    rf"(?P<apart>(?:\r?\n)?){re.escape(BEGIN)}.*?{re.escape(END)}(?:\r?\n|\Z)", re.DOTALL
-)
+_BLOCK = re.compile(rf"(?P<apart>(?:\r?\n)?){BEGIN}(?:(?!{BEGIN}).)*?{END}(?:\r?\n|\Z)", re.DOTALL)
 
 
 def with_block(page: str, text: str) -> str:

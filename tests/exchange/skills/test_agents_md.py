@@ -1,10 +1,16 @@
 """agents_md: each section that a person wrote is a skill, and an export comes back as it went."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
-from skillvault.exchange.skills.folders import DocumentRule
+from skillvault.exchange.skills.agents_md import BEGIN, END
+from skillvault.exchange.skills.folders import DocumentRule, TreeSkill
 from skillvault.exchange.skills.formats import format_of
 from skillvault.exchange.source_tree import PassedOver, SourceTree, tree_of
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Problem
+from skillvault.model.text import managed_block
 from tests.exchange.skills.given import every, exported, flat, meta_of, outgoing, read_as
 
 PAGE = """\
@@ -157,3 +163,36 @@ def test_of_other_documents_only_rules_and_how_tos_are_read() -> None:
     assert passed_over("documents", tree_of(files)) == {
         "CONTRIBUTING.md#contributing": "neither rules nor steps"
     }
+
+
+def test_a_page_that_cannot_be_read_is_named_and_the_others_are_read() -> None:
+    large = b"## Style\n\n" + b"- Use spaces.\n" * 80_000
+    pages = {"AGENTS.md": b"Use uv.\n", "CLAUDE.md": large, "sub/AGENTS.md": b"Use pip.\n"}
+
+    def read(paths: Sequence[str]) -> Mapping[str, bytes]:
+        if "sub/AGENTS.md" in paths:
+            raise BadInputError("changed while it was read", code="changed")
+        return {path: pages[path] for path in paths}
+
+    tree = SourceTree(tree_of(pages).sizes, read)
+    problems = [entry for entry in every("agents-md", tree) if isinstance(entry, Problem)]
+    assert [(entry.path, entry.code) for entry in problems] == [
+        ("CLAUDE.md", "too-large"),
+        ("sub/AGENTS.md", "changed"),
+    ]
+    assert rules("agents-md", tree) == [("Use uv.", "Project notes")]
+
+
+@pytest.mark.parametrize("mark", ["<!--", managed_block.BEGIN])
+def test_begins_of_comments_without_an_end_are_read_in_one_pass(mark: str) -> None:
+    page = "Use uv.\n\n" + mark * (1_000_000 // len(mark))
+    assert ("Use uv.", "Project notes") in rules("agents-md", tree_of({"AGENTS.md": page.encode()}))
+
+
+def test_each_section_has_its_own_place() -> None:
+    exported_part = f"{BEGIN}\n<!-- skillvault:skill run -->\nRuns.\n\nSo.\n{END}\n"
+    titles = ["Run", "Run", "Run 2", "Run"]
+    text = exported_part + "".join(f"\n## {title}\n\n```sh\nmake\n```\n" for title in titles)
+    entries = every("agents-md", tree_of({"CLAUDE.md": text.encode()}))
+    places = [entry.place for entry in entries if isinstance(entry, TreeSkill)]
+    assert len(places) == len(set(places)) == 5

@@ -284,6 +284,7 @@ WRITTEN = {
     "quotes and comments": "# by hand\nlicense: 'MIT'   # why\nx: \"\\u00e9\"\n\ny: |\n  a\n  b\n",
     "reserved keys": "status: draft\nmetadata: {status: x, origin: y, internal: false}\n",
     "an empty value": "homepage:\nmetadata:\n",
+    "an empty mapping": "homepage:\nmetadata: {}\n",
     "a text with dashes": "license: a --- b\nmetadata:\n  x: c --- d\n",
 }  # fmt: skip
 

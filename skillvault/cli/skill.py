@@ -20,6 +20,7 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.run import print_changes, print_committed, print_sides
+from skillvault.exchange.sources import source_of
 from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.run import Report
@@ -216,8 +217,11 @@ def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Wr
         raise UsageError("name skills, or select them by --from SOURCE or --clean")
     curate = options.open_vault().curate
     if not names:
-        place = Path(source or "").expanduser()
-        address = str(place.resolve()) if source and place.exists() else source or ""
+        place, address = Path(source or "").expanduser(), source or ""
+        if source and place.exists():
+            address = str(place.resolve())
+        elif source and "://" not in source:
+            address = source_of(source).url
         names = tuple(curate.select_proposals(address, clean=clean))
     lint = [line for name in names for line in curate.lint(name)] if not clean else []
     report = curate.approve(*names, **options.keywords)

@@ -591,3 +591,7 @@ def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) ->
     report = curate.approve("b", "c", "b", now=NOW)
     assert len({done.commit for done in report.done}) == 1
     assert {skill.name for skill in vault.skills()} == {"b", "c"}
+
+
+def test_a_short_name_of_a_repository_means_the_address_of_its_skills() -> None:
+    assert is_below("https://github.com/o/r.git#:skills/a", source_of("o/r").url)

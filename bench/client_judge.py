@@ -27,7 +27,7 @@ from week_script import read_week
 
 from skillvault import Vault
 from skillvault.clients.hook_client import ASKING
-from skillvault.loop.judging.client_calls import ClientCalls
+from skillvault.loop.judging.client_calls import ClientCalls, ClientReport
 from tests.conftest import Person
 from tests.judge.given import put_client_on_path
 from tests.judge.server import serving
@@ -51,13 +51,14 @@ def appoint_client(vault: Vault, client: str) -> None:
     Person(vault.root).git("commit", "-q", "-am", "Appoint the client", "--no-verify")
 
 
-def ask_client(vault: Vault, at: datetime) -> None:
+def ask_client(vault: Vault, at: datetime) -> ClientReport:
     """Ask what is worth a call at a time."""
     report = ClientCalls(vault.store, vault.queue, at.timestamp).ask_waiting(when_due=True)
     assert not report.stopped, report
+    return report
 
 
-def play_stream(vault: Vault, place: Path, *, at_once: bool) -> None:
+def play_stream(vault: Vault, place: Path, *, at_once: bool) -> Iterator[ClientReport]:
     """Record a stream, and ask after each of its sessions, and a day later."""
     lines = [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]
     lines.sort(key=lambda line: str(line["occurred_at"]))
@@ -68,8 +69,8 @@ def play_stream(vault: Vault, place: Path, *, at_once: bool) -> None:
         files = [(f"{n}.json", json.dumps(line).encode()) for n, line in enumerate(session)]
         vault.record(files, now=end)
         vault.run(now=at)
-        ask_client(vault, at)
-    ask_client(vault, end + timedelta(days=1))
+        yield ask_client(vault, at)
+    yield ask_client(vault, end + timedelta(days=1))
 
 
 def _session_of(line: Mapping[str, Any]) -> str:
@@ -85,33 +86,36 @@ class _QuietWorkplace(Workplace):
         return {**super().environment, ASKING: "1"}
 
 
-def play_week(root: Path, client: str) -> Vault:
+def play_week(root: Path, client: str) -> tuple[Vault, list[ClientReport]]:
     """Play the week, and ask after each of its sessions, and a day later."""
     week = move_to_now(read_week())
     learner = Learner(_QuietWorkplace(root, week.repositories), has_client=False)
+    reports: list[ClientReport] = []
     appoint_client(learner.vault, client)
     try:
         for session in week.sessions:
             learner.play(session)
-            ask_client(learner.vault, session.at)
-        ask_client(learner.vault, week.sessions[-1].at + timedelta(days=1))
+            reports.append(ask_client(learner.vault, session.at))
+        reports.append(ask_client(learner.vault, week.sessions[-1].at + timedelta(days=1)))
     finally:
         learner.close()
-    return learner.vault
+    return learner.vault, reports
 
 
-def vaults(shared: Path, client: str, *, week: bool) -> Iterator[tuple[str, Vault]]:
-    """Yield (the name of a stream, the vault that has learned from it)."""
+def play(
+    shared: Path, client: str, *, week: bool
+) -> Iterator[tuple[str, Vault, list[ClientReport]]]:
+    """Yield (the name of a stream, the vault that has learned from it, the client's work)."""
     with tempfile.TemporaryDirectory() as folder:
         if week:
-            yield "the week", play_week(Path(folder).resolve(), client)
+            yield "the week", *play_week(Path(folder).resolve(), client)
             return
     for name, place in _STREAMS.items():
         with tempfile.TemporaryDirectory() as folder:
             vault, _ = Vault.init(Path(folder) / "vault")
             appoint_client(vault, client)
-            play_stream(vault, shared / place, at_once=name in _AT_ONCE)
-            yield name, vault
+            reports = play_stream(vault, shared / place, at_once=name in _AT_ONCE)
+            yield name, vault, list(reports)
 
 
 def main() -> None:
@@ -128,11 +132,12 @@ def main() -> None:
         os.environ["ANTHROPIC_BASE_URL"] = api.url
         os.environ["PATH"] = put_client_on_path(Path(folder))
         for client in _CLIENTS:
-            for name, vault in vaults(options.shared, client, week=options.week):
-                head, spent = vault.store.head(), vault.store.ledger.spent_today()
+            for name, vault, reports in play(options.shared, client, week=options.week):
+                head = vault.store.head()
+                calls, tokens = sum(r.calls for r in reports), sum(r.tokens for r in reports)
                 count = len(head.outcomes)
-                figures = f"{spent.calls} | {len(head.answers)} | {spent.calls / count:.2f}"
-                print(f"| {client} | {name} | {count} | {figures} | {spent.tokens / count:,.0f} |")
+                figures = f"{calls} | {len(head.answers)} | {calls / count:.2f}"
+                print(f"| {client} | {name} | {count} | {figures} | {tokens / count:,.0f} |")
                 sys.stdout.flush()
 
 

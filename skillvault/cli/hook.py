@@ -21,7 +21,7 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import choose_vault, make_own_vault, say, vault_option
 from skillvault.clients import agents
-from skillvault.clients.hook_client import ASKING, MAKE_VAULT
+from skillvault.clients.hook_client import ASKING, MAKE_VAULT, longest_wait
 from skillvault.clients.hook_server import HookRequest
 from skillvault.clients.notes import MOST_INPUT
 from skillvault.clients.payload import EVENTS, Payload, parse_payload
@@ -72,7 +72,6 @@ def ask_in_background(vault: Vault) -> None:
 
 
 CLIENTS = ("claude-code", "codex")
-_DEADLINE = 4.0  # seconds that a person waits for a hook at most
 _IDLE = 600  # seconds after which the process that answers hooks ends
 _SLOW = 1.0  # seconds that are worth a line in the log
 
@@ -189,7 +188,7 @@ def run_quietly(words: list[str]) -> NoReturn:
     if ASKING in os.environ:
         os._exit(0)
     start = time.monotonic()
-    deadline = threading.Timer(_DEADLINE, _give_up, args=(words,))
+    deadline = threading.Timer(longest_wait(), _give_up, args=(words,))
     deadline.daemon = True
     deadline.start()
     answer, client_output = "", os.dup(1)
@@ -239,9 +238,8 @@ def _give_up(words: list[str]) -> None:
     """Let the user go on; index a slow vault in the background for the next time."""
     root = _find_root(words)
     if root is not None:
-        _log_event(
-            words, f"gave up after {_DEADLINE:.0f} s; the index is brought up to date meanwhile"
-        )
+        wait = f"{longest_wait():.0f} s"
+        _log_event(words, f"gave up after {wait}; the index is brought up to date meanwhile")
         start_detached(root, "status")
     os._exit(0)
 

@@ -12,7 +12,7 @@ import os
 import sys
 
 _ACCEPT_TIMEOUT = 0.05  # seconds
-_ANSWER_TIMEOUT = 4.5  # seconds; the program gives up after four
+_SLACK = 0.5  # seconds; the program gives up first
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
@@ -20,6 +20,12 @@ ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
 ASKING = "SKILLVAULT_ASKING"
 MAKE_VAULT = "--make-vault"  # makes the user's own vault if there is none
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
+
+
+def longest_wait() -> float:
+    """Return the seconds that a user waits for a hook at most."""
+    seconds = os.environ.get("SKILLVAULT_HOOK_SECONDS", "")
+    return float(seconds) if seconds.isdecimal() else 4.0
 
 
 def find_vault() -> str:
@@ -105,7 +111,7 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
         connection.sendall(request_of(words, payload))
         if connection.recv(1) != ACCEPTED:
             return None
-        connection.settimeout(_ANSWER_TIMEOUT)
+        connection.settimeout(longest_wait() + _SLACK)
         connection.sendall(GO)
         try:
             answer = b""

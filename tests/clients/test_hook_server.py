@@ -160,7 +160,7 @@ def test_a_place_that_holds_no_socket_stops_nobody(
 def test_an_event_that_a_slow_server_has_is_not_answered_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook_client, "_ANSWER_TIMEOUT", 0.05)
+    monkeypatch.setenv("SKILLVAULT_HOOK_SECONDS", "0")
     ended = threading.Event()
     server = HookServer(tmp_path, lambda _: str(ended.wait(30)))
     assert server.start()

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test smoke later browser pictures thorough interop crash person soak transcripts bench bench-quick clean
+.PHONY: demo test smoke later browser pictures release thorough interop crash teams person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -85,6 +85,10 @@ browser: .venv/tested
 # The pictures of the page in the README, of a vault that is made for them.
 pictures: browser
 	$(BIN)/python -m tests.page.pictures
+
+# Builds the wheel and the sdist into dist/ and checks both; `.ci/release --tag` tags the version too.
+release:
+	.ci/release
 
 # What CI tries a part of: every row of the long tables, and more drawn streams and texts.
 thorough: .venv/tested

@@ -59,7 +59,8 @@ def mcp(allow_review: bool, lists_all: bool, makes_vault: bool, vault_path: Path
     """
     if not has_sdk():
         raise UsageError(
-            "the extra `mcp` is not installed; `pip install 'skillvault-git[mcp]'` brings it"
+            "the extra `mcp` is not installed; `pip install '.[mcp]'` in a clone of skillvault "
+            "brings it"
         )
     if makes_vault and choose_vault(vault_path) is None:
         vault_path = make_own_vault()

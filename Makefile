@@ -82,9 +82,11 @@ browser: .venv/tested
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	npm install --prefix .venv/browser --no-audit --no-fund $(AXE)
 
-# The pictures of the page in the README, of a vault that is made for them.
+# The pictures of the page in the README, of a vault that is made for them, and that of a terminal.
 pictures: browser
 	$(BIN)/python -m tests.page.pictures
+	$(BIN)/pip install --quiet --disable-pip-version-check 'ptyreel==0.3.0'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ptyreel docs/pictures/try.tape
 
 # Builds the wheel and the sdist into dist/ and checks both; `.ci/release --tag` tags the version too.
 release:

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test smoke later browser pictures thorough interop crash person soak transcripts bench bench-quick clean
+.PHONY: demo test smoke later browser pictures release thorough interop crash teams person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -82,9 +82,15 @@ browser: .venv/tested
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	npm install --prefix .venv/browser --no-audit --no-fund $(AXE)
 
-# The pictures of the page in the README, of a vault that is made for them.
+# The pictures of the page in the README, of a vault that is made for them, and that of a terminal.
 pictures: browser
 	$(BIN)/python -m tests.page.pictures
+	$(BIN)/pip install --quiet --disable-pip-version-check 'ptyreel==0.3.0'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ptyreel docs/pictures/try.tape
+
+# Builds the wheel and the sdist into dist/ and checks both; `.ci/release --tag` tags the version too.
+release:
+	.ci/release
 
 # What CI tries a part of: every row of the long tables, and more drawn streams and texts.
 thorough: .venv/tested

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,8 +21,10 @@ from watchdog.observers.api import BaseObserver, EventEmitter
 
 from skillvault import daemon
 from skillvault.api import Vault
+from skillvault.cli.run import print_run
 from skillvault.cli.sync import _report_printer
 from skillvault.daemon import Pace, Watch, inbox_events
+from skillvault.learning.rejection import Rejection
 from skillvault.loop.run import ChangeResult, Report, WaitingItem
 from skillvault.model.intake import parse_outcome
 from skillvault.vault.files import layout
@@ -512,12 +515,28 @@ def test_asked_to_stop_while_it_sleeps_it_ends(process: Process, wish: signal.Si
     assert "Traceback" not in process.err.read_text()
 
 
-def test_what_waits_is_said_when_it_begins_to_wait(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = _report_printer()
+def test_what_waits_is_said_when_it_begins_to_wait(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell = _report_printer(vault)
     for paths in (["a"], ["a"], ["a", "b"], ["b"], ["a", "b"]):
         tell(Report(waiting=[WaitingItem(path, "edited") for path in paths]))
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"waiting: {path}: edited" for path in ("a", "b", "a")]
+
+
+def test_what_a_person_removed_is_noted_once_in_a_clone(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report(rejected=[Rejection("skill:a", "1" * 40), Rejection("skill:b", "1" * 40)])
+    more = Report(rejected=[*report.rejected, Rejection("skill:c", "2" * 40)])
+    noted = []
+    for each in (report, more, Report(), more):
+        print_run(vault, each)
+        noted.append(re.findall(r"skill:\w", capsys.readouterr().err))
+    assert noted == [["skill:a"], ["skill:c"], [], []]
+    print_run(vault, more, in_full=True)
+    assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 def test_a_file_that_is_being_written_holds_up_neither_the_others_nor_its_end(

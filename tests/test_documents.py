@@ -213,6 +213,21 @@ def test_every_command_and_option_shown_exists(document: Path) -> None:
     assert [name for name in unknown if name.rpartition(" ")[2] not in placeholders] == []
 
 
+def test_every_command_of_the_animated_picture_exists() -> None:
+    tape = _text(DOCS / "pictures" / "try.tape")
+    calls = [
+        words for line in re.findall(r'^Type "(.*)"$', tape, re.MULTILINE) for words in _calls(line)
+    ]
+    assert calls
+    assert [name for words in calls for name in _unknown(words)] == []
+
+
+def test_the_animated_picture_is_small_and_stands_still_for_who_wants_that() -> None:
+    picture = _text(DOCS / "pictures" / "try.svg")
+    assert len(picture.encode()) < 150_000
+    assert "@media(prefers-reduced-motion:reduce){*{animation:none!important}}" in picture
+
+
 @pytest.mark.parametrize(
     ("line", "unknown"),
     [

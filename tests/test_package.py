@@ -1,29 +1,62 @@
-"""What people install: the wheel carries all that `init` needs."""
+"""What people install: the wheel and the sdist carry all that they need, and no index is named."""
 
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-INSTALL = re.compile(r"pip install (?:-e )?['\"]?(?P<what>[\w.-]+)")
+INSTALL = re.compile(
+    r"(?:pip3? install|pipx install|pipx run|uvx(?: --from)?|uv tool install|uv add)"
+    r"(?:\s-\S+)*\s+['\"]?(?P<what>[\w.$][^\s'\"`]*)"
+)
+PLACE = re.compile(r"\.(\[\w+\])?$|git\+")  # a clone, or the URL of the repository
+GIT_URL = re.compile(r'"(git\+\$\{SKILLVAULT_GIT_URL:\?[^"]*)"')
 
 
-def test_every_install_hint_names_our_distribution() -> None:
-    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("skillvault/**/*.py")]
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the wheel and the sdist; they are built once for all tests."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tracked() -> set[str]:
+    """The files of the repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
+    return set(listed.stdout.decode().split("\0")) - {""}
+
+
+def texts() -> list[Path]:
+    """Every text that a user may read: documents, workflows in them, templates, the program."""
+    names = ["*.md", "docs/*.md", "Makefile", ".ci/*", "bench/*.md"]
+    trees = ["skillvault/**/*", "vault_template/**/*", "plugins/**/*", "hooks/*"]
+    suffixes = {"", ".md", ".py", ".json", ".yaml", ".yml", ".sh", ".html"}
+    files = [path for pattern in [*names, *trees] for path in ROOT.glob(pattern)]
+    return [path for path in files if path.is_file() and path.suffix in suffixes]
+
+
+def test_nobody_is_told_to_install_us_from_an_index() -> None:
     hints = [
         (path.name, hint["what"])
-        for path in texts
+        for path in texts()
         for hint in INSTALL.finditer(path.read_text(encoding="utf-8"))
+        if hint["what"].startswith(".") or "skillvault" in hint["what"].lower()
     ]
     assert len([name for name, _ in hints if name.endswith(".py")]) >= 3
-    # The documents may name the other product's, to warn of it.
-    allowed = {PROJECT["name"], "."}
+    # README and CONTRIBUTING name the other product to warn of it.
     warnings = {("CONTRIBUTING.md", "skillvault"), ("README.md", "skillvault")}
-    assert [hint for hint in hints if hint[1] not in allowed and hint not in warnings] == []
+    assert [hint for hint in hints if not PLACE.match(hint[1]) and hint not in warnings] == []
 
 
 def test_the_distribution_is_named_apart_from_the_import() -> None:
@@ -31,17 +64,39 @@ def test_the_distribution_is_named_apart_from_the_import() -> None:
     assert list(PROJECT["scripts"]) == ["skillvault"]
 
 
-def test_the_wheel_makes_a_vault_by_itself(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    installed = tmp_path / "installed"
+@pytest.mark.parametrize("page", ["agents.md", "team.md", "release.md"])
+def test_a_git_url_that_is_not_set_is_one_clear_error(page: str) -> None:
+    words = GIT_URL.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    assert words
+    for word in words:
+        command = ["sh", "-c", f'echo "{word}"']
+        done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "SKILLVAULT_GIT_URL: set" in done.stderr
+
+
+def test_the_wheel_has_every_file_of_the_package(built: Path, tracked: set[str]) -> None:
+    (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(installed)
-    assert (installed / "skillvault/model/english/common_words.txt").is_file()
-    assert (installed / "skillvault/learning/effect/cues.txt").is_file()
-    assert (installed / "skillvault/learning/tries/words.txt").is_file()
-    assert (installed / "skillvault/model/reasoning.txt").is_file()
+        names = set(archive.namelist())
+    package = {name for name in tracked if name.startswith("skillvault/")}
+    copied = {f"skillvault/{n}" for n in tracked if n.startswith(("vault_template/", "hooks/"))}
+    assert "skillvault/py.typed" in package
+    assert package | copied <= names
+    assert any(name.endswith(".data/scripts/skillvault-hook") for name in names)
+
+
+def test_the_sdist_has_every_file_of_the_repository(built: Path, tracked: set[str]) -> None:
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {name for name in tracked if (ROOT / name).exists()} - {".gitattributes"} <= names
+
+
+def test_the_wheel_makes_a_vault_by_itself(built: Path, tmp_path: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    installed = tmp_path / "installed"
+    shutil.unpack_archive(wheel, installed, "zip")
     command = [sys.executable, "-m", "skillvault", "init", str(tmp_path / "vault")]
     env = {"PYTHONPATH": str(installed), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
     subprocess.run(command, cwd=installed, env=env, check=True, capture_output=True)

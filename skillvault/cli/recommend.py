@@ -129,7 +129,7 @@ FORMATS = ("prompt", "xml", "json")
 STRATEGIES = ("tag", "semantic", "hybrid")
 _NO_MODEL = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
-    "`pip install 'skillvault-git[semantic]'` brings one"
+    "`pip install '.[semantic]'` in a clone of skillvault brings one"
 )
 
 

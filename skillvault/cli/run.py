@@ -21,6 +21,7 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.inspect import lookup
+from skillvault.learning.rejection import Rejection
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, WaitingItem, count_results
 from skillvault.model.change import Change
@@ -29,6 +30,7 @@ from skillvault.model.records import Link, Record, Ref, Skill
 from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
+_NOTED = "noted-removals"  # the file of the removals that a clone has printed
 _SHOWN = 10  # the most paths of a change that a dry run lists
 
 
@@ -120,7 +122,7 @@ def print_committed(vault: Vault, path: str) -> None:
         say(f"{path} has edits that are not committed; commit them and they count")
 
 
-def print_run(report: Report) -> None:
+def print_run(vault: Vault, report: Report, *, in_full: bool = False) -> None:
     """Print the report of a run except its commits, which are printed already."""
     print_refused(report)
     if report.learner:
@@ -134,7 +136,7 @@ def print_run(report: Report) -> None:
         say(f"broken: {rule.rule}: {', '.join(rule.places)}")
     print_waiting(report.waiting)
     _print_proposed(report)
-    _print_rejected(report)
+    _print_rejected(vault, report, in_full=in_full)
 
 
 def _explain_fruitless(report: Report, *, in_full: bool) -> None:
@@ -162,10 +164,14 @@ def print_refused(report: Report) -> None:
         say(f"refused: {refusal.file}: {refusal.message} [{refusal.code}]")
 
 
-def _print_rejected(report: Report) -> None:
-    """Print a line for each commit whose result a person removed, so it is not redone."""
+def _print_rejected(vault: Vault, report: Report, *, in_full: bool) -> None:
+    """Print a line for each commit whose result a person removed, so it is not redone.
+
+    A clone prints each removal once; `in_full` prints all of them and remembers nothing.
+    """
+    rejections = report.rejected if in_full else _take_unnoted(vault, report.rejected)
     by_commit: dict[tuple[str, str], list[str]] = {}
-    for rejection in report.rejected:
+    for rejection in rejections:
         if rejection.like:
             say(f"not made: {rejection.target} {rejection.sentence}")
         else:
@@ -175,6 +181,18 @@ def _print_rejected(report: Report) -> None:
         remainder = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
         sentence = f"not made again: {targets[0]}{remainder}, made in {commit[:10]}"
         say(f"{sentence}, was removed by a person{reason}")
+
+
+def _take_unnoted(vault: Vault, rejections: Sequence[Rejection]) -> list[Rejection]:
+    """Return the rejections that this clone has not printed yet, and note them as printed."""
+    keys = {f"{entry.target} {entry.commit}": entry for entry in rejections}
+    place = vault.store.git.dirs()[0] / "skillvault" / _NOTED
+    notes = place.read_text(encoding="utf-8").splitlines() if keys and place.exists() else []
+    new_keys = [key for key in keys if key not in notes]
+    if new_keys:
+        with place.open("a", encoding="utf-8") as file:
+            file.writelines(f"{key}\n" for key in new_keys)
+    return [keys[key] for key in new_keys]
 
 
 def pack(vault: Vault) -> None:
@@ -189,7 +207,7 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
     """Print the recorded outcomes; exit with 1 if a file was refused."""
     if not dry:
         pack(vault)
-    _print_intake(report, dry=dry, as_data=as_data)
+    _print_intake(vault, report, dry=dry, as_data=as_data)
     if not (dry or as_data):
         ask_for_lesson(vault, report)
     if report.quarantined:
@@ -218,7 +236,7 @@ def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
     print_refused(report)
     print_waiting(report.waiting)
     _print_proposed(report)
-    _print_rejected(report)
+    _print_rejected(vault, report, in_full=dry)
     if report.quarantined:
         sys.exit(1)
 
@@ -233,7 +251,7 @@ def _print_proposed(report: Report) -> None:
             say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
 
 
-def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
+def _print_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
     outcome_ids = [
         ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
     ]
@@ -245,7 +263,7 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
         print_done(done)
     print_refused(report)
     print_waiting(report.waiting)
-    _print_rejected(report)
+    _print_rejected(vault, report, in_full=dry)
     if report.known and not outcome_ids:
         count = len(report.known)
         outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
@@ -304,7 +322,7 @@ def run(
         print_json(run_shape(report))
         print_refused(report)
     else:
-        print_run(report)
+        print_run(vault, report, in_full=options.dry or verbose)
         if report.is_fruitless and steps != ("capture",):  # capture makes neither of them
             # In an empty vault the explanation says how to begin.
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)

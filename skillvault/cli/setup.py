@@ -1,5 +1,6 @@
-"""setup, mcp: connect an agent's client to the vault, disconnect it, serve the vault to it."""
+"""setup, mcp: connect a client to the vault, complete in a shell, serve the vault to a client."""
 
+import os
 import sys
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
+from skillvault.cli.commands import COMPLETING
 from skillvault.cli.options import (
     choose_vault,
     dry_option,
@@ -22,12 +24,18 @@ from skillvault.cli.options import (
 )
 from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.clients.notes import calls_folder, exclude_file
-from skillvault.clients.setups import SetupOptions
+from skillvault.clients.setups import SHELLS, SetupOptions, completion_edit
 from skillvault.model.change import Change, Edit
 from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
 from skillvault.review.commits import commit_changes
-from skillvault.sessions.client_setup import ClientSetup, FileChange, SetupRecord, state_of
+from skillvault.sessions.client_setup import (
+    ClientSetup,
+    FileChange,
+    SetupRecord,
+    carry_out_edit,
+    state_of,
+)
 from skillvault.vault.files import layout
 from skillvault.vault.setup import check_domains
 
@@ -51,7 +59,8 @@ def mcp(allow_review: bool, lists_all: bool, makes_vault: bool, vault_path: Path
     """
     if not has_sdk():
         raise UsageError(
-            "the extra `mcp` is not installed; `pip install 'skillvault-git[mcp]'` brings it"
+            "the extra `mcp` is not installed; `pip install '.[mcp]'` in a clone of skillvault "
+            "brings it"
         )
     if makes_vault and choose_vault(vault_path) is None:
         vault_path = make_own_vault()
@@ -76,8 +85,12 @@ Who is to judge outcomes and write the texts of skills?
 `skillvault ask --dry-run` prints all that the client would be sent. vault.yaml holds the choice."""
 
 
+@click.group()
+def setup() -> None:
+    """Connect an agent's client, or complete commands in a shell."""
+
+
 @click.command()
-@click.argument("client", type=click.Choice(_CLIENTS))
 @click.option(
     "--project",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -97,8 +110,10 @@ Who is to judge outcomes and write the texts of skills?
 @click.option("--remove", "removes", is_flag=True, help="Remove all that setup wrote.")
 @vault_option
 @dry_option
-def setup(
-    client: str,
+@click.pass_context
+def _connect(
+    context: click.Context,
+    /,
     domain: str | None,
     links: bool,
     removes: bool,
@@ -113,6 +128,7 @@ def setup(
     Prints the changes as a diff. If a file cannot be read, the command leaves it, says what to do
     by hand, and exits with 1.
     """
+    client = str(context.info_name)
     check_domains([domain] if domain is not None else [])
     if checks:
         _check(client)
@@ -152,6 +168,37 @@ def setup(
     _say_end(client, changes, dry=dry, removes=removes)
     if any(change.trouble for change in changes):
         sys.exit(1)
+
+
+for _client in _CLIENTS:
+    setup.add_command(_connect, _client)
+
+
+@setup.command()
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.option("--remove", "removes", is_flag=True, help="Remove the line that setup wrote.")
+@dry_option
+def completion(shell: str | None, removes: bool, dry: bool) -> None:
+    """Let the Tab key complete commands in your shell.
+
+    Adds one line to a file that each new shell reads, and prints the change as a diff. Without a
+    SHELL, it is your login shell.
+    """
+    login_shell = os.environ.get("SHELL", "")
+    name = shell or Path(login_shell).name
+    if name not in SHELLS:
+        names = ", ".join(SHELLS)
+        raise UsageError(
+            f"SHELL is {login_shell or 'not set'}; pass the shell to complete in: {names}"
+        )
+    change = carry_out_edit(completion_edit(name, COMPLETING), removes=removes, dry=dry)
+    if change.trouble:
+        raise UsageError(f"{change.place}: {change.trouble}; add this line:\n{change.by_hand}")
+    echo(change.diff, nl=False)
+    if change.before == change.after:
+        say(f"nothing to change: {name} is {'not ' if removes else ''}set up in {change.place}")
+    elif not dry:
+        say(f"{change.place}: changed; it counts in each new {name}")
 
 
 def _complete(vault: Vault, client: str, options: SetupOptions, judge: str | None) -> None:

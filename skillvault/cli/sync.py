@@ -27,7 +27,6 @@ from skillvault.cli.options import (
 from skillvault.cli.run import print_done, print_run
 from skillvault.clients import hook_server
 from skillvault.clients.notes import has_open_session
-from skillvault.learning.rejection import Rejection
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.run import Report, WaitingItem
@@ -139,7 +138,7 @@ def watch(
     if once and syncs:
         raise UsageError("--sync keeps running; run `skillvault sync` beside --once")
     if once:
-        print_run(vault.run(now=now, on_done=print_done, track=track))
+        print_run(vault, vault.run(now=now, on_done=print_done, track=track))
         return
     with stop_signals() as has_signal:
         # Imported here: only `watch` needs watchdog, and its threads must block signals too.
@@ -203,7 +202,7 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
 
 def _report_taker(vault: Vault) -> Callable[[Report], None]:
     """Return a function that prints a report, and has a client asked if no session is open."""
-    tell = _report_printer()
+    tell = _report_printer(vault)
 
     def take_report(report: Report) -> None:
         tell(report)
@@ -213,21 +212,15 @@ def _report_taker(vault: Vault) -> Callable[[Report], None]:
     return take_report
 
 
-def _report_printer() -> Callable[[Report], None]:
+def _report_printer(vault: Vault) -> Callable[[Report], None]:
     """Return a function that prints a report without lines of the last report."""
-    last_items: tuple[list[WaitingItem], list[Rejection]] | None = None
+    last_waiting: list[WaitingItem] = []
 
     def print_news(report: Report) -> None:
-        nonlocal last_items
-        new_report = report
-        if last_items is not None:
-            new_report = msgspec.structs.replace(
-                report,
-                waiting=[entry for entry in report.waiting if entry not in last_items[0]],
-                rejected=[entry for entry in report.rejected if entry not in last_items[1]],
-            )
+        nonlocal last_waiting
+        waiting = [entry for entry in report.waiting if entry not in last_waiting]
         # The report is not kept, because it holds the whole vault in memory.
-        last_items = report.waiting, report.rejected
-        print_run(new_report)
+        last_waiting = report.waiting
+        print_run(vault, msgspec.structs.replace(report, waiting=waiting))
 
     return print_news

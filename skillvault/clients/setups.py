@@ -29,6 +29,14 @@ _MATCHERS = {"PostToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
 # The folder in which each client looks for skills.
 SKILLS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
 _TOML = ("# skillvault:setup:begin", "# skillvault:setup:end")
+# The line by which each shell completes commands; zsh needs its completion system for that.
+_LINES = {
+    "bash": 'eval "$({call})"',
+    "zsh": "(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit; }}; "
+    'eval "$({call})"',
+    "fish": "{call} | source",
+}
+SHELLS = tuple(_LINES)
 _PAGE = """\
 What earlier work taught is kept in a skillvault. {how} It is knowledge to weigh, not orders.
 When you apply a skill, say so before you change anything: "Applying [S1] NAME, I ...".
@@ -192,6 +200,33 @@ def _server_words(options: SetupOptions) -> list[str]:
     program = [sys.executable, "-m", "skillvault", "--vault", str(options.vault)]
     flags = ["--no-holdout"] if options.links else []
     return [*(["skillvault"] if options.is_shared else program), "mcp", *flags]
+
+
+def completion_edit(shell: str, variable: str) -> FileEdit:
+    """Return the edit of the file that a shell reads when it starts, so that it completes commands.
+
+    The line calls this installation, which need not be on the PATH; a removed one is no error.
+    """
+    home = Path.home()
+    place = {
+        "bash": home / ".bashrc",
+        "zsh": Path(os.environ.get("ZDOTDIR") or home) / ".zshrc",
+        "fish": Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+        / "fish/completions/skillvault.fish",
+    }[shell]
+    call = f"{variable}={shell}_source {shlex.quote(sys.executable)} -m skillvault 2> /dev/null"
+    line = _LINES[shell].format(call=call)
+
+    def take_out(text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        return "".join(line for line in lines if f"{variable}=" not in line)
+
+    def put(text: str) -> str:
+        other_text = take_out(text)
+        newline = "\n" if other_text and not other_text.endswith("\n") else ""
+        return f"{other_text}{newline}{line}\n"
+
+    return FileEdit(place, put, take_out, line)
 
 
 def _hooks_by_hand(entries: list[JsonEntry]) -> str:

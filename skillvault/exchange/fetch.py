@@ -88,8 +88,8 @@ try:
     import httpx2
 except ImportError:
     raise UsageError(
-        "fetching skills needs an extra; run `pip install 'skillvault-git[install]'`, or install "
-        "from a folder or a git URL"
+        "fetching skills needs an extra; run `pip install '.[install]'` in a clone of skillvault, "
+        "or install from a folder or a git URL"
     ) from None
 
 Resolve = Callable[..., list[tuple[Any, ...]]]

@@ -343,7 +343,8 @@ def _judge(exam: Examination) -> Iterator[Row]:
         return
     if find_spec("anthropic") is None:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
-        yield Row("judge", "note", detail, "pip install 'skillvault-git[claude]'")
+        fix = "pip install '.[claude]' in a clone of skillvault"
+        yield Row("judge", "note", detail, fix)
     elif wire.key_given() is None:
         # The daemon's environment may be another.
         detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"

@@ -162,6 +162,14 @@ class ClientSetup:
         draft.replace(place)
 
 
+def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
+    """Put an edit into a file that no setup records, or take the edit out; return the change."""
+    change = _plan_change(edit, SetupRecord(client="", project=""), removes=removes)
+    if not (dry or change.trouble or change.before == change.after):
+        _write_file(change)
+    return change
+
+
 class SetupState(Struct, frozen=True, kw_only=True):
     """The state of a setup: its record, its last activity, and what keeps it from working."""
 

@@ -10,7 +10,7 @@ from tests.tables import commands
 COMMANDS = commands()
 
 
-@pytest.mark.parametrize("group", ["", "fact", "quarantine", "skill"])
+@pytest.mark.parametrize("group", ["", "fact", "quarantine", "setup", "skill"])
 def test_the_help_of_each_command_is_one_whole_line(group: str) -> None:
     shown = CliRunner().invoke(cli, [*group.split(), "--help"], terminal_width=80)
     lines = shown.output.partition("\nCommands:\n")[2].splitlines()

@@ -449,7 +449,7 @@ def test_without_the_extra_it_says_how_to_get_it(vault: Vault, tmp_path: Path) -
         [sys.executable, str(hidden), str(vault.root)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "pip install 'skillvault-git[mcp]'" in done.stderr
+    assert "pip install '.[mcp]'" in done.stderr
 
 
 def test_no_other_command_loads_the_sdk() -> None:

@@ -194,7 +194,8 @@ NEEDED: dict[str, dict[str, Typed]] = {
     "recommend": {"domain": lambda *_: DOMAIN, "decision": lambda *_: "d-recommend"},
     "retract": {"outcome": lambda w, _: next(w.outcomes), "reason": lambda *_: "It was wrong."},
     "search": {"text": lambda *_: "a flaky test"},
-    "setup": {"client": lambda *_: "codex", "project": lambda w, _: str(w.folder)},
+    "setup claude-code": {"project": lambda w, _: str(w.folder)},
+    "setup codex": {"project": lambda w, _: str(w.folder)},
     "skill diff": {"name": lambda w, _: next(w.live)},
     "skill reject": {"name": lambda w, _: next(w.proposed)},
     "undo": {"target": lambda w, _: next(w.live)},
@@ -227,7 +228,12 @@ SAID: dict[str, Typed] = {
     "export folder": lambda w, token: str(w.folder / token),
     "hook links": lambda w, token: str(w.folder / token),
     "init path": lambda w, token: str(w.folder / token),
-    "setup project": lambda w, token: str(Path(w.file(f"{token}/README", token)).parent),
+    **{
+        f"setup {client} project": lambda w, token: str(
+            Path(w.file(f"{token}/README", token)).parent
+        )
+        for client in ("claude-code", "codex")
+    },
     "close command": lambda w, token: f"echo Sent {w.tokens.repeated(token)}",
 }
 # In place of what a command needs otherwise.
@@ -254,10 +260,11 @@ ref, import domain, init domains, init path, install names, install registry, le
 scope, log domain, log since, log skill, log step, merge-driver base, merge-driver ours,
 merge-driver path, merge-driver theirs, quarantine drop names, quarantine retry names, recommend at,
 recommend domain, recommend pins, report domain, report output, retract outcome, search domain,
-setup domain, setup project, skill approve names, skill approve source, skill diff name, skill diff
-revision, skill list role, skill list stage, skill list tags, skill pin name, skill reject name,
-skill restore name, skill retire name, skill show name, stats agent, stats decision, stats domain,
-stats plot, stats skill, undo target, why ref, why-not ref
+setup claude-code domain, setup claude-code project, setup codex domain, setup codex project, skill
+approve names, skill approve source, skill diff name, skill diff revision, skill list role, skill
+list stage, skill list tags, skill pin name, skill reject name, skill restore name, skill retire
+name, skill show name, stats agent, stats decision, stats domain, stats plot, stats skill, undo
+target, why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
 

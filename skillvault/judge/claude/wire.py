@@ -216,9 +216,8 @@ def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
         import anthropic  # noqa: PLC0415 (most of a second, and only who asks Claude pays it)
     except ImportError:
         raise UnavailableError(
-            "the judge is Claude and its package is missing; "
-            "`pip install 'skillvault-git[claude]'`, "
-            f"{_OFFLINE}"
+            "the judge is Claude and its package is missing; `pip install '.[claude]'` in a clone "
+            f"of skillvault, {_OFFLINE}"
         ) from None
     return anthropic.AsyncAnthropic(
         api_key=key, base_url=address, max_retries=0, open_telemetry=False

@@ -153,7 +153,7 @@ def test_a_missing_package_is_named_with_the_next_step(
 ) -> None:
     monkeypatch.setitem(sys.modules, "anthropic", None)
     claudes.record([("o.json", as_file(trade()))], now=NOW)
-    assert "pip install 'skillvault-git[claude]'" in (claudes.run(now=NOW).unavailable or "")
+    assert "pip install '.[claude]'" in (claudes.run(now=NOW).unavailable or "")
 
 
 def test_a_model_whose_price_is_given_may_judge(claudes: Vault, api: Server) -> None:

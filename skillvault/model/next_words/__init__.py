@@ -41,6 +41,11 @@ _FAULT_SIGNS = {
     "negation": 1,
 }
 _MIN_FAULT = 3
+# Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
+_NO_REQUIREMENT = (
+    *("besides", "hedge", "plea", "reported", "once", "later"),
+    *("symptom", "event", "aftermath", "just_now"),
+)
 _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
@@ -64,6 +69,13 @@ _COURTESY = regex(
     r"|s'il te plaît|stp|svp)$|[,，]?\s*谢谢$",
     re.IGNORECASE,
 )
+# Words of courtesy and haste within a request; they change nothing about it.
+_URGENCY = regex(
+    r"\s+(?:please|pls|just|now|asap|quickly|immediately|right away|bitte|mal|doch|jetzt|sofort"
+    r"|gleich|einfach|por favor|ya|ahora(?: mismo)?|s'il te plaît|stp|donc|vite|tout de suite)\b"
+    r"|赶紧|马上|赶快",
+    re.IGNORECASE,
+)
 _END_SIGNS = " \t.!。！,，;；"
 _CONJUNCTION = regex(
     r"^\s*(?:(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car)\b\s*)?",
@@ -79,6 +91,7 @@ _RISK = regex(
 )
 _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[\w@./#:-]+")
+_NAMING = regex(r"[^\W\d_]{4,}")  # words long enough to name a thing
 _CODE_WORD = regex(
     r"[a-z]\w*[A-Z]\w*|[A-Z]{2,}|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
     r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
@@ -107,7 +120,10 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     if not sentences or opening.has("own_fault"):
         return Reaction()
     is_declined = opening.starts("declined")
-    is_rejected = not is_declined and _is_rejection(sentences, is_reply)
+    is_rejected = not is_declined and (
+        _is_rejection(sentences, is_reply)
+        or (not is_reply and _requires_otherwise(sentences[0], answer))
+    )
     is_praise = not is_rejected and _is_praise(opening)
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
     is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
@@ -154,10 +170,15 @@ def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _split_sentences(typed: Words) -> Iterator[Words]:
+    """Yield the sentences; a sentence such as "Always." belongs to the one before."""
+    texts: list[str] = []
     for piece in _SENTENCE_END.split(typed.text):
-        sentence = typed.cut(piece.strip())
-        if sentence.text:
-            yield sentence
+        words = _WORD.findall(piece)
+        if texts and len(words) == 1 and typed.cut(piece).has("ever"):
+            texts[-1] = f"{texts[-1]} {piece.strip()}"
+        elif piece.strip():
+            texts.append(piece.strip())
+    yield from map(typed.cut, texts)
 
 
 def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
@@ -173,8 +194,23 @@ def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
     return first.starts("ban") or (first.has("exclusion") and not is_neutral)
 
 
+def _requires_otherwise(sentence: Words, answer: str) -> bool:
+    """Return True if a user says how a thing must be that the agent has just named."""
+    if _is_question(sentence) or sentence.has_clause("request"):
+        return False
+    if any(map(sentence.has, _NO_REQUIREMENT)):
+        return False
+    subject = sentence.text_before("requirement").casefold()
+    named = answer.casefold()
+    if cjk := "".join(_CJK.findall(subject)):
+        return any(cjk[place : place + 2] in named for place in range(len(cjk) - 1))
+    words = _NAMING.findall(subject)
+    return bool(words) and words[-1] in _NAMING.findall(named)
+
+
 def _is_refusal(sentence: Words) -> bool:
-    if sentence.has_clause("undoing") or sentence.has_clause("reproach"):
+    plain = sentence.cut(_URGENCY.sub("", sentence.text))
+    if plain.has_clause("undoing") or sentence.has_clause("undoing") or sentence.has_clause("reproach"):
         return True
     return sentence.has_clause("accusation") and not _is_question(sentence)
 

@@ -41,6 +41,7 @@ _FAULT_SIGNS = {
     "negation": 1,
 }
 _MIN_FAULT = 3
+_FEW_WORDS = 9
 # Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
 _NO_REQUIREMENT = (
     *("besides", "hedge", "plea", "reported", "once", "later"),
@@ -191,7 +192,13 @@ def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
     if first.starts("rejection") or first.has("once"):
         return first.starts("rejection")
     is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
-    return first.starts("ban") or (first.has("exclusion") and not is_neutral)
+    is_ban = first.starts("ban") and not _is_lack(first)
+    return is_ban or (first.has("exclusion") and not is_neutral)
+
+
+def _is_lack(sentence: Words) -> bool:
+    """Return True if a sentence says that the program shows nothing of a kind."""
+    return sentence.starts("absence") and not _is_about_code(sentence)
 
 
 def _requires_otherwise(sentence: Words, answer: str) -> bool:
@@ -210,7 +217,11 @@ def _requires_otherwise(sentence: Words, answer: str) -> bool:
 
 def _is_refusal(sentence: Words) -> bool:
     plain = sentence.cut(_URGENCY.sub("", sentence.text))
-    if plain.has_clause("undoing") or sentence.has_clause("undoing") or sentence.has_clause("reproach"):
+    if (
+        plain.has_clause("undoing")
+        or sentence.has_clause("undoing")
+        or sentence.has_clause("reproach")
+    ):
         return True
     return sentence.has_clause("accusation") and not _is_question(sentence)
 
@@ -242,12 +253,16 @@ def _rule_of(sentence: Words) -> Words:
 
 def _weigh_rule(rule: Words, is_for_later: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts."""
-    is_about_code = _CODE_WORD.search(rule.text) is not None or rule.has("code")
+    is_about_code = _is_about_code(rule)
     points = _sum_signs(rule, _RULE_SIGNS)
     is_about_work = is_about_code or rule.has("lasting") or points >= _STRONG
     if not is_for_later and not (points and is_about_work):
         return 0
     return points + _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
+
+
+def _is_about_code(words: Words) -> bool:
+    return _CODE_WORD.search(words.text) is not None or words.has("code")
 
 
 def _is_long_enough(rule: str) -> bool:
@@ -294,10 +309,19 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     """Return True if a user reports that something is broken, and asks for nothing new."""
     statements = [sentence for sentence in sentences if not _is_question(sentence)]
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
-    if words.has("hedge"):
+    if words.has("hedge") or (words.has_clause("praise") and not words.has("contrast")):
         return False
     is_asked = len(statements) < len(sentences) or words.has("plea")
     is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
+    if not is_asked and _is_lack(words):
+        return True
     if is_asked or words.starts("ban"):
         return words.has("symptom") and words.has("aftermath")
-    return _sum_signs(words, _FAULT_SIGNS) >= _MIN_FAULT
+    return _sum_signs(words, _FAULT_SIGNS) + _is_bare_report(words) >= _MIN_FAULT
+
+
+def _is_bare_report(words: Words) -> bool:
+    """Return True if a few words say what does not happen, and neither when nor what should."""
+    if len(_WORD.findall(words.text)) > _FEW_WORDS or not words.has("negation"):
+        return False
+    return words.has("event") and not (words.has("once") or words.has("requirement"))

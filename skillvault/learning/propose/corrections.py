@@ -191,7 +191,7 @@ def _rules_of(spoken: _Spoken) -> Iterator[_Rule]:
             session=first.session,
             created_at=first.at,
             state="withdrawn" if opposite else "proposed",
-            said_by=next((s.said_by for s in sorted(confirming) if s.said_by), None),
+            said_by=next((s.said_by for s in group if s.said_by), None),
             confirmed=tuple(sorted({s.session for s in confirming} - {first.session})),
             about=first.about,
             supersedes=supersedes,

@@ -147,6 +147,13 @@ def test_a_rule_that_a_longer_one_includes_later_is_removed(shop: Shop) -> None:
     assert (correction.text, correction.session, correction.confirmed) == (UV, "s-2", ("s-1",))
 
 
+def test_one_side_of_a_rule_does_not_say_who_stated_the_other(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    shop.say("Only uv please, as everywhere in this repo", "s-2", 1, person="ada@example.org")
+    (correction,) = shop.waiting()
+    assert (correction.said_by, correction.confirmed) == (None, ("s-2",))
+
+
 def test_one_side_of_a_withdrawn_rule_does_not_restore_the_other(shop: Shop) -> None:
     shop.say(f"no, {UV}")
     shop.say("no, use pip here, not poetry", "s-2", 1)

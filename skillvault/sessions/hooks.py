@@ -478,7 +478,7 @@ class Hooks:
             tally.note_event(event, run)
         if prompt.unknown_version is not None:
             self._unknown_version = prompt.unknown_version
-        run.next_words, run.next_attended = prompt.next_words, prompt.next_attended
+        run.add_words(prompt.next_words, prompt.next_attended)
         is_corrected = words.read_reaction(run.next_words or "", run.claim).is_correction
         if not (run.has_changed or run.checks or run.commands or run.skills or is_corrected):
             return None
@@ -555,7 +555,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
     try:
         transcript = reader.Transcript(place, note.position)
         for event in transcript:
-            if isinstance(event, events.Prompt):
+            if isinstance(event, events.Prompt) and not event.is_midway:
                 is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
                 is_first = event.id is None or event.text.split() == note.text.split()
                 if not is_part and (has_begun or not is_first):

@@ -6,6 +6,7 @@ that was kept or reverted, the user's next words. Without evidence the outcome i
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.clients.notes import project_of
-from skillvault.exchange.source_file import folder_name, without_folder
+from skillvault.exchange.source_file import folder_name, open_regular, without_folder
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
@@ -39,6 +40,8 @@ CODING = "coding"
 CLIENTS = ("claude-code", "codex")
 _PART = 200  # outcomes in one commit
 _QUOTE = 500  # characters of the next words that are quoted
+_TAIL = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
+_STAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
 
 
 class Ending(NamedTuple):
@@ -82,11 +85,25 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
 
 
 def transcript_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the transcripts at and below some paths, without the transcripts of subagents."""
+    """Return the transcripts at and below some paths, without the transcripts of subagents.
+
+    Those that ended first come first, so that a prompt has the session that it was typed in: a
+    session that was resumed begins with a copy of an earlier one.
+    """
     files: dict[Path, None] = {}
     for path in paths:
         files |= dict.fromkeys(sorted(_find_transcripts(path)) if path.is_dir() else [path])
-    return list(files)
+    return sorted(files, key=_last_stamp)
+
+
+def _last_stamp(path: Path) -> str:
+    """Return the latest time in the last lines of a transcript, "" for a file without times."""
+    try:
+        with open_regular(path) as file:
+            file.seek(max(0, path.stat().st_size - _TAIL))
+            return max((stamp.decode() for stamp in _STAMP.findall(file.read(_TAIL))), default="")
+    except OSError:  # the import refuses the file with a reason
+        return ""
 
 
 def _find_transcripts(folder: Path) -> Iterator[Path]:

@@ -298,6 +298,57 @@ def test_a_session_of_codex_is_attended_by_its_source(
     assert (header.attended, prompt.attended) == (attended, attended)
 
 
+ADDED = {"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}}
+FRAME = {"sessionId": "s-1", "entrypoint": "cli", "timestamp": "2026-11-20T10:00:00Z"}
+
+
+def added_line(text: object, **values: object) -> dict[str, Any]:
+    """The line of Claude Code for words that were typed while the agent worked."""
+    about = {**ADDED, "prompt": text, "source_uuid": f"u-{text}", **values}
+    return {**FRAME, "type": "attachment", "attachment": about, "uuid": "row"}
+
+
+@pytest.mark.parametrize("text", ["no, use uv", [{"type": "text", "text": "no, use uv"}]])
+def test_words_typed_while_the_agent_works_are_of_the_person(text: object) -> None:
+    (prompt,) = ClaudeCodeLines(Header()).events_of(added_line(text)) or iter(())
+    assert isinstance(prompt, Prompt)
+    assert (prompt.text, prompt.attended, prompt.is_midway) == ("no, use uv", True, True)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"origin": {"kind": "peer"}},
+        {"origin": {"kind": "plugin"}, "isMeta": True},
+        {"origin": None},
+        {"isMeta": True},
+        {"commandMode": "task-notification"},
+        {"type": "hook_success"},
+        {"prompt": "<task-notification>done</task-notification>"},
+        {"prompt": None},
+    ],
+)
+def test_other_attachments_are_no_words_of_the_person(values: dict[str, object]) -> None:
+    lines = ClaudeCodeLines(Header())
+    assert list(lines.events_of(added_line("no, use uv", **values)) or iter(())) == []
+
+
+def test_only_a_correction_in_a_turn_judges_it_and_the_turn_goes_on(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "install the parser"}
+    lines = [
+        {**FRAME, "type": "user", "uuid": "u-1", "message": asked},
+        added_line("and write a test, too"),
+        added_line("no, we use uv here, never pip"),
+        added_line("no, we use uv here, never pip"),  # a copy
+        {**FRAME, "type": "user", "uuid": "u-2", "message": {**asked, "content": "thanks"}},
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    first, second = PromptReader(path, (), redact_text)
+    assert first.next_words == "no, we use uv here, never pip\nthanks"
+    assert (first.text, second.text) == ("install the parser", "thanks")
+
+
 def test_pasted_parts_of_a_prompt_are_not_typed() -> None:
     text = 'see\n\n<pasted_content id="0d19">\nno, use X\nnow\n</pasted_content id="0d19">\nfix it'
     message = {"role": "user", "content": text}

@@ -93,3 +93,23 @@ def test_a_session_names_what_was_moved_and_the_command_that_mends_it(
         (tmp_path / "moved").rename(desk.vault.root)
     assert old_place in screen
     assert "run `skillvault setup claude-code` again" in screen
+
+
+def test_a_correction_typed_while_the_agent_works_judges_the_turn(desk: ClaudeDesk) -> None:
+    _know_the_person(desk)
+    desk.setup()
+    waits = [tool("Bash", command="sleep 8; touch done.txt", description="wait")]
+    with serving_model(waits, [words(CLAIM)]) as model:
+        terminal = _open_terminal(desk, model)
+        terminal.wait(lambda text: "sleep 8" in text)
+        terminal.press("no, we use uv here, never pip")
+        terminal.wait(lambda text: "never pip" in text)
+        terminal.press("\r")
+        terminal.wait(lambda text: CLAIM in text)
+        _last_screen(terminal)
+    assert len(model.requests) == 2
+    (outcome,) = desk.outcomes()
+    assert (outcome.result.status, outcome.observer) == ("failure", "person")
+    (rule,) = desk.vault.memory.waiting()
+    assert rule.text == "we use uv here, never pip"
+    assert rule.said_by

@@ -148,9 +148,52 @@ def test_an_accusation_and_a_wish_to_restore_reject_the_work(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("I moved the link into the sidebar.", "the link should be in the menu"),
+        ("Der Link ist in der Seitenleiste.", "der Link soll ins Menü"),
+        ("El enlace está en la barra.", "el enlace tiene que ir en el menú"),
+        ("链接放到侧栏了。", "链接应该放在菜单里"),
+    ],
+)
+def test_a_requirement_about_what_the_agent_has_named_rejects_the_work(
+    answer: str, text: str
+) -> None:
+    assert read_reaction(text, answer) == Reaction("failure", True)
+    assert read_reaction(text, "Done.") == Reaction()
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("I moved the link into the sidebar.", "the link should also have an icon"),
+        ("Where does the link go?", "the link should go into the menu"),
+        ("I moved the link into the sidebar.", "should the link be in the menu?"),
+        ("The feed is ready.", "the feed must be public by Friday"),
+        ("Die Suche läuft.", "die Suche soll auch Nummern finden"),
+    ],
+)
+def test_a_further_wish_or_an_answer_rejects_nothing(answer: str, text: str) -> None:
+    assert read_reaction(text, answer) == Reaction()
+
+
+def test_a_sentence_of_one_word_belongs_to_the_rule_before() -> None:
+    assert read_reaction("no. we squash merge. Always.").rules == ("we squash merge. Always",)
+
+
+@pytest.mark.parametrize("text", ["no subtitles in the second clip", "keine Bilder im Anhang"])
+def test_a_lack_of_something_is_reported_and_not_forbidden(text: str) -> None:
+    assert read_reaction(text) == Reaction("failure")
+    assert read_reaction("no comments in generated code").is_correction
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "excel shows umlauts wrong",
+        "hm, now the search page is a 500",
+        "bei mir kommt nichts an",
+        "aucun effet",
         "half of the images are gone",
         "nothing happens when I click save",
         "the tests still fail, fix them",

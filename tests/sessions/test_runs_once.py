@@ -82,6 +82,15 @@ def test_prompts_of_a_forked_rollout_belong_to_their_sessions(shared: Path, vaul
     }
 
 
+def test_a_prompt_has_the_session_that_it_was_typed_in(shared: Path, vault: Vault) -> None:
+    folder = shared / "cases" / "03-claude-resumed-copy"
+    imported(vault, folder / "b.jsonl", folder / "a.jsonl")
+    assert {task: one.source.session for task, one in outcomes_of(vault).items()} == {
+        "Lock the drawer after a sale": "00000003-1111-4222-8333-444455556666",
+        "Unlock the drawer with a key": "00000021-1111-4222-8333-444455556666",
+    }
+
+
 def test_a_windows_folder_is_read_as_a_path(shared: Path, vault: Vault) -> None:
     imported(vault, shared / "cases" / "09-windows-cwd" / "s.jsonl")
     (outcome,) = outcomes_of(vault).values()

@@ -33,6 +33,8 @@ _UNATTENDED = WORDS.texts("unattended")
 _TYPED = WORDS.texts("typed")
 _CLIENT_PROMPTS = WORDS.texts("client prompt")
 _CLIENT_MODELS = WORDS.texts("model of the client")
+_ADDED_PROMPTS = WORDS.texts("prompt in a turn")
+_PERSONS = WORDS.texts("person")
 _PASTE = WORDS.pattern("paste pattern")
 _CLIENT_TEXT = WORDS.pattern("client text pattern")
 _INTERRUPTIONS = WORDS.beginnings("interruption")
@@ -65,6 +67,8 @@ class ClaudeCodeLines:
         self._header.note(version=line.get("version"))
         if kind == "queue-operation" and line.get("operation") == "enqueue":
             return _background_result(str(line.get("content")), _line_time(line))
+        if kind == "attachment" and (added := self._added_prompt(line)):
+            return iter((added,))
         if kind in _IGNORED_LINES or any(line.get(key) is True for key in _HIDDEN_KEYS):
             return iter(())
         if kind not in ("user", "assistant") or not isinstance(message, Mapping):
@@ -127,6 +131,24 @@ class ClaudeCodeLines:
         text = "\n".join(text for text in texts if not _is_client_text(text))
         if text and line.get("promptSource") not in _CLIENT_PROMPTS:
             yield self._convert_prompt(line, text, at)
+
+    def _added_prompt(self, line: Mapping[str, Any]) -> Prompt | None:
+        """Return the words that a person typed while the agent worked; None for other lines."""
+        words = line.get("attachment")
+        if not isinstance(words, Mapping) or words.get("type") not in _ADDED_PROMPTS:
+            return None
+        origin = words.get("origin")
+        is_typed = isinstance(origin, Mapping) and origin.get("kind") in _PERSONS
+        if words.get("commandMode") != "prompt" or not is_typed or words.get("isMeta") is True:
+            return None
+        text = "\n".join(_texts({"content": words.get("prompt")}))
+        if not text.strip() or _is_client_text(text) or line.get("isSidechain") is True:
+            return None
+        identity = words.get("source_uuid") or line.get("uuid")
+        if self._is_repeated(identity):
+            return None
+        prompt = self._convert_prompt({**line, "uuid": identity}, text, _line_time(line))
+        return replace(prompt, is_midway=True)
 
     def _convert_prompt(self, line: Mapping[str, Any], text: str, at: datetime | None) -> Prompt:
         self._prompt_count += 1

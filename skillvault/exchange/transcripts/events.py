@@ -14,7 +14,8 @@ class Prompt(Struct, frozen=True):
     `id` is the client's id of the prompt, which hooks are told; a copy of the prompt may have
     another one. `message` is the same in each copy. `attended`: a person typed it in an attended
     session; None if the client does not say. `pasted` are the parts of the text that the client
-    marks as pasted.
+    marks as pasted. `is_midway`: it was typed while the agent worked on the prompt before, and
+    belongs to that.
     """
 
     at: datetime | None
@@ -23,6 +24,7 @@ class Prompt(Struct, frozen=True):
     message: str = ""
     attended: bool | None = None
     pasted: tuple[str, ...] = ()
+    is_midway: bool = False
 
     @property
     def typed_text(self) -> str:

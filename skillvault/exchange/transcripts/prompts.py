@@ -35,6 +35,7 @@ from skillvault.exchange.transcripts.extract import (
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
 from skillvault.exchange.transcripts.signs import Check, find_deciding_check, judge_check, tool_of
 from skillvault.exchange.transcripts.subjects import continues_task
+from skillvault.model.next_words import read_reaction
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
@@ -62,10 +63,11 @@ class PromptRun(Struct, kw_only=True):
     `claim` its last message, `skills` the skills that it read, `commits` the short ids of its
     commits, `changes` a few words for each call that changed something, `files` the number of
     edits of each file. `commands` are those that no pattern of checks names, with None in the place
-    of a check. `next_words` is what the user then typed, None for nothing; `next_attended`: in an
-    attended session, None if nobody knows, False if a script gave it. `later_ids` are those of
-    prompts that only went on with the task. `is_stale`: something was changed after the last check;
-    `has_untried_changes`: after the last check or command.
+    of a check. `next_words` is what the user then typed, None for nothing, with the corrections
+    that they typed while the agent worked; `next_attended`: in an attended session, None if nobody
+    knows, False if a script gave it. `later_ids` are those of prompts that only went on with the
+    task. `is_stale`: something was changed after the last check; `has_untried_changes`: after the
+    last check or command.
     """
 
     id: str | None
@@ -89,6 +91,12 @@ class PromptRun(Struct, kw_only=True):
     next_words: str | None = None
     next_attended: bool | None = None
     later_ids: list[str] = field(default_factory=list)
+
+    def add_words(self, text: str | None, attended: bool | None) -> None:
+        """Add what the user typed after the work, or against it while it went on."""
+        if text:
+            self.next_attended = attended and (self.next_words is None or self.next_attended)
+            self.next_words = f"{self.next_words}\n{text}" if self.next_words else text
 
     def has_continuation(self, text: str) -> bool:
         """Return True if the next prompt only goes on with the task."""
@@ -153,6 +161,9 @@ class PromptTally:
                 self._finish_call(event)
             case Interruption():
                 run.is_interrupted = True
+            case Prompt(is_midway=True):
+                if read_reaction(event.typed_text, run.claim).is_correction:
+                    run.add_words(event.typed_text, event.attended)
             case Prompt(id=name):
                 run.is_interrupted = False
                 run.later_ids += [name] if name else []
@@ -231,7 +242,7 @@ class PromptReader:
         current: PromptRun | None = None
         messages: set[str] = set()
         for event in self.transcript:
-            if not isinstance(event, Prompt):
+            if not isinstance(event, Prompt) or event.is_midway:
                 if current is not None:
                     self._tally.note_event(event, current)
                     current.header.model = self.header.model
@@ -245,8 +256,7 @@ class PromptReader:
                     self._tally.note_event(event, current)
                     continue
                 if not is_repeated:
-                    current.next_words = event.typed_text or None
-                    current.next_attended = event.attended
+                    current.add_words(event.typed_text, event.attended)
                 if current.id == event.id:  # a fork gives its copies the id of its own prompt
                     current.id = None
                 yield self._add_subagent_checks(current)

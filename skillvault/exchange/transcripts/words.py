@@ -80,6 +80,9 @@ CLAUDE_CODE = ClientWords(
         # Values of `promptSource`: a person typed the prompt, or the client wrote it.
         *_rows("typed", "2.1.330", "queued typed"),
         *_rows("client prompt", "2.1.330", "system"),
+        # The attachment with words that were typed while the agent works, and who typed them.
+        *_rows("prompt in a turn", "2.1.330", "queued_command"),
+        *_rows("person", "2.1.330", "human"),
         *_rows("model of the client", "2.1.197 2.1.330", "<synthetic>"),
         Word(
             "paste pattern",

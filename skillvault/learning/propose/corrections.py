@@ -1,7 +1,7 @@
 """Propose the rules of a person's words, confirm them, and withdraw those that they contradict."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from operator import attrgetter
@@ -32,7 +32,7 @@ _PLURAL = regex(r"(?<=\w\w[^s\W])s$")
 # Words of a rule that are no terms: they are in its opposite, too.
 _COMMON = frozenset(
     "we use always here not no the a an in of for to with and or but instead only please do does"
-    " any more it".split()
+    " any more it as this our everywhere repo repository project codebase".split()
 )
 # Keys of a correction that later statements may change.
 _LATER_KEYS = ("created_at", "session", "confirmed", "said_by", "about", "supersedes")
@@ -96,46 +96,93 @@ def proposals_of(
     wait or were withdrawn; `rules` are approved. The order of arrival makes no difference.
     """
     stored = {correction.id: correction for correction in corrections}
-    for rule in _rules_of(statements, [rule for rule in rules if rule.state == "rule"]):
+    spoken = _read_spoken(statements, [rule for rule in rules if rule.state == "rule"])
+    for rule in _rules_of(spoken):
         if change := _update(stored.get(rule.correction.id), rule):
             yield change
-    keys = {statement.key for statement in statements}
-    lost = {gone.key: gone.outcome for gone in retracted if gone.key not in keys}
+    lost = {gone.key: gone.outcome for gone in retracted if gone.key not in spoken.groups}
     for correction in stored.values():
-        key, is_spoken = key_of(correction.text), not correction.session.startswith(DOCUMENT)
-        if correction.state == "proposed" and key in lost and is_spoken:
+        if correction.session.startswith(DOCUMENT):
+            continue
+        key = key_of(correction.text)
+        if correction.state == "proposed" and key in lost:
             reason = f"The outcome {lost[key]}, after which it was stated, is retracted."
             yield _change(replace(correction, state="withdrawn"), correction, reason, [lost[key]])
+        elif key in spoken.parts and correction.text in {s.text for s in spoken.groups[key]}:
+            yield _removal(correction)
 
 
-def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> Iterator[_Rule]:
-    """Yield the rules that no approved one says, by the time at which they were first stated."""
-    by_key: dict[Key, list[SpokenRule]] = {}
+class _Spoken(Struct, frozen=True):
+    """The statements of a scope by rule, with the rules that were approved.
+
+    `opposites` has the text of the latest words that contradict a rule, "" for none. `parts` are
+    rules that another one includes: their statements confirm that one.
+    """
+
+    groups: Mapping[Key, Sequence[SpokenRule]]
+    approved: Sequence[Fact]
+    opposites: Mapping[Key, str]
+    parts: frozenset[Key]
+
+    @property
+    def valid_rules(self) -> list[Fact]:
+        """The approved rules that no other one supersedes."""
+        superseded = {fact.supersedes for fact in self.approved}
+        return [fact for fact in self.approved if fact.id not in superseded]
+
+
+def _read_spoken(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> _Spoken:
+    groups: dict[Key, list[SpokenRule]] = {}
     for statement in sorted(statements):
-        by_key.setdefault(statement.key, []).append(statement)
-    superseded = {fact.supersedes for fact in approved}
-    valid_rules = [fact for fact in approved if fact.id not in superseded]
+        groups.setdefault(statement.key, []).append(statement)
+    spoken = _Spoken(groups, approved, {}, frozenset())
+    opposites = {key: _find_later_opposite(key, spoken) for key in groups}
+    wholes = [key for key, opposite in opposites.items() if not opposite]
+    wholes += [key_of(fact.text) for fact in spoken.valid_rules]
+    parts = frozenset(key for key in groups if any(includes(whole, key) for whole in wholes))
+    return replace(spoken, opposites=opposites, parts=parts)
+
+
+def _find_later_opposite(key: Key, spoken: _Spoken) -> str:
+    """Return the latest words that contradict a rule after its last statement; "" for none."""
+    latest = spoken.groups[key][-1]
+    newer = [
+        (fact.order[0], fact.text)
+        for fact in spoken.valid_rules
+        if fact.order[0] > latest.at and are_opposite(key, key_of(fact.text))
+    ]
+    opposites = [group[-1] for rival, group in spoken.groups.items() if are_opposite(key, rival)]
+    newer += [
+        (opposite.at, opposite.text)
+        for opposite in opposites
+        if opposite > latest and opposite.outcome != latest.outcome
+    ]
+    return max(newer)[1] if newer else ""
+
+
+def _rules_of(spoken: _Spoken) -> Iterator[_Rule]:
+    """Yield the rules that no approved one says, by the time at which they were first stated."""
+    valid_rules = spoken.valid_rules
     settled = {fact.id for fact in valid_rules}, {key_of(fact.text) for fact in valid_rules}
-    spent = {fact.id for fact in approved}
-    for key, group in by_key.items():
+    spent = {fact.id for fact in spoken.approved}
+    for key, group in spoken.groups.items():
         first, latest = group[0], group[-1]
         name = _id_of(first.scope, key)
-        if name in settled[0] or key in settled[1]:
+        if name in settled[0] or key in settled[1] or key in spoken.parts:
             continue
-        rivals = [fact for fact in valid_rules if are_opposite(key, key_of(fact.text))]
-        older = [fact for fact in rivals if fact.order[0] <= latest.at]
-        newer = [(fact.order[0], fact.text) for fact in rivals if fact not in older]
-        opposites = [group[-1] for rival, group in by_key.items() if are_opposite(key, rival)]
-        newer += [
-            (opposite.at, opposite.text)
-            for opposite in opposites
-            if opposite > latest and opposite.outcome != latest.outcome
+        older = [
+            fact
+            for fact in valid_rules
+            if fact.order[0] <= latest.at and are_opposite(key, key_of(fact.text))
         ]
         supersedes = max(older, key=attrgetter("order")).id if older else None
         if name in spent:  # it was superseded, and is stated again
             name = _id_of(first.scope, key, supersedes or "")
             if name in spent:
                 continue
+        opposite = spoken.opposites[key]
+        partial = [part for part in spoken.parts if includes(key, part) and not opposite]
+        confirming = [*group, *(s for part in partial for s in spoken.groups[part])]
         correction = Correction(
             id=name,
             domain=first.domain,
@@ -143,13 +190,13 @@ def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> I
             scope=first.scope,
             session=first.session,
             created_at=first.at,
-            state="withdrawn" if newer else "proposed",
+            state="withdrawn" if opposite else "proposed",
             said_by=next((s.said_by for s in group if s.said_by), None),
-            confirmed=tuple(sorted({s.session for s in group} - {first.session})),
+            confirmed=tuple(sorted({s.session for s in confirming} - {first.session})),
             about=first.about,
             supersedes=supersedes,
         )
-        yield _Rule(correction, tuple(group), max(newer)[1] if newer else "")
+        yield _Rule(correction, tuple(confirming), opposite)
 
 
 def _id_of(scope: str, key: Key, supersedes: str = "") -> str:
@@ -240,19 +287,41 @@ def _front_value(value: datetime | str | tuple[str, ...] | None) -> str | tuple[
     return stamp(value) if isinstance(value, datetime) else value or None
 
 
+def _removal(correction: Correction) -> Change:
+    """Remove a correction that another rule includes."""
+    return Change(
+        step=STEP,
+        subject=shorten(f"confirmation: {correction.text}", _SUBJECT),
+        reason=f"Another rule of {correction.scope} includes it.\n{correction.text}",
+        removes=(path_of(correction),),
+        targets=(Ref("correction", correction.id),),
+    )
+
+
 def path_of(correction: Correction) -> str:
     """Return the path of a correction that waits for approval, or was withdrawn."""
     folder = "proposed" if correction.state == "proposed" else "archive"
     return f"{folder}/memory/{correction.domain}/{correction.id}.md"
 
 
-# ── contradiction ────────────────────────────────────────────────────────────────────
+# ── contradiction and confirmation ───────────────────────────────────────────────────
 
 
 def are_opposite(sides: Key, other_sides: Key) -> bool:
     """Return True if one rule asks for all that the other forbids, as in `uv, not pip`."""
     pairs = ((sides[0], other_sides[1]), (other_sides[0], sides[1]))
     return any(forbidden and forbidden <= asked for asked, forbidden in pairs)
+
+
+def includes(whole: Key, part: Key) -> bool:
+    """Return True if one rule says all of the other, which only asks or only forbids.
+
+    `uv, not pip` includes `uv` and `not pip`.
+    """
+    (asked, forbidden), (part_asked, part_forbidden) = whole, part
+    if not (asked and forbidden) or bool(part_asked) == bool(part_forbidden):
+        return False
+    return asked == part_asked or forbidden == part_forbidden
 
 
 def key_of(text: str) -> Key:
@@ -268,8 +337,8 @@ def key_of(text: str) -> Key:
 
 
 def _terms(text: str) -> _Terms:
-    terms = (_PLURAL.sub("", term.casefold()) for term in _TERM.findall(text))
-    return frozenset(terms) - _COMMON
+    terms = frozenset(map(str.casefold, _TERM.findall(text))) - _COMMON
+    return frozenset(_PLURAL.sub("", term) for term in terms)
 
 
 class StatedRules(Struct, frozen=True):

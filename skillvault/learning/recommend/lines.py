@@ -21,6 +21,8 @@ _NEAREST = 8  # lines that are near a task
 _PREFIX = 4  # letters by which a word may be the other's form
 _WORD = re.compile(r"\w+")
 _DEED_ENDS = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
+# The counts and dates that the program writes into a line: no task is about them.
+_COUNTS = re.compile(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
 _PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
@@ -52,7 +54,7 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
     is_about_task = not stems.isdisjoint(_word_stems(about))
     for line in lines:
         if total and (is_about_task or not stems.isdisjoint(_word_stems(line))):
-            words = _PAIR.sub(" ", line)  # who asks about SOL means SOL-PERP
+            words = _PAIR.sub(" ", _COUNTS.sub("", line))  # who asks about SOL means SOL-PERP
             form = normal_form(f"{about}: {words}")
             shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
             matches[line] = LineMatch(shared, shared / total)

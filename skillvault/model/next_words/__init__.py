@@ -41,6 +41,12 @@ _FAULT_SIGNS = {
     "negation": 1,
 }
 _MIN_FAULT = 3
+_FEW_WORDS = 9
+# Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
+_NO_REQUIREMENT = (
+    *("besides", "hedge", "plea", "reported", "once", "later"),
+    *("symptom", "event", "aftermath", "just_now"),
+)
 _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
@@ -64,6 +70,13 @@ _COURTESY = regex(
     r"|s'il te plaît|stp|svp)$|[,，]?\s*谢谢$",
     re.IGNORECASE,
 )
+# Words of courtesy and haste within a request; they change nothing about it.
+_URGENCY = regex(
+    r"\s+(?:please|pls|just|now|asap|quickly|immediately|right away|bitte|mal|doch|jetzt|sofort"
+    r"|gleich|einfach|por favor|ya|ahora(?: mismo)?|s'il te plaît|stp|donc|vite|tout de suite)\b"
+    r"|赶紧|马上|赶快",
+    re.IGNORECASE,
+)
 _END_SIGNS = " \t.!。！,，;；"
 _CONJUNCTION = regex(
     r"^\s*(?:(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car)\b\s*)?",
@@ -79,6 +92,7 @@ _RISK = regex(
 )
 _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[\w@./#:-]+")
+_NAMING = regex(r"[^\W\d_]{4,}")  # words long enough to name a thing
 _CODE_WORD = regex(
     r"[a-z]\w*[A-Z]\w*|[A-Z]{2,}|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
     r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
@@ -107,7 +121,10 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     if not sentences or opening.has("own_fault"):
         return Reaction()
     is_declined = opening.starts("declined")
-    is_rejected = not is_declined and _is_rejection(sentences, is_reply)
+    is_rejected = not is_declined and (
+        _is_rejection(sentences, is_reply)
+        or (not is_reply and _requires_otherwise(sentences[0], answer))
+    )
     is_praise = not is_rejected and _is_praise(opening)
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
     is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
@@ -154,10 +171,15 @@ def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _split_sentences(typed: Words) -> Iterator[Words]:
+    """Yield the sentences; a sentence such as "Always." belongs to the one before."""
+    texts: list[str] = []
     for piece in _SENTENCE_END.split(typed.text):
-        sentence = typed.cut(piece.strip())
-        if sentence.text:
-            yield sentence
+        words = _WORD.findall(piece)
+        if texts and len(words) == 1 and typed.cut(piece).has("ever"):
+            texts[-1] = f"{texts[-1]} {piece.strip()}"
+        elif piece.strip():
+            texts.append(piece.strip())
+    yield from map(typed.cut, texts)
 
 
 def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
@@ -170,11 +192,36 @@ def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
     if first.starts("rejection") or first.has("once"):
         return first.starts("rejection")
     is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
-    return first.starts("ban") or (first.has("exclusion") and not is_neutral)
+    is_ban = first.starts("ban") and not _is_lack(first)
+    return is_ban or (first.has("exclusion") and not is_neutral)
+
+
+def _is_lack(sentence: Words) -> bool:
+    """Return True if a sentence says that the program shows nothing of a kind."""
+    return sentence.starts("absence") and not _is_about_code(sentence)
+
+
+def _requires_otherwise(sentence: Words, answer: str) -> bool:
+    """Return True if a user says how a thing must be that the agent has just named."""
+    if _is_question(sentence) or sentence.has_clause("request"):
+        return False
+    if any(map(sentence.has, _NO_REQUIREMENT)):
+        return False
+    subject = sentence.text_before("requirement").casefold()
+    named = answer.casefold()
+    if cjk := "".join(_CJK.findall(subject)):
+        return any(cjk[place : place + 2] in named for place in range(len(cjk) - 1))
+    words = _NAMING.findall(subject)
+    return bool(words) and words[-1] in _NAMING.findall(named)
 
 
 def _is_refusal(sentence: Words) -> bool:
-    if sentence.has_clause("undoing") or sentence.has_clause("reproach"):
+    plain = sentence.cut(_URGENCY.sub("", sentence.text))
+    if (
+        plain.has_clause("undoing")
+        or sentence.has_clause("undoing")
+        or sentence.has_clause("reproach")
+    ):
         return True
     return sentence.has_clause("accusation") and not _is_question(sentence)
 
@@ -206,12 +253,16 @@ def _rule_of(sentence: Words) -> Words:
 
 def _weigh_rule(rule: Words, is_for_later: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts."""
-    is_about_code = _CODE_WORD.search(rule.text) is not None or rule.has("code")
+    is_about_code = _is_about_code(rule)
     points = _sum_signs(rule, _RULE_SIGNS)
     is_about_work = is_about_code or rule.has("lasting") or points >= _STRONG
     if not is_for_later and not (points and is_about_work):
         return 0
     return points + _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
+
+
+def _is_about_code(words: Words) -> bool:
+    return _CODE_WORD.search(words.text) is not None or words.has("code")
 
 
 def _is_long_enough(rule: str) -> bool:
@@ -258,10 +309,19 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     """Return True if a user reports that something is broken, and asks for nothing new."""
     statements = [sentence for sentence in sentences if not _is_question(sentence)]
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
-    if words.has("hedge"):
+    if words.has("hedge") or (words.has_clause("praise") and not words.has("contrast")):
         return False
     is_asked = len(statements) < len(sentences) or words.has("plea")
     is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
+    if not is_asked and _is_lack(words):
+        return True
     if is_asked or words.starts("ban"):
         return words.has("symptom") and words.has("aftermath")
-    return _sum_signs(words, _FAULT_SIGNS) >= _MIN_FAULT
+    return _sum_signs(words, _FAULT_SIGNS) + _is_bare_report(words) >= _MIN_FAULT
+
+
+def _is_bare_report(words: Words) -> bool:
+    """Return True if a few words say what does not happen, and neither when nor what should."""
+    if len(_WORD.findall(words.text)) > _FEW_WORDS or not words.has("negation"):
+        return False
+    return words.has("event") and not (words.has("once") or words.has("requirement"))

@@ -35,6 +35,12 @@ class Words(Struct, frozen=True):
         """Return True if the text has a phrase of a meaning, wherever it stands."""
         return self._finds("anywhere", meaning)
 
+    def text_before(self, meaning: str) -> str:
+        """Return the text before the first phrase of a meaning; "" without one."""
+        patterns = (_compile(meaning, "anywhere", language) for language in self.languages)
+        matches = [match.start() for p in patterns if (match := p.search(self.text.lower()))]
+        return self.text[: min(matches)] if matches else ""
+
     def starts(self, meaning: str) -> bool:
         """Return True if the text starts with a phrase of a meaning, or with filler before it."""
         return self._finds("start", meaning)

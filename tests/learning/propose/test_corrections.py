@@ -13,6 +13,7 @@ from skillvault.learning.propose.corrections import (
     approval,
     are_opposite,
     document_rule,
+    includes,
     key_of,
     needs_review,
     path_of,
@@ -128,6 +129,54 @@ def test_the_same_rule_from_another_session_confirms_it(shop: Shop) -> None:
     assert (correction.text, correction.confirmed) == (UV, ("s-2",))
 
 
+@pytest.mark.parametrize(
+    "words", ["Only uv please, as everywhere in this repo", "no, never pip in this project"]
+)
+def test_one_side_of_a_rule_confirms_it_whichever_comes_first(shop: Shop, words: str) -> None:
+    shop.say(f"no, {UV}", day=1)
+    assert len(shop.say(words, "s-2", 2)) == 1
+    shop.say(words, "s-3", 0)
+    (correction,) = shop.corrections.values()
+    assert (correction.text, correction.confirmed) == (UV, ("s-2", "s-3"))
+
+
+def test_a_rule_that_a_longer_one_includes_later_is_removed(shop: Shop) -> None:
+    shop.say("Only uv please, as everywhere in this repo")
+    shop.say(f"no, {UV}", "s-2", 1)
+    (correction,) = shop.corrections.values()
+    assert (correction.text, correction.session, correction.confirmed) == (UV, "s-2", ("s-1",))
+
+
+def test_one_side_of_a_rule_does_not_say_who_stated_the_other(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    shop.say("Only uv please, as everywhere in this repo", "s-2", 1, person="ada@example.org")
+    (correction,) = shop.waiting()
+    assert (correction.said_by, correction.confirmed) == (None, ("s-2",))
+
+
+def test_one_side_of_a_withdrawn_rule_does_not_restore_the_other(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    shop.say("no, use pip here, not poetry", "s-2", 1)
+    shop.say("Only uv please, as everywhere in this repo", "s-3", 2)
+    assert UV not in shop.texts()
+    assert len(shop.texts()) == 2
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "expected"),
+    [
+        (UV, "use uv", True),
+        (UV, "never pip", True),
+        (UV, "use uv for the scripts", False),
+        (UV, PIP, False),
+        ("use uv for the scripts", "use uv", False),  # the shorter one says more
+        ("never commit to master without a review", "never commit to master", False),
+    ],
+)
+def test_a_rule_includes_its_sides(whole: str, part: str, expected: bool) -> None:
+    assert includes(key_of(whole), key_of(part)) is expected
+
+
 def test_the_wording_that_a_person_gave_a_waiting_rule_stays(shop: Shop) -> None:
     shop.say(f"no, {UV}")
     (path,) = shop.corrections
@@ -234,6 +283,8 @@ PHRASES = (
     "no, we always use ruff here, never black",
     "we always use black here, never ruff",
     "nein, wir nehmen hier uv, nie pip",
+    "no. Only uv please, as everywhere in this repo",
+    "no, never pip in this repo",
 )
 STREAMS = st.lists(
     st.tuples(st.sampled_from(PHRASES), st.integers(0, 3), st.integers(0, 9)),
@@ -281,8 +332,14 @@ def test_no_stated_rule_is_lost(said: list[tuple[str, int, int]]) -> None:
     shop.receive(*stream)
     stored_keys = {key_of(correction.text) for correction in shop.corrections.values()}
     statements = [statement for outcome in stream for statement in statements_of(outcome)]
-    assert stored_keys == {statement.key for statement in statements}
     waiting_keys = {key_of(text) for text in shop.texts()}
+    included_keys = {
+        statement.key
+        for statement in statements
+        if any(includes(key, statement.key) for key in waiting_keys)
+    }
+    assert stored_keys == {statement.key for statement in statements} - included_keys
+    waiting_keys |= included_keys
     for statement in statements:
         is_contradicted = any(
             are_opposite(later.key, statement.key) and later.outcome != statement.outcome

@@ -36,6 +36,20 @@ def test_a_try_that_a_guide_tells_is_not_told_again_with_its_target() -> None:
     assert excerpt.count(DEED) == 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- Warm the cache before the switch → it was up at once (2 of 2 runs worked).",
+        "- Read the schema first (a person says so; lesson of 2 failed runs).",
+        "- 2026-11-02 open: the ledger is read again (2 runs: 1 worked, 1 open).",
+    ],
+)
+def test_counts_and_dates_of_a_line_match_no_task(line: str) -> None:
+    with_number, without = "read two caches and the schema", "read caches and the schema"
+    weights = [match_lines(task, [line])[line].weight for task in (with_number, without)]
+    assert weights[0] == weights[1]
+
+
 DEPLOY = """# Guide: deploy
 
 *deploy, as of 9 outcomes, 2026-11-09*

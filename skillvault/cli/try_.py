@@ -43,14 +43,11 @@ _SESSION = 8  # characters of a session's id
 @click.argument("folder", required=False, type=click.Path(path_type=Path, exists=True))
 @click.option("--yes", is_flag=True, help="Read the transcripts without asking, as in a script.")
 def try_(folder: Path | None, yes: bool) -> None:
-    r"""Show what your own transcripts teach, in a temporary vault.
+    """Show what your own transcripts teach, in a temporary vault.
 
     Reads the transcripts of Claude Code and Codex on this machine, or those in FOLDER, offline and
     without secrets. Nothing is sent, and nothing is written elsewhere unless you say so at the end.
     Without transcripts it plays an example.
-
-    \b
-    Example: skillvault try
     """
     groups = find_transcripts(folder)
     if folder is not None and not groups:

@@ -318,9 +318,10 @@ def _guide_lessons(
         }
         if action in ([], [_NO_ACTION]) or not all(sides.values()):
             continue
-        counts = {
-            kind: len({n for s in side for n in s.supporting}) for kind, side in sides.items()
-        }
+        ended = Counter(
+            o.result.status for o in outcomes.values() if o.decision.action == action[0]
+        )
+        counts = {"worked": ended["success"], "failed": ended["failure"]}
         best = {kind: max(side, key=_weight) for kind, side in sides.items()}
         names = [name for statement in best.values() for name in statement.supporting]
         origins = tuple(_origin_of(outcomes[name]) for name in names if name in outcomes)

@@ -104,6 +104,7 @@ _MODULES = {
     "skill": "skill",
     "status": "stats status",
     "sync": "sync watch",
+    "try_": "try",
     "why": "impact log why why-not",
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}

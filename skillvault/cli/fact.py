@@ -24,6 +24,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
 from skillvault.model.text.text import shorten
 from skillvault.review.memory import ListedFact
+from skillvault.serving.shelf import default_domain
 
 _LINE = 100  # characters of a fact in a list
 
@@ -91,7 +92,9 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
 @fact.command()
 @click.argument("text")
-@click.option("--domain", required=True, metavar="NAME", help="Put the fact into this domain.")
+@click.option(
+    "--domain", metavar="NAME", help="Use this domain (default: the only one, or the repository's)."
+)
 @click.option(
     "--importance",
     type=click.Choice(get_args(Importance)),
@@ -108,12 +111,14 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     help="Review the fact by this day, such as 2027-01-31.",
 )
 @write_options
-def add(options: WriteOptions, **values: object) -> None:
+def add(domain: str | None, options: WriteOptions, **values: object) -> None:
     """Add a fact, as one commit in your name.
 
     It replaces an older version of the same statement, such as another port or owner.
     """
-    report = options.open_vault().memory.add_fact(**options.keywords, **values)  # type: ignore[arg-type]  # click's types
+    vault = options.open_vault()
+    domain = domain or default_domain(vault.shelf, Path.cwd())
+    report = vault.memory.add_fact(domain=domain, **options.keywords, **values)  # type: ignore[arg-type]  # click's types
     print_changes(report, as_data=options.as_data)
     for remark in () if options.dry else versions.remarks_of(report.done[0].change):
         say(remark)

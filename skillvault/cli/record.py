@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple, get_args
 
@@ -32,7 +32,9 @@ from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
 from skillvault.model.text.text import cut_between_words
+from skillvault.serving.shelf import default_domain
 from skillvault.sessions.closing import Closing, closing_of_exit, read_closing
+from skillvault.sessions.decision import outcome_of_failure
 from skillvault.vault.files import layout
 
 _KEPT = 16 * 1024  # bytes of the output's end
@@ -295,21 +297,60 @@ def _close_quietly(
 @click.command()
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Print an example to edit; record nothing.")
+@click.option("--failed", metavar="WHAT", help="Record without a file what was done and failed.")
+@click.option("--because", metavar="WHY", help="Say what showed that it failed.")
+@click.option("--worked", metavar="WHAT", help="Say what worked instead.")
+@click.option(
+    "--domain", metavar="NAME", help="Use this domain (default: the only one, or the repository's)."
+)
 @write_options
-def record(file: str | None, example: bool, options: WriteOptions) -> None:
-    """Record one outcome from FILE, or from stdin (-).
+def record(
+    file: str | None,
+    example: bool,
+    failed: str | None,
+    because: str | None,
+    worked: str | None,
+    domain: str | None,
+    options: WriteOptions,
+) -> None:
+    """Record one outcome from FILE, from stdin (-), or in a sentence.
 
-    The outcome is YAML, JSON, or Markdown with front matter.
+    The outcome is YAML, JSON, or Markdown with front matter. In a sentence:
+
+    skillvault record --failed "Raised the timeout" --because "it failed again"
     """
     if example:
         path = layout.resource("vault_template") / "examples" / "outcome.yaml"
         echo(path.read_text(encoding="utf-8"), nl=False)
         return
+    if failed is None and (because or worked or domain):
+        raise UsageError(
+            "--because, --worked and --domain work only with --failed; add it, or remove them"
+        )
+    if failed is not None and file is not None:
+        raise UsageError(f"{file} and --failed are two outcomes; record them one by one")
+    if failed is not None:
+        _record_failure(options, domain, deed=failed, reason=because or "", remedy=worked or "")
+        return
     if file is None and sys.stdin.isatty():
         raise UsageError(
-            "no outcome; pass a FILE, or - for stdin; `skillvault record --example` prints one"
+            "no outcome; pass a FILE, - for stdin, or --failed WHAT --because WHY; "
+            "`skillvault record --example` prints a file"
         )
     outcome = input_file(file or "-")
     vault = options.open_vault()
     report = vault.record([outcome], **options.keywords, track=track)
+    end_intake(vault, report, dry=options.dry, as_data=options.as_data)
+
+
+def _record_failure(
+    options: WriteOptions, domain: str | None, *, deed: str, reason: str, remedy: str
+) -> None:
+    if not (deed.strip() and reason.strip()):
+        raise UsageError("--failed needs a text, and --because WHY: what showed that it failed")
+    vault = options.open_vault()
+    at = options.now or datetime.now(UTC).replace(microsecond=0)
+    domain = domain or default_domain(vault.shelf, Path.cwd())
+    outcome = outcome_of_failure(deed, reason, domain, at, remedy=remedy)
+    report = vault.record(outcome, **options.keywords)
     end_intake(vault, report, dry=options.dry, as_data=options.as_data)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model import section_marks
-from skillvault.model.conditions import Separation
+from skillvault.model.conditions import Separation, conditions_of
 from skillvault.model.records import (
     Answer,
     Applicability,
@@ -76,7 +76,9 @@ class BlindCase(Struct, frozen=True):
 def blind_case(outcome: Outcome) -> BlindCase:
     """Return the decision of an outcome without the result."""
     size = outcome.result.entry_value
-    return BlindCase(outcome.domain, outcome.decision, outcome.conditions, outcome.applied, size)
+    return BlindCase(
+        outcome.domain, outcome.decision, conditions_of(outcome), outcome.applied, size
+    )
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -1,13 +1,44 @@
-"""Conditions and the outcomes that they separate, as values and as text."""
+"""Conditions and the outcomes that they separate, as values and as text.
 
+Here is the one list of the keys of a context that are no condition, whoever recorded them.
+"""
+
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
-from skillvault.model.records import Outcome, Scalar
+from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import count_of, format_number, make_inert
+
+# Keys of a context that tell the frame of a decision: compared within, never a condition or a text.
+STRATA = ("client", "model", "branch", "repository")
+# Fields that an agent may copy from the result; `entry_value` is known before.
+_OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
+    "result",
+    "outcome",
+    "agent",
+}
+_RESULT_WORD = re.compile(
+    r"(?:un)?succe(?:ss|ed).*|fail.*|(?:un)?solved?|pass(?:ed|es|ing)?|complet(?:ed?|es|ing|ion)"
+    r"|w[io]n|win(?:s|ner|ners|ning)|los[te]|los(?:es|er|ers|ing)|(?:in)?correct(?:ly)?"
+    r"|wrong(?:ly)?|accomplish.*|achiev.*|finished|profitabl[ey]|unprofitable"
+)
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NAMES_RESULT = frozenset(
+    "pnl profit profits error errors exception exceptions duration elapsed realized realised roi"
+    " drawdown outcome outcomes result results holding held".split()
+)
+_ENDED = frozenset({"exit", "exited", "closed", "ended"})  # at the head of a key
+# A key with such a word is about a plan, a bound or the past: `stop_loss`, `max_duration`.
+_PLANNED = frozenset(
+    "stop take max min maximum minimum limit target plan planned expected threshold budget"
+    " previous prior last recent on".split()
+)
 
 ConditionKind = Literal[
     "context",  # a recorded value
@@ -147,3 +178,33 @@ def sample_note(rule: Separation, outcomes: Sequence[Outcome]) -> str:
     if (rule.read, rule.until) == (len(outcomes), outcomes[-1].occurred_at):
         return ""
     return f" (of the {rule.read} outcomes to {rule.until:%Y-%m-%d})"
+
+
+def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
+    """Return the recorded values that may be a condition or stand in a text.
+
+    Values of the frame and keys that name the result are left out.
+    """
+    return {
+        key: value
+        for key, value in outcome.context.items()
+        if key not in STRATA and not names_result(key)
+    }
+
+
+def is_result_word(term: str) -> bool:
+    """Return True for a word of success or failure, which cannot be a cause."""
+    return _RESULT_WORD.fullmatch(term) is not None
+
+
+@lru_cache(maxsize=4096)
+def names_result(key: str) -> bool:
+    """Return True for a key about the result: `pnl_pct`, `exitReason`, not `stop_loss`."""
+    words = [word.lower() for word in _WORD.findall(key)]
+    if key.lower() in _OF_THE_RESULT or not words:
+        return True
+    if _PLANNED.intersection(words):
+        return False
+    return words[0] in _ENDED or any(
+        word in _NAMES_RESULT or is_result_word(word) for word in words
+    )

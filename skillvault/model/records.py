@@ -13,8 +13,6 @@ from skillvault.model.text import front_matter
 from skillvault.model.text import text as texts
 
 Scalar = str | int | float | bool | None
-# Keys of a context that tell the frame of a decision: compared within, never a condition or a text.
-STRATA = ("client", "model", "branch", "repository")
 Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 # Observers of how a decision ended, the strongest first.
@@ -195,11 +193,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     def observer(self) -> Observer:
         """The observer of the result."""
         return self.result.observed_by or "agent"
-
-    @property
-    def conditions(self) -> dict[str, Scalar]:
-        """The recorded values that may be a condition or stand in a text: those of no frame."""
-        return {key: value for key, value in self.context.items() if key not in STRATA}
 
     @property
     def is_described(self) -> bool:

@@ -430,21 +430,40 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
 def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
     """Return the domain of a task that names none.
 
-    It is the only one of the vault, else that of the folder's repository, else the one whose
-    skill or fact answers the task best. UsageError if none of these tells it.
+    It is the default domain, else the one whose skill or fact answers the task best. UsageError if
+    nothing tells it.
     """
     head = shelf.ready()
-    domains = head.domains
-    repository = domain_of(folder, head.policy.hook.domains, None)
-    if len(domains) == 1 or repository in domains:
-        return repository if repository in domains else domains[0]
+    if domain := _domain_of_place(head, folder):
+        return domain
     for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
         kind, _, name = hit.id.partition(":")
         record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
         if record is not None and record.domain is not None:
             return record.domain
-    names = ", ".join(domains) or "none yet"
+    names = ", ".join(head.domains) or "none yet"
     raise UsageError(f"nothing tells the domain of the task; pass one of {names}")
+
+
+def default_domain(shelf: Shelf, folder: Path) -> str:
+    """Return the only domain of the vault, else that of the folder's repository.
+
+    UsageError if the vault has several domains and none of them is the repository's.
+    """
+    head = shelf.ready()
+    if domain := _domain_of_place(head, folder):
+        return domain
+    names = ", ".join(head.domains)
+    hint = f"the vault has several: {names}" if names else "the vault has none yet"
+    raise UsageError(f"--domain is missing; {hint}")
+
+
+def _domain_of_place(head: Topics, folder: Path) -> str | None:
+    domains = head.domains
+    repository = domain_of(folder, head.policy.hook.domains, None)
+    if repository in domains:
+        return repository
+    return domains[0] if len(domains) == 1 else None
 
 
 def has_model() -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.exchange.transcripts.subjects import action_of
+from skillvault.exchange.transcripts.subjects import action_of, action_of_deed, target_of
 from skillvault.learning.recommend.recommend import Selection, ServedSkill
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
@@ -44,6 +44,22 @@ def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> d
         "decision": {"id": token_hex(_ID_BYTES), "action": "apply-skill", "target": skill},
         "result": {"status": "success" if success else "failure"},
         "applied": [skill],
+    }
+
+
+def outcome_of_failure(
+    deed: str, reason: str, domain: str, at: datetime, *, remedy: str = ""
+) -> dict[str, Any]:
+    """Return the outcome of a deed that a person saw fail; the `remedy` worked instead."""
+    action = action_of_deed(deed)
+    decision = {"action": action, "target": target_of(deed, {}, action=action), "reasoning": deed}
+    lesson = {"do": remedy, "evidence": reason}
+    return {
+        "domain": domain,
+        "occurred_at": stamp(at),
+        "decision": transcripts.drop_empty(decision),
+        "result": {"status": "failure", "summary": reason, "observed_by": "person"},
+        **({"lesson": lesson} if remedy else {}),
     }
 
 

@@ -37,7 +37,12 @@ from skillvault.vault.git.objects import commit_state
 from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
-CLIENTS = ("claude-code", "codex")
+# Of each client: the variable that names its home, the default, the folders of transcripts in it.
+_HOMES = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", ("projects",)),
+    "codex": ("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),
+}
+CLIENTS = tuple(_HOMES)
 _PART = 200  # outcomes in one commit
 _QUOTE = 500  # characters of the next words that are quoted
 _TAIL = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
@@ -162,9 +167,19 @@ def _outcomes_of_file(
 
 def is_own_transcript(path: Path) -> bool:
     """Return True for a transcript in a folder to which this user's clients write."""
-    homes = (("CLAUDE_CONFIG_DIR", "~/.claude"), ("CODEX_HOME", "~/.codex"))
-    folders = (Path(os.environ.get(key, home)).expanduser() for key, home in homes)
-    return any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
+    return any(path.resolve().is_relative_to(home_of(client).resolve()) for client in CLIENTS)
+
+
+def home_of(client: str) -> Path:
+    """Return the folder in which a client keeps its settings and transcripts."""
+    variable, default, _ = _HOMES[client]
+    return Path(os.environ.get(variable) or default).expanduser()
+
+
+def transcript_folders(client: str) -> list[Path]:
+    """Return the folders to which a client writes transcripts, as far as they exist."""
+    folders = (home_of(client) / name for name in _HOMES[client][2])
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def repository_of(folder: str) -> str | None:

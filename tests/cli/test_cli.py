@@ -9,7 +9,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.cli import main
 from skillvault.model.text.hidden_characters import hidden_characters
-from tests.given import as_file, raw
+from tests.given import NOW, as_file, raw
 
 
 def call(*args: str, cwd: Path, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -164,3 +164,39 @@ def test_a_reader_that_goes_away_is_no_error(vault: Vault) -> None:
         ["sh", "-c", command], cwd=vault.root, capture_output=True, text=True, check=True
     )
     assert "Traceback" not in done.stderr
+
+
+WHAT, WHY = "Raised the timeout of test_payment to 5 s", "it failed again on the next run"
+
+
+def test_a_failure_is_recorded_in_a_sentence(vault: Vault) -> None:
+    command = ("record", "--failed", WHAT, "--because", WHY, "--worked", "Reproduce it first.")
+    code, _, err = call(*command, "--domain", "coding", cwd=vault.root)
+    assert (code, "1 recorded" in err) == (0, True)
+    (outcome,) = vault.store.head().outcomes.values()
+    assert (outcome.result.status, outcome.observer) == ("failure", "person")
+    vault.run()
+    (guide,) = [skill for skill in vault.shelf.skills() if skill.kind == "guide"]
+    assert f"{WHAT} → {WHY}." in guide.body
+    assert "Reproduce it first (a person says so)." in guide.body
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--failed", WHAT), "--because WHY"),
+        (("--because", WHY), "only with --failed"),
+        (("--failed", WHAT, "--because", WHY), "the vault has several: coding, perps"),
+        (("a.yaml", "--failed", WHAT, "--because", WHY), "two outcomes"),
+    ],
+)
+def test_half_a_failure_is_refused(vault: Vault, words: tuple[str, ...], sentence: str) -> None:
+    code, _, err = call("record", *words, cwd=vault.root)
+    assert (code, sentence in err) == (2, True)
+
+
+def test_the_only_domain_is_the_default(tmp_path: Path) -> None:
+    vault, _ = Vault.init(tmp_path / "vault", ["coding"], now=NOW)
+    for words in (("record", "--failed", WHAT, "--because", WHY), ("fact", "add", "Rows lock.")):
+        assert call(*words, cwd=vault.root)[0] == 0
+    assert {fact.domain for fact in vault.memory.facts()} == {"coding"}

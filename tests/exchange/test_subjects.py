@@ -2,7 +2,12 @@
 
 import pytest
 
-from skillvault.exchange.transcripts.subjects import action_of, continues_task, target_of
+from skillvault.exchange.transcripts.subjects import (
+    action_of,
+    action_of_deed,
+    continues_task,
+    target_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +96,17 @@ def test_a_prompt_goes_on_with_a_task_if_it_asks_for_no_other(text: str, *, goes
 
 def test_the_same_words_go_on_with_a_task_that_was_interrupted() -> None:
     assert continues_task("fix  it", "fix it", is_interrupted=True)
+
+
+@pytest.mark.parametrize(
+    ("deed", "action"),
+    [
+        ("Raised the timeout of the flaky test", "change"),
+        ("added a column without a default", "add"),
+        ("I dropped the index", "remove"),
+        ("put the key into the settings", "change"),
+        ("fed the cat", "work"),
+    ],
+)
+def test_a_deed_in_the_past_has_the_action_of_its_verb(deed: str, action: str) -> None:
+    assert action_of_deed(deed) == action

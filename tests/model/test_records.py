@@ -264,8 +264,3 @@ def test_a_link_s_id_derives_from_its_type_and_ends() -> None:
     assert link_of("generated", a, b, NOW).id == link_id("generated", a, b)
     ids = {link_id("generated", a, b), link_id("generated", b, a), link_id("merged", a, b)}
     assert len(ids) == 3
-
-
-def test_the_frame_of_a_decision_is_no_condition() -> None:
-    frame = {"client": "codex", "model": "m-1", "branch": "main", "repository": "shop"}
-    assert outcome(raw(context={**frame, "trend": "up"})).conditions == {"trend": "up"}

@@ -113,6 +113,7 @@ _SYMPTOM = regex(
     _FLAGS,
 )
 _SLOW = regex(r"\b(?:slow|takes? (?:too long|forever|\d+ ?(?:s|sec\w*|min\w*)\b))", _FLAGS)
+_PAST = re.compile(r"(?:I |we )?(\w{2,}ed)\b", _FLAGS)
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
 
 
@@ -132,6 +133,17 @@ def action_of(task: str) -> str:
     if not is_question and (_SYMPTOM.search(text) or _ERROR.search(text)):
         return "optimize" if _SLOW.search(text) else "fix"
     return requests[0] if requests else "review" if is_question else _OTHER
+
+
+def action_of_deed(deed: str) -> str:
+    """Return the action of a deed that is told in the past, such as `I raised the timeout`."""
+    verb = _PAST.match(deed)
+    if verb:
+        rest = deed[verb.end() :]
+        # `raised`, `added` and `dropped` lose one, two and three letters.
+        actions = [action_of(verb[1][:-count] + rest) for count in (1, 2, 3)]
+        return next((action for action in actions if action != _OTHER), _OTHER)
+    return action_of(deed)
 
 
 def _requests(text: str) -> Iterator[str | None]:

@@ -25,6 +25,7 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Verdict,
 )
+from skillvault.model.conditions import conditions_of
 from skillvault.model.phrases import (
     describe_result,
     describe_subject,
@@ -171,7 +172,7 @@ def _conditions_clause(outcome: Outcome) -> str:
     # `5m` or `v2` is a setting; only a condition with a word teaches something.
     words = {
         key: value
-        for key, value in outcome.conditions.items()
+        for key, value in conditions_of(outcome).items()
         if isinstance(value, str) and _A_WORD.search(value)
     }
     mentions = {key: value for key, value in words.items() if value.lower() in reasoning}

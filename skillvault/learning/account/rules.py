@@ -9,7 +9,7 @@ from skillvault.learning.account.reading import is_graded, last_point, loss_or_g
 from skillvault.learning.contrast import leads as contrast
 from skillvault.learning.contrast.recorded_values import is_number
 from skillvault.model.brief import Outlier
-from skillvault.model.conditions import Separation
+from skillvault.model.conditions import Separation, conditions_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Status
 
@@ -42,7 +42,7 @@ def outliers(outcome: Outcome, peers: Iterable[Outcome]) -> Iterator[Outlier]:
 
 
 def _numbers_of(outcome: Outcome) -> dict[str, float]:
-    numbers = {key: value for key, value in outcome.context.items() if is_number(value)}
+    numbers = {key: value for key, value in conditions_of(outcome).items() if is_number(value)}
     size = {"size": outcome.result.entry_value}
     return {key: float(value) for key, value in (size | numbers).items() if value is not None}
 

@@ -8,7 +8,7 @@ from math import isclose
 from msgspec.structs import replace
 
 from skillvault.model.brief import Outlier, RefusedAnswers
-from skillvault.model.conditions import Separation, clause, lead_line, risk
+from skillvault.model.conditions import Separation, clause, conditions_of, lead_line, risk
 from skillvault.model.phrases import (
     amount_of,
     describe_duration,
@@ -245,7 +245,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
     """
     opposite: Status = "failure" if outcome.result.status == "success" else "success"
     notes: list[tuple[bool, str]] = []
-    for key, value in outcome.conditions.items():
+    for key, value in conditions_of(outcome).items():
         other_values = [other.context.get(key) for other in other_outcomes]
         if value not in (None, "") and 2 * other_values.count(value) <= len(other_outcomes):
             opposites = [o.context.get(key) for o in other_outcomes if o.result.status == opposite]

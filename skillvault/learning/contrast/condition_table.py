@@ -6,7 +6,6 @@ gives no conditions.
 """
 
 import math
-import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,8 +22,13 @@ from skillvault.learning.contrast.recorded_values import (
     is_report,
     normalize_value,
 )
-from skillvault.model.conditions import Condition, ConditionKind
-from skillvault.model.records import Outcome, Result, Scalar
+from skillvault.model.conditions import (
+    Condition,
+    ConditionKind,
+    conditions_of,
+    is_result_word,
+)
+from skillvault.model.records import Outcome, Scalar
 from skillvault.model.text.text import terms
 
 Truth = NDArray[np.bool_]
@@ -44,29 +48,6 @@ _PAIRED = 120  # paired conditions, those nearest to one half first
 _KINDS: tuple[ConditionKind, ...] = (
     "context", "target", "agent", "number", "window", "day", "word",
 )  # fmt: skip
-# Fields that an agent may copy from the result; `entry_value` is known before.
-_OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
-    "result",
-    "outcome",
-    "agent",
-}
-_RESULT_WORD = re.compile(
-    r"(?:un)?succe(?:ss|ed).*|fail.*|(?:un)?solved?|pass(?:ed|es|ing)?|complet(?:ed?|es|ing|ion)"
-    r"|w[io]n|win(?:s|ner|ners|ning)|los[te]|los(?:es|er|ers|ing)|(?:in)?correct(?:ly)?"
-    r"|wrong(?:ly)?|accomplish.*|achiev.*|finished|profitabl[ey]|unprofitable"
-)
-
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NAMES_RESULT = frozenset(
-    "pnl profit profits error errors exception exceptions duration elapsed realized realised roi"
-    " drawdown outcome outcomes result results holding held".split()
-)
-_ENDED = frozenset({"exit", "exited", "closed", "ended"})  # at the head of a key
-# A key with such a word is about a plan, a bound or the past: `stop_loss`, `max_duration`.
-_PLANNED = frozenset(
-    "stop take max min maximum minimum limit target plan planned expected threshold budget"
-    " previous prior last recent on".split()
-)
 
 
 class ConditionTable(NamedTuple):
@@ -135,23 +116,6 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     return sorted(usual_groups, key=lambda columns: (len(columns), generality(columns[0].rule)))
 
 
-def is_result_word(term: str) -> bool:
-    """Return True for a word of success or failure, which cannot be a cause."""
-    return _RESULT_WORD.fullmatch(term) is not None
-
-
-def names_result(key: str) -> bool:
-    """Return True for a key about the result: `pnl_pct`, `exitReason`, not `stop_loss`."""
-    words = [word.lower() for word in _WORD.findall(key)]
-    if key.lower() in _OF_THE_RESULT or not words:
-        return True
-    if _PLANNED.intersection(words):
-        return False
-    return words[0] in _ENDED or any(
-        word in _NAMES_RESULT or is_result_word(word) for word in words
-    )
-
-
 def generality(rule: Rule | None) -> tuple[Any, ...]:
     """Sort key of the names of a column: the most general name first, None last."""
     if rule is None:
@@ -183,11 +147,9 @@ def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, li
 def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
     values: dict[str, set[Scalar]] = defaultdict(set)
     for outcome in outcomes:
-        for key, value in outcome.conditions.items():
+        for key, value in conditions_of(outcome).items():
             values[key].add(value)
-    return sorted(
-        key for key in values if not names_result(key) and not any(map(_is_result, values[key]))
-    )
+    return sorted(key for key in values if not any(map(_is_result, values[key])))
 
 
 def _is_result(value: Scalar) -> bool:

@@ -32,9 +32,9 @@ from skillvault.learning.contrast.separations import (
     still_holds,
     strata_of,
 )
-from skillvault.model.conditions import Separation
+from skillvault.model.conditions import STRATA, Separation
 from skillvault.model.policy import EvaluatePolicy
-from skillvault.model.records import STRATA, Outcome
+from skillvault.model.records import Outcome
 
 # Divided by the number of tries: .04 for ten, .02 for twenty. Reading points are a quarter apart,
 # so this bounds all tests together and gives the first few more power than a constant .02.

@@ -24,9 +24,9 @@ from skillvault.learning.contrast.condition_table import (
 )
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded_values import is_met
-from skillvault.model.conditions import Condition, Separation
+from skillvault.model.conditions import STRATA, Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
-from skillvault.model.records import STRATA, Outcome, Scalar
+from skillvault.model.records import Outcome, Scalar
 
 Places = NDArray[np.intp]
 

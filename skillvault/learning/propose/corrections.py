@@ -336,6 +336,11 @@ def key_of(text: str) -> Key:
     return _terms(f"{text[: match.start()]} {remainder}"), _terms(clause)
 
 
+def terms_of(text: str) -> frozenset[str]:
+    """Return the terms of a rule: those that it asks for and those that it forbids."""
+    return frozenset.union(*key_of(text))
+
+
 def _terms(text: str) -> _Terms:
     terms = frozenset(map(str.casefold, _TERM.findall(text))) - _COMMON
     return frozenset(_PLURAL.sub("", term) for term in terms)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.contrast.condition_table import build_condition_table, is_result_word
+from skillvault.learning.contrast.condition_table import build_condition_table
 from skillvault.learning.contrast.recorded_values import is_met
-from skillvault.model.conditions import Condition
+from skillvault.model.conditions import Condition, is_result_word
 from skillvault.model.records import Outcome
 from tests.learning.contrast.decisions import START, decision, decisions
 

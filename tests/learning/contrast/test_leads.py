@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.condition_table import names_result
 from skillvault.learning.contrast.leads import leads, rules_and_leads
 from skillvault.learning.contrast.recorded_values import is_met
-from skillvault.model.conditions import Condition, Separation, lead_line
+from skillvault.model.conditions import Condition, Separation, lead_line, names_result
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar
 from tests.learning.contrast.decisions import START, Context, decision, decisions, failures
@@ -130,6 +129,7 @@ def test_a_key_that_few_tries_recorded_is_no_lead() -> None:
     [
         "pnl", "net_pnl_pct", "profit", "success", "failed", "error", "exit_reason", "exitReason",
         "duration", "trade_duration_s", "holding_hours", "error_message", "status", "score", "won",
+        "pnl_pct", "profit_abs", "is_success", "duration_s", "error_type", "netPnl", "failed_tests",
     ],
 )  # fmt: skip
 def test_a_key_that_names_the_result_is_no_condition(key: str) -> None:

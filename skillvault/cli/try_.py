@@ -1,0 +1,284 @@
+"""try: show a person what skillvault learns from the transcripts that they have already."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from skillvault.api import Vault
+from skillvault.cli.options import echo, say
+from skillvault.cli.setup import setup
+from skillvault.clients.hook_client import own_vault_place
+from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, look_at, times
+from skillvault.loop.learned import learned_text
+from skillvault.model.errors import UsageError
+from skillvault.model.text.text import join_items, pluralize, sentences, shorten
+from skillvault.sessions.transcripts import CODING
+from skillvault.sessions.trial import (
+    InstructionFiles,
+    TranscriptFolder,
+    find_transcripts,
+    keep_vault,
+    prepare_repository,
+    temporary_folder,
+)
+from skillvault.vault.files import layout
+
+_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
+_COUNTS = ("", "", "two ", "three ")
+_NEWEST = 100  # transcripts that are read
+_RULES = 5  # that are shown
+_WIDTH = 88  # columns at most
+_TASK = 100  # characters of a request
+_PROMPT_LINES, _PROMPT_LINE = 6, 160  # of what a prompt gets
+_REST = "- (The rest: "  # names a file that is gone when the vault is
+_SESSION = 8  # characters of a session's id
+
+
+@click.command("try")
+@click.argument("folder", required=False, type=click.Path(path_type=Path, exists=True))
+@click.option("--yes", is_flag=True, help="Read the transcripts without asking, as in a script.")
+def try_(folder: Path | None, yes: bool) -> None:
+    """Show what your own transcripts teach, in a temporary vault.
+
+    Reads the transcripts of Claude Code and Codex on this machine, or those in FOLDER, offline and
+    without secrets. Nothing is sent, and nothing is written elsewhere unless you say so at the end.
+    Without transcripts it plays an example.
+    """
+    groups = find_transcripts(folder)
+    if folder is not None and not groups:
+        raise UsageError(f"{folder}: holds no transcripts of Claude Code or Codex; name another")
+    if groups and not (_introduce(groups) and (yes or folder is not None or _agrees())):
+        return
+    with temporary_folder() as place:
+        root = place / "vault"
+        prepare_repository(root)
+        vault, _ = Vault.init(root, [CODING])
+        if not groups:
+            _play_example(vault)
+            return
+        _learn(vault, groups)
+        files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
+        look = look_at(vault.store.head(), files.have)
+        _print_look(look)
+        _print_next_prompt(vault, look)
+        _offer(vault, list(dict.fromkeys(group.client for group in groups)))
+
+
+# ── before anything is read ──────────────────────────────────────────────────────────
+
+
+def _introduce(groups: Sequence[TranscriptFolder]) -> bool:
+    """Say which transcripts there are, and what happens to them."""
+    echo("Found:")
+    for group in groups:
+        count = len(group.files)
+        newest = f", of which the newest {_NEWEST} are read" if count > _NEWEST else ""
+        transcripts = pluralize(count, "transcript")
+        echo(f"  {transcripts} of {_NAMES[group.client]} in {group.folder}{newest}")
+    echo("They are read on this machine, without secrets, into a temporary vault.")
+    return True
+
+
+def _agrees() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
+    return click.confirm("Read them?", default=True, err=True)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────
+
+
+def _learn(vault: Vault, groups: Sequence[TranscriptFolder]) -> None:
+    for group in groups:
+        files = group.files[:_NEWEST]
+        size = sum(path.stat().st_size for path in files)
+        with _bar(f"Reading {_NAMES[group.client]}", length=size) as bar:
+            report, _ = vault.import_transcripts(
+                group.client, files, domain=CODING, advance=bar.update
+            )
+        for refusal in report.quarantined:
+            say(f"not read: {refusal.file}: {refusal.message}")
+    vault.run(track=_track)
+
+
+def _bar(label: str, **keywords: Any) -> Any:
+    return click.progressbar(
+        **keywords, label=f"{label:20}", file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
+
+
+def _track(items: Sequence[Any], _description: str) -> Iterator[Any]:
+    with _bar("Learning", iterable=items) as bar:
+        yield from bar
+
+
+# ── what was learned ─────────────────────────────────────────────────────────────────
+
+
+def _print_look(look: FirstLook) -> None:
+    prompts = sum(look.ended.values())
+    failures, successes = (look.ended.get(status, 0) for status in ("failure", "success"))
+    echo()
+    if look.span is None:
+        echo("They hold no prompt for which an agent did something, so there is nothing to learn.")
+        return
+    first, last = (f"{time:%Y-%m-%d}" for time in look.span)
+    places = f" in {join_items(look.repositories[:3])}" if look.repositories else ""
+    more = f" and {len(look.repositories) - 3} more" if len(look.repositories) > 3 else ""
+    _print_paragraph(
+        f"{pluralize(prompts, 'prompt')} of {pluralize(look.sessions, 'session')}{places}{more}, "
+        f"{first} to {last}: {failures} failed by a check or by your words, {successes} worked"
+        f"{', nothing shows how the rest ended' if prompts > failures + successes else ''}."
+    )
+    if not (look.lessons or look.rules):
+        _print_paragraph(
+            "There is too little to learn from yet. A lesson needs your words after an answer "
+            '("no, we use uv here, never pip"), or a check that failed and passed later.'
+        )
+    for number, lesson in enumerate(look.lessons, 1):
+        if number == 1:
+            best = f"The {_COUNTS[len(look.lessons)]}best lesson{'s' * (len(look.lessons) > 1)}"
+            _print_heading(best)
+        _print_lesson(number, lesson)
+    if look.rules:
+        _print_heading("What you said, and no CLAUDE.md or AGENTS.md here keeps")
+    for rule in look.rules[:_RULES]:
+        place = _describe_origins(rule.origins)
+        _print_paragraph(f'"{shorten(rule.text, _PROMPT_LINE)}"', "- ")
+        _print_paragraph(f"you said so {times(len(rule.origins))}, on {place}", "  ")
+    if len(look.rules) > _RULES:
+        echo(f"  and {len(look.rules) - _RULES} more; keep the vault, and `review` lists them")
+
+
+def _print_heading(text: str) -> None:
+    echo(f"\n{text}\n{'-' * len(text)}")
+
+
+def _print_lesson(number: int, lesson: Takeaway) -> None:
+    _print_paragraph(lesson.heading, f"{number}. ")
+    for label, text in lesson.lines:
+        _print_paragraph(f"{label}: {text}", "   ")
+    _print_paragraph(f"from {_describe_origins(lesson.origins)}", "   ")
+
+
+def _describe_origins(origins: Sequence[Moment]) -> str:
+    """Return when it was, in which repositories and sessions."""
+    days = dict.fromkeys(f"{origin.at:%Y-%m-%d}" for origin in origins)
+    repositories = dict.fromkeys(filter(None, (origin.repository for origin in origins)))
+    sessions = dict.fromkeys(origin.session[:_SESSION] for origin in origins)
+    place = f" in {join_items(repositories)}" if repositories else ""
+    noun = "session" if len(sessions) == 1 else "sessions"
+    return f"{join_items(days)}{place} ({noun} {', '.join(sessions)})"
+
+
+def _print_paragraph(text: str, indent: str = "") -> None:
+    """Print a paragraph; its first line begins with `indent`, the others are as far right."""
+    width = min(shutil.get_terminal_size().columns, _WIDTH)
+    echo(
+        textwrap.fill(
+            text,
+            width,
+            initial_indent=indent,
+            subsequent_indent=" " * len(indent),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def _print_next_prompt(vault: Vault, look: FirstLook) -> None:
+    """Print the text that comes with a prompt like one that failed."""
+    answers = [(need, _prompt_lines(vault, need.repository, need.task)) for need in look.needs]
+    answers = [(need, lines) for need, lines in answers if lines]
+    if answers:
+        need, lines = max(answers, key=lambda answer: answer[0].is_met(answer[1][:_PROMPT_LINES]))
+        _print_heading("What the next prompt like this one would get")
+        _print_paragraph(f'"{shorten(need.task, _TASK)}"', "> ")
+        for line in lines[:_PROMPT_LINES]:
+            _print_paragraph(shorten(line, _PROMPT_LINE).removeprefix("- "), "  - ")
+        if len(lines) > _PROMPT_LINES:
+            echo(f"  and {pluralize(len(lines) - _PROMPT_LINES, 'more line')}")
+
+
+def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
+    """Return the bullets that come with a prompt: what the user stated, then those of skills."""
+    learned = learned_text(vault.store, repository or None, is_whole=True).told.matching(task)
+    answer = vault.recommend(CODING, task).prompt.partition("<instruction>")[0]
+    lines = [*learned.prompt_text.splitlines(), *answer.splitlines()]
+    return [line for line in lines if line.startswith("- ") and not line.startswith(_REST)]
+
+
+# ── what may stay ────────────────────────────────────────────────────────────────────
+
+
+def _offer(vault: Vault, clients: Sequence[str]) -> None:
+    """Ask whether the vault stays, and then whether each client gets hooks."""
+    echo()
+    if not sys.stdin.isatty():
+        echo("The vault is gone now; run `skillvault try` in a terminal to keep it.")
+        return
+    if not click.confirm("Keep this vault?", default=False, err=True):
+        echo("Nothing was kept.")
+        return
+    target = _ask_place(vault.root)
+    echo(f"The vault is in {target}; look at it with `skillvault --vault {target} review`.")
+    for client in clients:
+        question = f"Hook up {_NAMES[client]} in all of your projects, so that prompts get this?"
+        if click.confirm(question, default=False, err=True):
+            click.get_current_context().invoke(
+                setup,
+                client=client,
+                domain=CODING,
+                links=False,
+                removes=False,
+                checks=False,
+                judge="offline",
+                vault_path=target,
+                dry=False,
+                project=None,
+                is_user=True,
+                is_shared=False,
+            )
+
+
+def _ask_place(root: Path) -> Path:
+    """Move the vault to a folder that the person names; ask again for one that is taken."""
+    default = Path(own_vault_place())
+    while True:
+        answer = click.prompt(
+            "Where", default=str(default), err=True, type=click.Path(path_type=Path)
+        )
+        target = layout.real_path(answer.expanduser())
+        try:
+            keep_vault(root, target)
+        except (UsageError, OSError) as error:
+            say(str(error))
+        else:
+            return target
+
+
+# ── without transcripts ──────────────────────────────────────────────────────────────
+
+
+def _play_example(vault: Vault) -> None:
+    """Tell in ten lines how a failure becomes a skill that the next prompt gets."""
+    path = layout.resource("vault_template") / "examples" / "outcome.yaml"
+    vault.record([(path.name, path.read_bytes())])
+    vault.run()
+    (outcome,) = vault.store.head().outcomes.values()
+    (name,) = vault.store.head().skills
+    task = "A test of the checkout service is flaky"
+    lines = _prompt_lines(vault, "", task)
+    echo("There are no transcripts of Claude Code or Codex here, so this is an example.")
+    _print_paragraph(sentences(outcome.decision.reasoning)[-1], "An agent decides: ")
+    _print_paragraph(outcome.result.evidence.strip(), "The result:       ")
+    _print_paragraph(f"{name}, made of this one failure", "The skill:        ")
+    _print_paragraph(f'"{task}"', "The next prompt:  ")
+    _print_paragraph(shorten(lines[-1], _TASK).removeprefix("- "), "It also gets:     ")
+    echo("To begin: skillvault init ~/vault --domain coding; cd your/project")
+    echo("          skillvault setup claude-code --domain coding --vault ~/vault")

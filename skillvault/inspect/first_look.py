@@ -1,0 +1,354 @@
+"""A first look at what a person's transcripts teach: the best lessons, and rules said in vain.
+
+`skillvault try` shows it. The selection works on values; `look_at` reads a vault for it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import chain, pairwise, zip_longest
+
+from msgspec import Struct
+
+from skillvault.learning.propose.corrections import terms_of
+from skillvault.learning.tries.deed import deed_of
+from skillvault.model.decision_outcomes import NEXT_WORDS, scope_of
+from skillvault.model.errors import BadInputError
+from skillvault.model.next_words import read_reaction
+from skillvault.model.reasoning import describe_cause
+from skillvault.model.records import Correction, Outcome, Ref, Status
+from skillvault.model.skill_evidence import EVIDENCE, StatementEvidence, from_text
+from skillvault.model.text.text import shorten, terms
+from skillvault.vault.index.snapshot import Topics
+
+LESSONS = 3
+_WORDS, _DEED, _TASK = 160, 220, 120  # characters of a quotation, of a deed, of a request
+_FEW_TERMS = 2  # of a rule, with fewer of which other words cannot repeat it
+_CALL = 20  # characters by which the first call of a log is recognized
+_LEAST = 2  # words of a complaint that says something
+_MOST_TERMS = 12  # of a text, from which on it is no better
+_NO_ACTION = "work"  # the action of a request that names none
+_BY_CHECKS = ("exit-code", "tests", "ci", "verifier")
+
+
+class Moment(Struct, frozen=True):
+    """The place where something was said or done."""
+
+    at: datetime
+    session: str
+    repository: str
+    outcome: str
+
+
+class PersonalRule(Struct, frozen=True):
+    """A rule that a person stated, each time with the request that came before."""
+
+    text: str
+    origins: tuple[Moment, ...]
+    tasks: tuple[str, ...]
+
+
+class Takeaway(Struct, frozen=True):
+    """A lesson: its heading, its lines with a label each, and its origins.
+
+    `task` is a request that the lesson is for, `words` are what should come with one like it.
+    """
+
+    heading: str
+    lines: tuple[tuple[str, str], ...]
+    origins: tuple[Moment, ...]
+    task: str
+    words: str
+
+
+class Need(Struct, frozen=True):
+    """A request in a repository, and the words that should come with one like it."""
+
+    repository: str
+    task: str
+    words: str
+
+    def is_met(self, lines: Iterable[str]) -> bool:
+        """Return True if a line has half of the words."""
+        needed = terms(self.words)
+        return any(2 * len(needed & terms(line)) >= len(needed) for line in lines)
+
+
+class FirstLook(Struct, frozen=True, kw_only=True):
+    """The lessons and the rules that no file keeps, best first; `ended` counts the prompts.
+
+    `needs` are requests for which something was learned.
+    """
+
+    ended: Mapping[Status, int]
+    sessions: int
+    repositories: tuple[str, ...]
+    span: tuple[datetime, datetime] | None
+    lessons: tuple[Takeaway, ...]
+    rules: tuple[PersonalRule, ...]
+    needs: tuple[Need, ...]
+
+
+def look_at(view: Topics, is_in_file: Callable[[str, str], bool]) -> FirstLook:
+    """Return the first look at a vault; see `choose` for `is_in_file`."""
+    names = [row.name for row in view.skills.living("guide")]
+    guides = {
+        skill.subject or "": statements
+        for name, skill in view.skills.get_many(names).items()
+        if (statements := _read_statements(view, name))
+    }
+    outcomes = [outcome for outcome in view.outcomes.values() if outcome.trust == "local"]
+    return choose(outcomes, view.corrections.waiting(), guides, is_in_file)
+
+
+def _read_statements(view: Topics, name: str) -> tuple[StatementEvidence, ...]:
+    path = view.records.path_of(Ref("skill", name)) or ""
+    place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}"
+    with suppress(BadInputError):  # `check` reports it
+        content = view.files.read([place]).get(place, b"")
+        return from_text(content.decode(errors="replace")).statements
+    return ()
+
+
+def choose(
+    outcomes: Iterable[Outcome],
+    corrections: Iterable[Correction],
+    guides: Mapping[str, Sequence[StatementEvidence]],
+    is_in_file: Callable[[str, str], bool],
+) -> FirstLook:
+    """Choose what is worth a newcomer's time; the order of the records makes no difference.
+
+    `guides` are the statements of the guides by subject. `is_in_file(repository, rule)` says that
+    a file of instructions has the rule already.
+    """
+    ordered = sorted(outcomes, key=lambda outcome: outcome.order)
+    by_id = {outcome.id: outcome for outcome in ordered}
+    rules = rank_rules(ordered, corrections)
+    repeats = [rule for rule in rules if len(rule.origins) > 1]
+    stories = [*_stories(ordered, rules)]
+    groups = (
+        [_repeat_lesson(rule) for rule in repeats],
+        [lesson for is_seen, lesson in stories if is_seen],
+        [*_guide_lessons(guides, by_id)],
+        [lesson for is_seen, lesson in stories if not is_seen],
+    )
+    lessons = choose_lessons(groups)
+    told = {origin.outcome for lesson in lessons for origin in lesson.origins}
+    rules_in_vain = [
+        rule
+        for rule in rules
+        if not told.issuperset(origin.outcome for origin in rule.origins)
+        and not is_in_file(rule.origins[0].repository, rule.text)
+    ]
+    return FirstLook(
+        ended=Counter(outcome.result.status for outcome in ordered),
+        sessions=len({outcome.session for outcome in ordered}),
+        repositories=tuple(dict.fromkeys(filter(None, map(_repository_of, ordered)))),
+        span=(ordered[0].occurred_at, ordered[-1].occurred_at) if ordered else None,
+        lessons=lessons,
+        rules=tuple(rules_in_vain),
+        needs=(
+            *(Need(each.origins[0].repository, each.task, each.words) for each in lessons),
+            *(Need(rule.origins[0].repository, rule.tasks[0], rule.text) for rule in rules_in_vain),
+        ),
+    )
+
+
+def choose_lessons(groups: Iterable[Sequence[Takeaway]]) -> tuple[Takeaway, ...]:
+    """Choose the best lesson of each group, then the second ones; each outcome stands once."""
+    lessons: list[Takeaway] = []
+    told: set[str] = set()
+    for lesson in filter(None, chain.from_iterable(zip_longest(*groups))):
+        outcomes = {origin.outcome for origin in lesson.origins}
+        if told.isdisjoint(outcomes) and len(lessons) < LESSONS:
+            told |= outcomes
+            lessons.append(lesson)
+    return tuple(lessons)
+
+
+# ── rules ────────────────────────────────────────────────────────────────────────────
+
+
+def rank_rules(
+    outcomes: Sequence[Outcome], corrections: Iterable[Correction]
+) -> list[PersonalRule]:
+    """Return the rules that persons stated, the most repeated first, then the newest.
+
+    Other words repeat a rule if they have all its terms. A rule in words that are among those of a
+    rule with fewer terms is left out.
+    """
+    spoken: dict[Correction, list[Outcome]] = {}
+    for correction in sorted(corrections, key=lambda correction: correction.id):
+        scope_outcomes = [o for o in outcomes if scope_of(o) == correction.scope]
+        spoken[correction] = [o for o in scope_outcomes if _repeats(correction, words_of(o))]
+    rules = [
+        PersonalRule(
+            text=correction.text,
+            origins=tuple(map(_origin_of, statements)),
+            tasks=tuple(outcome.decision.task for outcome in statements),
+        )
+        for correction, statements in spoken.items()
+        if statements and not _is_part(correction, spoken)
+    ]
+    return sorted(
+        rules,
+        key=lambda rule: (-len(rule.origins), -rule.origins[-1].at.timestamp(), rule.text),
+    )
+
+
+def words_of(outcome: Outcome) -> str:
+    """Return a person's words after an outcome that reject it or state a rule; "" without any."""
+    result = outcome.result
+    if result.next_words or result.status != "failure":
+        return result.next_words
+    is_quotation = result.summary.startswith(NEXT_WORDS)
+    return result.summary.removeprefix(NEXT_WORDS) if is_quotation else ""
+
+
+def _repeats(correction: Correction, words: str) -> bool:
+    needed = terms_of(correction.text)
+    is_same = " ".join(correction.text.split()) in " ".join(words.split())
+    return is_same or (len(needed) >= _FEW_TERMS and needed <= terms_of(words))
+
+
+def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcome]]) -> bool:
+    """Return True if a rule with more statements shares a term and has all of its statements."""
+    ids = {outcome.id for outcome in spoken[correction]}
+    return any(
+        ids < {outcome.id for outcome in statements}
+        and terms_of(rule.text) & terms_of(correction.text)
+        for rule, statements in spoken.items()
+    )
+
+
+def _repeat_lesson(rule: PersonalRule) -> Takeaway:
+    return Takeaway(
+        heading=f'You said it {times(len(rule.origins))}: "{shorten(rule.text, _WORDS)}"',
+        lines=(("the last time after", f'"{shorten(rule.tasks[-1], _TASK)}"'),),
+        origins=rule.origins,
+        task=rule.tasks[-1],
+        words=rule.text,
+    )
+
+
+def times(count: int) -> str:
+    """Return how often in words: `once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+# ── failures that were repaired ──────────────────────────────────────────────────────
+
+
+def _stories(
+    outcomes: Sequence[Outcome], rules: Collection[PersonalRule]
+) -> Iterator[tuple[bool, Takeaway]]:
+    """Yield (a person saw it, lesson) of each failure whose repair was observed, best first."""
+    sessions: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        sessions.setdefault(outcome.session, []).append(outcome)
+    in_rules = {origin.outcome for rule in rules for origin in rule.origins}
+    stories = [
+        (failure, repair, deed)
+        for session in sessions.values()
+        for failure, repair in pairwise(session)
+        if _is_repair(failure, repair) and (deed := _deed_words(repair))
+    ]
+
+    def place(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
+        failure, _, deed = story
+        told_terms = min(len(terms(words_of(failure))), _MOST_TERMS)
+        size = told_terms + min(len(terms(deed)), _MOST_TERMS)
+        return failure.id in in_rules, -size, -failure.occurred_at.timestamp(), failure.id
+
+    for failure, repair, deed in sorted(stories, key=place):
+        words = words_of(failure)
+        task = shorten(failure.decision.task, _TASK)
+        heading = (
+            f'You said "{shorten(words, _WORDS)}"'
+            if words
+            else f"It failed: {shorten(describe_cause(failure) or failure.result.summary, _WORDS)}"
+        )
+        lesson = Takeaway(
+            heading=heading,
+            lines=(("after", f'"{task}"'), ("what worked then", shorten(deed, _DEED))),
+            origins=(_origin_of(failure), _origin_of(repair)),
+            task=failure.decision.task,
+            words=deed,
+        )
+        yield bool(words), lesson
+
+
+def _deed_words(outcome: Outcome) -> str:
+    """Return the deed in the agent's words; "" if only its calls are known."""
+    deed = deed_of(outcome)
+    return "" if deed[:_CALL] in str(outcome.result.extra.get("done", "")) else deed
+
+
+def _is_repair(failure: Outcome, repair: Outcome) -> bool:
+    """Return True if the next prompt was about the failure, and its end was observed."""
+    statuses = failure.result.status, repair.result.status
+    if statuses != ("failure", "success") or repair.observer == "agent":
+        return False
+    if words := words_of(failure):
+        is_telling = len(words.split()) > _LEAST or bool(read_reaction(words).rules)
+        return is_telling and _begins(repair.decision.task, words)
+    command = failure.result.summary.split("`")[1:2]
+    return failure.observer in _BY_CHECKS and command == repair.result.summary.split("`")[1:2]
+
+
+def _begins(task: str, words: str) -> bool:
+    length = min(len(task), len(words))
+    return bool(length) and " ".join(task[:length].split()) == " ".join(words[:length].split())
+
+
+# ── guides ───────────────────────────────────────────────────────────────────────────
+
+
+def _guide_lessons(
+    guides: Mapping[str, Sequence[StatementEvidence]], outcomes: Mapping[str, Outcome]
+) -> Iterator[Takeaway]:
+    """Yield the guides that know what worked and what failed, those with most tries first."""
+    lessons = []
+    for subject, statements in guides.items():
+        action = subject.split(" / ")[1:2]
+        sides = {
+            kind: [s for s in statements if s.kind == kind and s.supporting]
+            for kind in ("worked", "failed")
+        }
+        if action in ([], [_NO_ACTION]) or not all(sides.values()):
+            continue
+        ended = Counter(
+            o.result.status for o in outcomes.values() if o.decision.action == action[0]
+        )
+        counts = {"worked": ended["success"], "failed": ended["failure"]}
+        best = {kind: max(side, key=_weight) for kind, side in sides.items()}
+        names = [name for statement in best.values() for name in statement.supporting]
+        origins = tuple(_origin_of(outcomes[name]) for name in names if name in outcomes)
+        if origins:
+            lesson = Takeaway(
+                heading=f'Before "{action[0]}": {counts["worked"]} of {sum(counts.values())} '
+                "tries worked",
+                lines=(
+                    ("do", shorten(best["worked"].statement, _DEED)),
+                    ("avoid", shorten(best["failed"].statement, _DEED)),
+                ),
+                origins=origins,
+                task=outcomes[origins[-1].outcome].decision.task,
+                words=best["failed"].statement,
+            )
+            lessons.append(((min(counts.values()), sum(counts.values()), subject), lesson))
+    yield from (lesson for _, lesson in sorted(lessons, key=lambda pair: pair[0], reverse=True))
+
+
+def _weight(statement: StatementEvidence) -> tuple[int, int, str]:
+    size = min(len(terms(statement.statement)), 2 * _MOST_TERMS)
+    return len(statement.supporting) + len(statement.others_against), size, statement.statement
+
+
+def _origin_of(outcome: Outcome) -> Moment:
+    return Moment(outcome.occurred_at, outcome.session, _repository_of(outcome), outcome.id)
+
+
+def _repository_of(outcome: Outcome) -> str:
+    return str(outcome.context.get("repository") or "")

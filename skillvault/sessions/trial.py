@@ -1,0 +1,226 @@
+"""A temporary vault for `skillvault try`, and what a person's own files say beside it.
+
+The vault is in a folder that only its user may enter. The folder is removed at the end, also after
+a signal; what a killed program left is removed by the next one.
+"""
+
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from getpass import getuser
+from pathlib import Path
+from types import FrameType
+
+from msgspec import Struct, field
+
+from skillvault.clients.hook_client import is_private
+from skillvault.clients.notes import project_of
+from skillvault.exchange.transcripts.reader import Transcript, client_of
+from skillvault.learning.propose.corrections import terms_of
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.sessions.transcripts import (
+    CLIENTS,
+    home_of,
+    repository_of,
+    transcript_files,
+    transcript_folders,
+)
+from skillvault.vault.commit.locks import claim
+from skillvault.vault.git.repository import Git
+from skillvault.vault.setup import BRANCH
+
+_PREFIX = "skillvault-try-"
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_ENDED = 128  # a shell adds the number of the signal that ended a command
+_SIGNS = "commit.gpgSign"
+_INDEX = "index.db*"  # in use while the vault is copied, and made anew
+_MOST_BYTES = 1 << 20  # of a file of instructions
+# Files in which a person keeps rules for agents: those of a project, and those of each client.
+_PROJECT_FILES = (
+    "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md", "AGENTS.md",
+    "AGENTS.override.md", "GEMINI.md", ".cursorrules", ".cursor/rules/*", "CONTRIBUTING.md",
+    ".github/copilot-instructions.md",
+)  # fmt: skip
+_USER_FILES = ("CLAUDE.md", "AGENTS.md", "rules/*.md", "projects/*/memory/*.md")
+_BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+#]|\d+[.)])\s)")
+
+
+class TranscriptFolder(Struct, frozen=True):
+    """The transcripts of a client in a folder, the newest first."""
+
+    client: str
+    folder: Path
+    files: tuple[Path, ...]
+
+
+def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
+    """Find the transcripts of each client in a folder, or in the folders of the clients."""
+    if folder is not None:
+        files = {client: list[Path]() for client in CLIENTS}
+        for path in transcript_files([folder]):
+            if (client := client_of(path)) is not None:
+                files[client].append(path)
+        return [_sort(client, folder, paths) for client, paths in files.items() if paths]
+    places = [(client, place) for client in CLIENTS for place in transcript_folders(client)]
+    groups = (_sort(client, place, transcript_files([place])) for client, place in places)
+    return [group for group in groups if group.files]
+
+
+def _sort(client: str, folder: Path, paths: Iterable[Path]) -> TranscriptFolder:
+    ages = {path: -path.stat().st_mtime for path in paths}
+    return TranscriptFolder(client, folder, tuple(sorted(ages, key=lambda path: ages[path])))
+
+
+# ── the temporary vault ──────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder for this user alone, and remove it at the end and at a signal."""
+    _remove_leftovers()
+    old_handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in old_handlers.items():
+        if handler is signal.SIG_DFL:  # else somebody wants it ignored, as `nohup` does
+            signal.signal(number, _leave)
+    folder, descriptor = _claim_folder()
+    try:
+        yield folder
+    finally:
+        for number in (*_SIGNALS, signal.SIGINT):
+            old_handlers.setdefault(number, signal.getsignal(number))
+            signal.signal(number, signal.SIG_IGN)  # a second one must not leave half a folder
+        shutil.rmtree(folder)
+        os.close(descriptor)
+        for number, handler in old_handlers.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    sys.exit(_ENDED + number)
+
+
+def _claim_folder() -> tuple[Path, int]:
+    """Return a new folder and its descriptor, whose lock says that somebody uses the folder."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        try:
+            descriptor = _open_folder(folder)
+        except FileNotFoundError:  # another program took it for a leftover
+            continue
+        if claim(descriptor) and folder.exists():
+            return folder, descriptor
+        os.close(descriptor)
+
+
+def _open_folder(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _remove_leftovers() -> None:
+    """Remove the folders of this user that no program uses."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            if not is_private(str(folder)):
+                continue
+            descriptor = _open_folder(folder)
+        except FileNotFoundError:  # it was removed by its own program
+            continue
+        try:
+            if claim(descriptor):
+                shutil.rmtree(folder)
+        finally:
+            os.close(descriptor)
+
+
+def prepare_repository(root: Path) -> None:
+    """Make a repository for a vault whose git needs to know nobody, and signs nothing."""
+    root.mkdir()
+    git = Git(root)
+    git.init(BRANCH)
+    if git.committer.identity_problem(git.settings()):
+        git.run("config", "--local", "user.name", getuser())
+        git.run("config", "--local", "user.email", f"{getuser()}@localhost")
+    git.run("config", "--local", _SIGNS, "false")
+
+
+def keep_vault(root: Path, target: Path) -> None:
+    """Copy a vault to a new folder, which appears complete or not at all.
+
+    UsageError if something is there already.
+    """
+    if os.path.lexists(target):
+        raise UsageError(f"{target}: is there already, and is not overwritten; name a new folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        ignore = shutil.ignore_patterns(_INDEX)
+        shutil.copytree(root, draft, symlinks=True, dirs_exist_ok=True, ignore=ignore)
+        Git(draft).run("config", "--local", "--unset", _SIGNS)
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft)
+        raise
+
+
+# ── what files of instructions say ───────────────────────────────────────────────────
+
+
+class InstructionFiles(Struct, dict=True):
+    """The files in which a person keeps rules for agents, of all projects of some transcripts."""
+
+    transcripts: tuple[Path, ...]
+    blocks: dict[str, list[frozenset[str]]] = field(default_factory=dict)
+
+    def have(self, repository: str, rule: str) -> bool:
+        """Return True if a paragraph for a repository has all terms of a rule."""
+        blocks = self.blocks.get(repository)
+        if blocks is None:
+            folders = [home_of(client) for client in CLIENTS]
+            files = [file for folder in folders for file in _find_files(folder, _USER_FILES)]
+            for folder in self._folders.get(repository, ()):
+                files += _find_files(folder, _PROJECT_FILES)
+            blocks = self.blocks[repository] = [
+                terms_of(block) for file in files for block in _BLOCK.split(_read_text(file))
+            ]
+        return any(terms_of(rule) <= block for block in blocks)
+
+    @cached_property
+    def _folders(self) -> dict[str, set[Path]]:
+        """Repository -> the folders in which its sessions ran, and its root."""
+        folders: dict[str, set[Path]] = {}
+        for path in self.transcripts:
+            cwd = _first_folder(path)
+            if cwd and Path(cwd).is_dir():
+                places = {Path(cwd), project_of(Path(cwd))}
+                folders.setdefault(repository_of(cwd) or "", set()).update(places)
+        return folders
+
+
+def _first_folder(path: Path) -> str | None:
+    """Return the folder in which a session began."""
+    try:
+        transcript = Transcript(path)
+        for _ in transcript:
+            if transcript.header.cwd:
+                break
+    except BadInputError:  # the import reports it
+        return None
+    return transcript.header.cwd
+
+
+def _find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return [path for pattern in patterns for path in folder.glob(pattern) if path.is_file()]
+
+
+def _read_text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES).decode(errors="replace")
+    except OSError:  # a file that cannot be read keeps no rule
+        return ""

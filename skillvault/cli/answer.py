@@ -101,7 +101,7 @@ def ask(  # noqa: PLR0913 (one an option)
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Print the questions that an agent should answer, as one prompt.
+    """Print the questions for an agent to answer, as one prompt.
 
     Needs `judge: {provider: agent}` in vault.yaml, or `{provider: client}`, whose client is asked
     in the background. The text of the offline judge is used until there is an answer. Prints

@@ -91,7 +91,9 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
 @fact.command()
 @click.argument("text")
-@click.option("--domain", required=True, metavar="NAME", help="Put the fact into this domain.")
+@click.option(
+    "--domain", metavar="NAME", help="Put the fact into this domain (default: the only one)."
+)
 @click.option(
     "--importance",
     type=click.Choice(get_args(Importance)),

@@ -120,8 +120,11 @@ def print_committed(vault: Vault, path: str) -> None:
         say(f"{path} has edits that are not committed; commit them and they count")
 
 
-def print_run(report: Report) -> None:
-    """Print the report of a run except its commits, which are printed already."""
+def print_run(report: Report, *, verbose: bool = False) -> None:
+    """Print the report of a run except its commits, which are printed already.
+
+    Only `verbose` repeats what a person removed.
+    """
     print_refused(report)
     if report.learner:
         say(
@@ -134,12 +137,16 @@ def print_run(report: Report) -> None:
         say(f"broken: {rule.rule}: {', '.join(rule.places)}")
     print_waiting(report.waiting)
     _print_proposed(report)
-    _print_rejected(report)
+    if verbose:
+        _print_rejected(report)
 
 
-def _explain_fruitless(report: Report, *, in_full: bool) -> None:
-    """Say that a run made no skill and no fact; the reasons are slow, so only `in_full`."""
-    if not in_full:
+def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
+    """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
+    if not verbose:
+        if not (report.done or report.waiting or vault.store.head().outcomes):
+            say("nothing to learn from yet; `skillvault record --example` shows an outcome")
+            return
         made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
         say(f"{made_none}; `skillvault run -v` says why")
         return
@@ -304,10 +311,9 @@ def run(
         print_json(run_shape(report))
         print_refused(report)
     else:
-        print_run(report)
+        print_run(report, verbose=verbose)
         if report.is_fruitless and steps != ("capture",):  # capture makes neither of them
-            # In an empty vault the explanation says how to begin.
-            _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
+            _explain_fruitless(vault, report, verbose=verbose)
     if not options.dry:
         pack(vault)
         ask_in_background(vault)
@@ -317,7 +323,11 @@ def run(
 
 @click.command()
 @click.argument("session", metavar="FILE|ID")
-@click.option("--domain", metavar="NAME", help="Use this domain, if the session names none.")
+@click.option(
+    "--domain",
+    metavar="NAME",
+    help="Use this domain, if the session names none (default: the only one, else coding).",
+)
 @write_options
 def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     """Make a skill from a finished session.

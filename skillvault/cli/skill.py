@@ -12,6 +12,7 @@ from skillvault.cli.options import (
     WriteOptions,
     at_option,
     echo,
+    echo_diff,
     open_vault,
     open_vault_as_of,
     print_json,
@@ -186,8 +187,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
     if as_data:
         print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
         return
-    for line in pair.diff:
-        echo(line)
+    echo_diff(pair.diff)
     if not pair.diff:
         say(f"{name}: says the same as {pair.old}")
 

@@ -436,8 +436,8 @@ def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
     head = shelf.ready()
     domains = head.domains
     repository = domain_of(folder, head.policy.hook.domains, None)
-    if len(domains) == 1 or repository in domains:
-        return repository if repository in domains else domains[0]
+    if domain := repository if repository in domains else head.only_domain:
+        return domain
     for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
         kind, _, name = hit.id.partition(":")
         record = head.skills.get(name) if kind == "skill" else head.facts.get(name)

@@ -144,7 +144,8 @@ def print_run(report: Report, *, verbose: bool = False) -> None:
 def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
     """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
     if not verbose:
-        if not (report.done or report.waiting or vault.store.head().outcomes):
+        head = vault.store.head()
+        if not (report.done or report.waiting or head.outcomes or head.sessions):
             say("nothing to learn from yet; `skillvault record --example` shows an outcome")
             return
         made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"

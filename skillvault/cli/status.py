@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from skillvault.learning.skill_stats import SkillStats, VersionStats
 
 
-_NAME = 44  # letters of a skill's name in a list
+_COLORS = {"helps": "green", "hurts": "red"}  # of a skill by its verdict
 _CLAIM = 160  # characters of an agent's claim
 
 
@@ -34,7 +34,7 @@ _CLAIM = 160  # characters of an agent's claim
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.svg",
-    help="Draw the lifts, worst to best, into a file.",
+    help="Draw the lift of each skill, worst to best, into a file.",
 )
 @read_options
 def stats(
@@ -48,7 +48,8 @@ def stats(
 ) -> None:
     """Show whether skills help, or how a decision ended.
 
-    For each skill: its uses, its lift, and the status that follows.
+    For each skill: its uses, its lift (how much more often work ends well with it than without
+    it), and the status that follows.
     """
     if decision is not None:
         if skill or domain or plot:
@@ -80,7 +81,7 @@ def _say_links(vault: Vault) -> None:
     for record in client_setup.ClientSetup().records(vault.root):
         if record.links:
             place = record.project or "all projects"
-            say(f"linked in {place} ({record.client}): nothing is held out there")
+            say(f"linked in {place} ({record.client}): no skill is left out to compare there")
 
 
 def _say_judge(vault: Vault) -> None:
@@ -122,19 +123,23 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
 
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
-        lift_note = "no lift yet" if skill.lift is None else _lift_text(skill)
-        usage = f"{skill.times_applied} uses, {skill.success_count} succeeded"
-        name = f"{shorten(skill.skill, _NAME):{_NAME}}"
-        echo(make_printable(f"{name}  {usage}  {lift_note}  {skill.decision}"))
+        _print_title(skill)
+        uses = f"{skill.success_count} of {skill.times_applied} uses ended well"
+        echo(f"  {uses if skill.times_applied else 'not used yet'}; {_describe_lift(skill)}")
     if not skills:
         echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
         )
 
 
-def _print_skill(skill: "SkillStats") -> None:
+def _print_title(skill: "SkillStats") -> None:
     labels = ", ".join(filter(None, (skill.kind, skill.domain)))
-    echo(make_printable(f"{skill.skill} ({labels}): {skill.decision}"))
+    title = make_printable(f"{skill.skill} ({labels}): {skill.decision}")
+    echo(title, color=_COLORS.get(skill.verdict))
+
+
+def _print_skill(skill: "SkillStats") -> None:
+    _print_title(skill)
     for line in _version_lines(skill):
         echo(f"  {line}")
     if elsewhere := skill.elsewhere:
@@ -168,8 +173,9 @@ def _version_lines(version: "VersionStats") -> list[str]:
     average = "" if version.ema is None else f", EMA {version.ema:.2f}"
     lines = [usage, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
+        lines.append(_describe_lift(version))
         errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
-        lines.append(f"{_lift_text(version)}, {errors}")
+        lines.append(f"lift {version.lift:+.3f}, P(lift > 0) = {version.p_helps:.3f}, {errors}")
         if version.recent_lift is not None and version.recent_lift != version.lift:
             latest = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
             lines.append(f"its latest applications: {latest}")
@@ -179,11 +185,16 @@ def _version_lines(version: "VersionStats") -> list[str]:
     return lines
 
 
-def _lift_text(version: "VersionStats") -> str:
-    low, high = version.interval or (0.0, 0.0)
-    return (
-        f"lift {version.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {version.p_helps:.3f}"
-    )
+def _describe_lift(version: "VersionStats") -> str:
+    """Return the lift as a person says it, with its 95 % interval."""
+    if version.lift is None:
+        return "not compared with tasks without it yet"
+    low, high = (f"{100 * bound:+.0f}" for bound in version.interval or (0.0, 0.0))
+    change = round(100 * version.lift)
+    words = f"{abs(change)} {'more' if change > 0 else 'fewer'} end well than without it"
+    if not change:
+        words = "as many end well as without it"
+    return f"of 100, {words} ({low} to {high})"
 
 
 # ── one decision ─────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from tests.conftest import NOW, Person
-from tests.given import as_file, raw
+from tests.given import as_file, raw, trade
 
 
 def show(vault: Vault, *args: str) -> list[str]:
@@ -70,3 +70,19 @@ def test_the_only_domain_takes_a_fact_that_names_none(vault: Vault, person: Pers
     show(vault, "fact", "add", "The fee is 5 %.", "--domain", "perps")
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), "fact", "add", "It rains."])
     assert "add --domain NAME" in str(result.exception)
+
+
+def test_lists_hold_at_80_columns(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(trade(2)))], now=NOW)
+    vault.run(now=NOW)
+    for command in (["fact", "list"], ["search", "timeout"], ["skill", "list"], ["status"]):
+        lines = show(vault, *command)
+        assert lines
+        assert max(map(len, lines)) <= 80
+
+
+def test_an_expiry_date_says_on_which_clock_it_is(vault: Vault) -> None:
+    vault.record([("b.json", as_file(trade(2)))], now=NOW)
+    vault.run(now=NOW)
+    note = show(vault, "skill", "list")[-1]
+    assert note.startswith("dates of perps are on its own clock, now 2026-11-0")

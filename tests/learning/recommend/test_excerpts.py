@@ -9,7 +9,7 @@ from skillvault.model.text.text import count_tokens
 DEED = "Chase the breakout at market with full size"
 GUIDE = f"""# Guide: open_long
 
-*open_long, as of 3 outcomes, 2026-01-03*
+*open_long: 3 outcomes, the last on 2026-01-03*
 
 ## Rules and Leads
 
@@ -38,7 +38,7 @@ def test_a_try_that_a_guide_tells_is_not_told_again_with_its_target() -> None:
 
 DEPLOY = """# Guide: deploy
 
-*deploy, as of 9 outcomes, 2026-11-09*
+*deploy: 9 outcomes, the last on 2026-11-09*
 
 ## Rules and Leads
 

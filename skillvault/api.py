@@ -290,7 +290,8 @@ class Vault:
         setup.check_domains([domain] if domain is not None else [])
         now, refused_files = now or _clock(), list[RefusedFile]()
         results: list[tuple[str, dict[str, Any]]] = []
-        for label, item in formats.read_files(format_name, path_list("paths", paths), domain):
+        default = domain or (None if decision else self.store.head().only_domain)
+        for label, item in formats.read_files(format_name, path_list("paths", paths), default):
             if isinstance(item, BadInputError):
                 refused_files.append(RefusedFile(label, item.code, item.message, item.line))
             else:
@@ -318,11 +319,12 @@ class Vault:
         called with the number of bytes that were read, `on_outcomes` with each part's outcomes.
         """
         setup.check_domains([domain] if domain is not None else [])
+        head = self.store.head()
         options = transcripts.ImportOptions(
             client=client,
-            domain=domain,
+            domain=domain or head.only_domain,
             trust=trust,
-            rules=self.store.head().policy.transcripts,
+            rules=head.policy.transcripts,
             person=self.store.git.settings().email,
             recorded=lambda: self.store.head().outcomes,
             advance=advance,

@@ -11,7 +11,7 @@ from click import Command, Context, Group
 from msgspec import Struct
 from msgspec.structs import fields
 
-from skillvault.cli.commands import cli
+from skillvault.cli.commands import GROUPS, cli
 from skillvault.model import policy
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy, settings
@@ -35,13 +35,23 @@ def _below(prefix: str, group: Group) -> Iterator[tuple[str, Command]]:
 
 
 def command_table() -> str:
-    """Every command with its arguments and the first line of its help."""
+    """Every command with its arguments and the first line of its help, in groups."""
     lines = ["| command | what it does |", "|---|---|"]
-    for name, command in commands():
-        arguments = command.collect_usage_pieces(Context(command))[1:]
-        call = " ".join(["skillvault", name, *arguments])
-        lines.append(f"| `{call}` | {(command.help or '').partition(chr(10))[0]} |")
+    for title, _, names in GROUPS:
+        lines.append(f"| **{title}** | |")
+        lines += [
+            _command_row(name, command)
+            for group in names.split()
+            for name, command in commands()
+            if name.partition(" ")[0] == group
+        ]
     return "\n".join(lines)
+
+
+def _command_row(name: str, command: Command) -> str:
+    arguments = command.collect_usage_pieces(Context(command))[1:]
+    call = " ".join(["skillvault", name, *arguments])
+    return f"| `{call}` | {(command.help or '').partition(chr(10))[0]} |"
 
 
 def setting_sentences() -> dict[str, str]:

@@ -535,7 +535,7 @@ def test_what_a_person_removed_is_noted_once_in_a_clone(
         print_run(vault, each)
         noted.append(re.findall(r"skill:\w", capsys.readouterr().err))
     assert noted == [["skill:a"], ["skill:c"], [], []]
-    print_run(vault, more, in_full=True)
+    print_run(vault, more, verbose=True)
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 

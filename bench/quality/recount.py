@@ -179,7 +179,9 @@ def _scopes(skill: Skill, every: Sequence[Entry], policy: dict[str, float]) -> I
     head = " ".join(skill.head)
     if "memory fact" in head:
         yield Scope(every, every, policy, skill.support, {})
-    elif m := re.search(r"From (\d+) outcomes?(?: in \d+ episodes?)? of (\S+)(?: to (\S+))?", head):
+    elif m := re.search(
+        r"From (\d+) outcomes?(?: on \d+ occasions?)? of (\S+)(?: to (\S+))?", head
+    ):
         for last in (i for i, e in enumerate(every, 1) if e.day == (m[3] or m[2])):
             yield Scope(every[max(0, last - int(m[1])) : last], every, policy, skill.support, {})
 
@@ -573,7 +575,7 @@ def _origin(match: re.Match[str], scope: Scope) -> Iterator[Check]:
         against = int(match["against"] or 0)
         point = sorted(scope.support.runs)[: int(match["n"]) + against]
         runs = [e for e in scope.every if e.id in point and scope.support.runs[e.id]]
-        yield int(match["n"]) == len(runs), f"{len(runs)} evaluations"
+        yield int(match["n"]) == len(runs), f"{len(runs)} runs"
         yield against == len(point) - len(runs), f"{len(point) - len(runs)} against it"
         yield from _of_runs(match, runs)
     if match["written"]:
@@ -583,7 +585,9 @@ def _origin(match: re.Match[str], scope: Scope) -> Iterator[Check]:
 
 def _of_runs(match: re.Match[str], runs: Sequence[Entry]) -> Iterator[Check]:
     ends = Counter(entry.status for entry in runs)
-    counts = {name: int(count) for count, name in re.findall(r"(\d+) (\w+)", match["counts"])}
+    words = {"succeeded": "success", "failed": "failure"}
+    pairs = re.findall(r"(\d+) (\w+)", match["counts"])
+    counts = {words.get(name, name): int(count) for count, name in pairs}
     yield counts == ends, str(dict(ends))
     sessions = len({entry.session for entry in runs})
     yield int(match["sessions"]) == sessions, f"{sessions} sessions"
@@ -610,15 +614,15 @@ def _fact(match: re.Match[str], scope: Scope) -> Iterator[Check]:
 
 Forms = Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Scope], Iterator[Check]]]]
 _RISK = (
-    r"then (?P<k>\d+) of (?P<n>\d+) were (?P<result>.+?)(?: \(in (?P<episodes>\d+) episodes?\))?"
+    r"then (?P<k>\d+) of (?P<n>\d+) were (?P<result>.+?)(?: \(on (?P<episodes>\d+) occasions?\))?"
     r"(?:, in the later half (?P<lk>\d+) of (?P<ln>\d+))?, otherwise (?P<ok>\d+) of (?P<on>\d+)"
     r"(?: \(of the (?P<read>\d+) outcomes to (?P<until>\S+)\))?\."
 )
-_OUTCOMES = r"(?P<count>\d+) outcomes?(?: in (?P<episodes>\d+) episodes?)?"
+_OUTCOMES = r"(?P<count>\d+) outcomes?(?: on (?P<episodes>\d+) occasions?)?"
 _RULE = re.compile(rf"(?P<clause>(?:When|With) .+): {_RISK}")
 _LEADS = (
     r"Lead: (?P<clause>with .+?),? (?P<k>\d+) of (?P<n>\d+) failed"
-    r"(?: \(in (?P<episodes>\d+) episodes?\))?, otherwise (?P<ok>\d+) of (?P<on>\d+)\."
+    r"(?: \(on (?P<episodes>\d+) occasions?\))?, otherwise (?P<ok>\d+) of (?P<on>\d+)\."
 )
 _LEAD = re.compile(_LEADS)
 _OUTLIER = re.compile(
@@ -633,7 +637,7 @@ def _forms(table: Sequence[tuple[str, Any]]) -> Forms:
 
 _HEAD = _forms((
     (r"Domain: .+|More: references/.+", _no_figure),
-    (rf"(?:.+, )?as of {_OUTCOMES}, (?P<day>\S+)", _as_of),
+    (rf"(?:.+: )?{_OUTCOMES}, (?:the last )?on (?P<day>\S+)", _as_of),
     (rf"From {_OUTCOMES} of (?:\S+ to )?(?P<day>\S+)", _as_of),
     ((r"(?:Win|Success) rate (?P<rate>\d+) % \((?P<won>\d+) of (?P<of>\d+)\)"
      r"(?:; average win (?P<win>\S+) %)?(?:; average loss (?P<loss>\S+) %)?"
@@ -651,9 +655,9 @@ _LINES = _forms((
     (r"Succeeded: (?P<rates>.+)\.", _succeeded),
     ((r"(?:Carry out the announced step|Do not give|Find a way to check first|Name the way out"
      r"|Settle this|Test [\"“]|Supposed: ).+"), _no_figure),
-    ((rf"(?=\d)(?:(?P<n>\d+) evaluations? \((?P<counts>[^)]+)\) from (?P<sessions>\d+) sessions?, "
+    ((rf"(?=\d)(?:(?P<n>\d+) runs? \((?P<counts>[^)]+)\) in (?P<sessions>\d+) sessions?, "
      rf"(?P<first>{_DAY})(?: to (?P<last>{_DAY}))?; (?P<names>.+?)"
-     r"(?:; (?P<against>\d+) evaluations? against it)?)?"
+     r"(?:; (?P<against>\d+) runs? against it)?)?"
      r"(?:(?:; )?(?P<written>\d+) of (?P<facts>\d+) facts written by a person)?\."), _origin),
 ))  # fmt: skip
 

@@ -25,6 +25,7 @@ from skillvault.learning.advise import Advice
 from skillvault.loop.judging.client_calls import ClientCalls
 from skillvault.loop.judging.question_queue import MOST, AgentReply, parse_replies
 from skillvault.model.errors import UnavailableError, UsageError
+from skillvault.model.text.text import pluralize
 
 NO = 10  # the exit code of a no
 _OTHER_ASKER = 20.0  # seconds to wait for another process that asks the client
@@ -101,7 +102,7 @@ def ask(  # noqa: PLR0913 (one an option)
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Print the questions that an agent should answer, as one prompt.
+    """Print the questions for an agent to answer, as one prompt.
 
     Needs `judge: {provider: agent}` in vault.yaml, or `{provider: client}`, whose client is asked
     in the background. The text of the offline judge is used until there is an answer. Prints
@@ -134,7 +135,8 @@ def ask(  # noqa: PLR0913 (one an option)
 def _print_calls(vault: Vault) -> None:
     """Print each call of the client with all that it sends."""
     for number, (call, batch) in enumerate(ClientCalls(vault.store, vault.queue).batches(), 1):
-        echo(f"== call {number}: {len(batch.keys)} question(s), about {batch.tokens} tokens")
+        questions = pluralize(len(batch.keys), "question")
+        echo(f"== call {number}: {questions}, about {batch.tokens} tokens")
         parts = {"command": shlex.join(call.command), **call.files, "stdin": call.stdin}
         for name, text in parts.items():
             echo(f"-- {name}\n{text}")
@@ -146,8 +148,8 @@ def _send(vault: Vault, *, when_due: bool) -> None:
         _await_intake(vault)
     report = ClientCalls(vault.store, vault.queue).ask_waiting(wait=_OTHER_ASKER, when_due=when_due)
     say(
-        f"{report.calls} call(s), {report.questions} question(s), {report.tokens} token(s); "
-        f"{report.answers} answer(s) committed"
+        f"{pluralize(report.calls, 'call')}, {pluralize(report.questions, 'question')}, "
+        f"{pluralize(report.tokens, 'token')}; {pluralize(report.answers, 'answer')} committed"
     )
     for refusal in report.refused:
         say(f"of no use: {refusal}")

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -108,6 +109,23 @@ _MODULES = {
     "why": "impact log why why-not",
 }
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}
+# The groups of `--help`: the title, an example, and the commands by use.
+GROUPS = (
+    (
+        "Every day",
+        'recommend "Fix the flaky checkout test"',
+        "try recommend record close run search learn distill",
+    ),
+    ("Review", "skill approve guide-coding-fix", "review skill fact undo retract quarantine"),
+    ("Look", "why guide-coding-fix", "status stats report log why why-not impact"),
+    ("Team", "sync", "sync install export"),
+    (
+        "Set up",
+        "import claude-code ~/.claude/projects",
+        "init setup import watch doctor check judge ask answer",
+    ),
+)
+_NESTED = ("skill", "fact", "quarantine", "setup")  # commands with commands below them
 # Commands that only programs call.
 HIDDEN = {"hook": "hook", "mcp": "setup", "merge-driver": "sync"}
 COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
@@ -136,10 +154,37 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the called command; an error suggests the most similar name."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            close = texts.join_items(difflib.get_close_matches(args[0], COMMANDS, n=2), last="or")
-            hint = f"did you mean {close}?" if close else "`skillvault --help` lists them"
+            close = self._find_nested(ctx, args) or [
+                f"skillvault {name}" for name in difflib.get_close_matches(args[0], COMMANDS, n=2)
+            ]
+            calls = texts.join_items([f"`{call}`" for call in close], last="or")
+            hint = f"did you mean {calls}?" if close else "`skillvault --help` lists them"
             raise click.UsageError(f"{args[0]}: no such command; {hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _find_nested(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the calls in which `args` come below another command, as `skill list`."""
+        groups = {name: self.get_command(ctx, name) for name in _NESTED}
+        return [
+            shlex.join(["skillvault", name, *args])
+            for name, group in groups.items()
+            if isinstance(group, click.Group) and args[0] in group.commands
+        ]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups, each with an example."""
+        width = max(map(len, COMMANDS))
+        for title, example, names in GROUPS:
+            commands = {name: self.get_command(ctx, name) for name in names.split()}
+            limit = formatter.width - width - 6
+            rows = [
+                (name.ljust(width), command.get_short_help_str(limit))
+                for name, command in commands.items()
+                if command
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+                formatter.write(f"  Example: skillvault {example}\n")
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -368,7 +368,9 @@ _REPORTS = ("ctrf", "junit")
     type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--domain", metavar="NAME", help="Put the outcomes into this domain.")
+@click.option(
+    "--domain", metavar="NAME", help="Put the outcomes into this domain (default: the only one)."
+)
 @click.option("--decision", metavar="ID", help="Take a test report as the end of this decision.")
 @click.option(
     "--trust",

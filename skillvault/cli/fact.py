@@ -26,7 +26,7 @@ from skillvault.model.text.text import shorten
 from skillvault.review.memory import ListedFact
 from skillvault.serving.shelf import default_domain
 
-_LINE = 100  # characters of a fact in a list
+_LINE = 72  # characters of a fact in a list
 
 
 @click.group()
@@ -41,7 +41,7 @@ def fact() -> None:
     "form",
     type=click.Choice(["lines", "memory"]),
     default="lines",
-    help="Print one line a fact, or a MEMORY.md for each domain.",
+    help="Print each fact and its id, or a MEMORY.md for each domain.",
 )
 @read_options
 def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
@@ -53,8 +53,8 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
         _print_memory(facts)
     else:
         for fact_ in facts:
-            text = shorten(fact_.text, _LINE)
-            echo(f"{fact_.id}  {fact_.importance:6}  {text} {fact_.note}")
+            echo(f"{fact_.importance:6}  {shorten(fact_.text, _LINE)}")
+            echo(f"{'':6}  {fact_.id}  {fact_.note}")
         if not facts:
             echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
 

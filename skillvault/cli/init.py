@@ -30,6 +30,8 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
 from skillvault.vault.files import layout
 
+_COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `doctor`
+
 
 @click.command()
 @read_options
@@ -50,7 +52,7 @@ def doctor(vault_path: Path | None, as_data: bool) -> None:
 def _print(rows: "list[Row]") -> None:
     width = max(len(row.check) for row in rows)
     for row in rows:
-        echo(f"{row.state:7}  {row.check:{width}}  {row.detail}")
+        echo(f"{row.state:7}  {row.check:{width}}  {row.detail}", color=_COLORS.get(row.state))
         if row.fix:
             echo(f"{'':7}  {'':{width}}  fix: {row.fix}")
 

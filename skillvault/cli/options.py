@@ -33,9 +33,24 @@ def print_json(value: Any) -> None:
     click.echo(hidden_characters.escape_json(encoded.decode()))  # noqa: TID251 (escaped as JSON is)
 
 
-def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text with hidden characters escaped, so that it cannot steer the terminal."""
-    click.echo(hidden_characters.escape_hidden(text), err=err, nl=nl)  # noqa: TID251 (the one place)
+def echo(text: str = "", *, err: bool = False, nl: bool = True, color: str | None = None) -> None:
+    """Print a text with hidden characters escaped, so that it cannot steer the terminal.
+
+    Its color shows on a terminal alone, and not if NO_COLOR is set.
+    """
+    safe_text = hidden_characters.escape_hidden(text)
+    if color and not os.environ.get("NO_COLOR"):
+        safe_text = click.style(safe_text, fg=color)
+    click.echo(safe_text, err=err, nl=nl)  # noqa: TID251 (the one place)
+
+
+_DIFF_COLORS = (("+++", None), ("---", None), ("+", "green"), ("-", "red"), ("@@", "cyan"))
+
+
+def echo_diff(lines: Iterable[str]) -> None:
+    """Print the lines of a diff, each in the color of its kind."""
+    for line in lines:
+        echo(line, color=next((hue for sign, hue in _DIFF_COLORS if line.startswith(sign)), None))
 
 
 def say(message: str) -> None:

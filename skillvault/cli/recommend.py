@@ -74,7 +74,7 @@ def print_cuts(learned: LearnedPrompt) -> None:
         say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
 
 
-_LINE = 80  # characters of a text in a list
+_LINE = 62  # characters of a text in a list
 
 
 @click.command()
@@ -107,7 +107,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
 ) -> None:
     """Search skills, facts and evaluations for TEXT.
 
-    Prints the best first: score, kind, trust, id and text.
+    Prints the best first: score, kind and text, and the id below.
     """
     with open_vault_as_of(vault_path, at) as (vault, _):
         hits = vault.search(
@@ -117,10 +117,9 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
         print_json(hits)
         return
     for hit in hits:
-        columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
-        echo(
-            make_printable("  ".join([*columns, f"{shorten(hit.text, _LINE)} {hit.note}"]).rstrip())
-        )
+        echo(make_printable(f"{hit.score:.2f}  {hit.kind:10}  {shorten(hit.text, _LINE)}"))
+        notes = [hit.id, hit.note, "untrusted" * (hit.trust != "local")]
+        echo(make_printable(f"{'':6}{'  '.join(filter(None, notes))}"))
     if not hits:
         echo("nothing found")
 
@@ -323,9 +322,9 @@ def _explain_none(answer: Selection, *, has_rules: bool) -> str:
     held_out_count = sum(withheld.reason == "held-out" for withheld in answer.withheld)
     low_ranked = sum(withheld.reason == "rank" for withheld in answer.withheld)
     counts = {
-        "for low effectiveness": answer.excluded_low_effectiveness,
+        "that did not help": answer.excluded_low_effectiveness,
         "over the budget": answer.over_budget,
-        "held out": held_out_count,
+        "to compare": held_out_count,
         "by rank": low_ranked,
     }
     left_out = [f"{count} {why}" for why, count in counts.items() if count]
@@ -334,5 +333,5 @@ def _explain_none(answer: Selection, *, has_rules: bool) -> str:
     if answer.facts:
         return "no skill to show; `skillvault fact list` lists all facts"
     if has_rules:
-        return "no skill about this yet; what LEARNINGS.md and its patterns say is told"
-    return "nothing learned about this yet; record it"
+        return "no skill about this yet; the rules of LEARNINGS.md are printed"
+    return "nothing learned about this yet; record how it ends"

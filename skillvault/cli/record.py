@@ -31,7 +31,7 @@ from skillvault.clients import agents
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
-from skillvault.model.text.text import cut_between_words
+from skillvault.model.text.text import cut_between_words, pluralize
 from skillvault.serving.shelf import default_domain
 from skillvault.sessions.closing import Closing, closing_of_exit, read_closing
 from skillvault.sessions.decision import outcome_of_failure
@@ -169,9 +169,7 @@ def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path |
     if not removed_names:
         say("nothing to drop")
     elif not yes:
-        raise UsageError(
-            f"{len(removed_names)} file(s) would be removed for good; add --yes to remove them"
-        )
+        raise UsageError(f"add --yes to remove {pluralize(len(removed_names), 'file')} for good")
 
 
 def _choose_names(verb: str, names: Sequence[str], *, everything: bool) -> Sequence[str] | None:

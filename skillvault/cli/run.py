@@ -122,7 +122,7 @@ def print_committed(vault: Vault, path: str) -> None:
         say(f"{path} has edits that are not committed; commit them and they count")
 
 
-def print_run(vault: Vault, report: Report, *, in_full: bool = False) -> None:
+def print_run(vault: Vault, report: Report, *, verbose: bool = False) -> None:
     """Print the report of a run except its commits, which are printed already."""
     print_refused(report)
     if report.learner:
@@ -136,12 +136,16 @@ def print_run(vault: Vault, report: Report, *, in_full: bool = False) -> None:
         say(f"broken: {rule.rule}: {', '.join(rule.places)}")
     print_waiting(report.waiting)
     _print_proposed(report)
-    _print_rejected(vault, report, in_full=in_full)
+    _print_rejected(vault, report, verbose=verbose)
 
 
-def _explain_fruitless(report: Report, *, in_full: bool) -> None:
-    """Say that a run made no skill and no fact; the reasons are slow, so only `in_full`."""
-    if not in_full:
+def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
+    """Say that a run made no skill and no fact; the reasons are slow, so only `verbose`."""
+    if not verbose:
+        head = vault.store.head()
+        if not (report.done or report.waiting or head.outcomes or head.sessions):
+            say("nothing to learn from yet; `skillvault record --example` shows an outcome")
+            return
         made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
         say(f"{made_none}; `skillvault run -v` says why")
         return
@@ -164,12 +168,12 @@ def print_refused(report: Report) -> None:
         say(f"refused: {refusal.file}: {refusal.message} [{refusal.code}]")
 
 
-def _print_rejected(vault: Vault, report: Report, *, in_full: bool) -> None:
+def _print_rejected(vault: Vault, report: Report, *, verbose: bool) -> None:
     """Print a line for each commit whose result a person removed, so it is not redone.
 
-    A clone prints each removal once; `in_full` prints all of them and remembers nothing.
+    A clone prints each removal once; `verbose` prints all of them and remembers nothing.
     """
-    rejections = report.rejected if in_full else _take_unnoted(vault, report.rejected)
+    rejections = report.rejected if verbose else _take_unnoted(vault, report.rejected)
     by_commit: dict[tuple[str, str], list[str]] = {}
     for rejection in rejections:
         if rejection.like:
@@ -236,7 +240,7 @@ def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
     print_refused(report)
     print_waiting(report.waiting)
     _print_proposed(report)
-    _print_rejected(vault, report, in_full=dry)
+    _print_rejected(vault, report, verbose=dry)
     if report.quarantined:
         sys.exit(1)
 
@@ -263,7 +267,7 @@ def _print_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> 
         print_done(done)
     print_refused(report)
     print_waiting(report.waiting)
-    _print_rejected(vault, report, in_full=dry)
+    _print_rejected(vault, report, verbose=dry)
     if report.known and not outcome_ids:
         count = len(report.known)
         outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
@@ -322,10 +326,9 @@ def run(
         print_json(run_shape(report))
         print_refused(report)
     else:
-        print_run(vault, report, in_full=options.dry or verbose)
+        print_run(vault, report, verbose=options.dry or verbose)
         if report.is_fruitless and steps != ("capture",):  # capture makes neither of them
-            # In an empty vault the explanation says how to begin.
-            _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
+            _explain_fruitless(vault, report, verbose=verbose)
     if not options.dry:
         pack(vault)
         ask_in_background(vault)
@@ -335,7 +338,11 @@ def run(
 
 @click.command()
 @click.argument("session", metavar="FILE|ID")
-@click.option("--domain", metavar="NAME", help="Use this domain, if the session names none.")
+@click.option(
+    "--domain",
+    metavar="NAME",
+    help="Use this domain, if the session names none (default: the only one, else coding).",
+)
 @write_options
 def distill(session: str, domain: str | None, options: WriteOptions) -> None:
     """Make a skill from a finished session.

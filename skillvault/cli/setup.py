@@ -28,6 +28,7 @@ from skillvault.clients.setups import SHELLS, SetupOptions, completion_edit
 from skillvault.model.change import Change, Edit
 from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
+from skillvault.model.text.text import pluralize
 from skillvault.review.commits import commit_changes
 from skillvault.sessions.client_setup import (
     ClientSetup,
@@ -101,7 +102,10 @@ def setup() -> None:
 @click.option("--shared", "is_shared", is_flag=True, help="Write the settings that a team commits.")
 @click.option("--domain", metavar="NAME", help="Use this domain (default: the repository's name).")
 @click.option(
-    "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
+    "--link",
+    "links",
+    is_flag=True,
+    help="List the skills with the client's own; no effect is known.",
 )
 @click.option(
     "--judge", type=click.Choice(_JUDGES), help="Say who judges (default: ask, or leave it)."
@@ -261,7 +265,7 @@ def _export(vault: Vault, client: str, options: SetupOptions) -> None:
     is_known = options.domain in vault.store.head().domains
     root = options.project or Path.home()
     report = vault.exporter.export(client, root, domain=options.domain if is_known else None)
-    say(f"{len(report.skills)} skill(s) stand where {client} lists its own")
+    say(f"listed with {client}'s own: {pluralize(len(report.skills), 'skill')}")
     _say_left(report.left)
 
 

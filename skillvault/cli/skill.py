@@ -12,6 +12,7 @@ from skillvault.cli.options import (
     WriteOptions,
     at_option,
     echo,
+    echo_diff,
     open_vault,
     open_vault_as_of,
     print_json,
@@ -23,7 +24,8 @@ from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.exchange.sources import source_of
 from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stack_layers
-from skillvault.loop.run import Report
+from skillvault.loop.clock import clock
+from skillvault.loop.run import Report, Run
 from skillvault.model.errors import UsageError
 from skillvault.model.records import ShelfSkill, Skill, ref_of
 from skillvault.review import review
@@ -69,7 +71,8 @@ def list_(
             shows_all=layers,
         )
         return
-    skills = open_vault(vault_path).skills(shelf or "skills")
+    vault = open_vault(vault_path)
+    skills = vault.skills(shelf or "skills")
     if as_data:
         print_json(skills)
         return
@@ -77,8 +80,18 @@ def list_(
         echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
     width = max((len(entry.name) for entry in skills), default=0)
     for entry in skills:
-        expiry = f"until {entry.expires[:10]}" if entry.expires else ""
+        expiry = f"expires {entry.expires[:10]}" if entry.expires else ""
         echo(f"{entry.name:{width}}  {entry.status:8} {expiry}".rstrip())
+    _say_clocks(question(vault), {entry.domain for entry in skills if entry.expires})
+
+
+def _say_clocks(run: Run, domains: Collection[str | None]) -> None:
+    """Say which expiry dates are on a clock other than today's: that of a domain at rest."""
+    for domain in sorted(domains, key=str):
+        time = clock(run.view, domain, run.now, run.rules)
+        if time is not None and time.date() < run.now.date():
+            name = domain or "the vault"
+            say(f"dates of {name} are on its own clock, now {time:%Y-%m-%d}: its latest outcome")
 
 
 def _skill_filter(
@@ -186,8 +199,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
     if as_data:
         print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
         return
-    for line in pair.diff:
-        echo(line)
+    echo_diff(pair.diff)
     if not pair.diff:
         say(f"{name}: says the same as {pair.old}")
 

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skillvault.api import Vault
+from skillvault.api import Vault, question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, say
+from skillvault.inspect import status as overview
 from skillvault.loop.judging.judges import calibration_of
 from skillvault.model.errors import UsageError
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import join_items, pluralize, shorten
 from skillvault.page import chart
 from skillvault.sessions import client_setup
 from skillvault.vault.files.arrival import make_printable
 
 if TYPE_CHECKING:
-    from skillvault.inspect.status import JudgeStatus, Status
+    from skillvault.inspect.status import Attention, JudgeStatus, Status
     from skillvault.learning.skill_stats import SkillStats, VersionStats
 
 
-_NAME = 44  # letters of a skill's name in a list
+_COLORS = {"helps": "green", "hurts": "red"}  # of a skill by its verdict
 _CLAIM = 160  # characters of an agent's claim
 
 
@@ -33,7 +34,7 @@ _CLAIM = 160  # characters of an agent's claim
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.svg",
-    help="Draw the lifts, worst to best, into a file.",
+    help="Draw the lift of each skill, worst to best, into a file.",
 )
 @read_options
 def stats(
@@ -47,7 +48,8 @@ def stats(
 ) -> None:
     """Show whether skills help, or how a decision ended.
 
-    For each skill: its uses, its lift, and the status that follows.
+    For each skill: its uses, its lift (how much more often work ends well with it than without
+    it), and the status that follows.
     """
     if decision is not None:
         if skill or domain or plot:
@@ -79,7 +81,7 @@ def _say_links(vault: Vault) -> None:
     for record in client_setup.ClientSetup().records(vault.root):
         if record.links:
             place = record.project or "all projects"
-            say(f"linked in {place} ({record.client}): nothing is held out there")
+            say(f"linked in {place} ({record.client}): no skill is left out to compare there")
 
 
 def _say_judge(vault: Vault) -> None:
@@ -121,19 +123,23 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
 
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
-        lift_note = "no lift yet" if skill.lift is None else _lift_text(skill)
-        usage = f"{skill.times_applied} uses, {skill.success_count} succeeded"
-        name = f"{shorten(skill.skill, _NAME):{_NAME}}"
-        echo(make_printable(f"{name}  {usage}  {lift_note}  {skill.decision}"))
+        _print_title(skill)
+        uses = f"{skill.success_count} of {skill.times_applied} uses ended well"
+        echo(f"  {uses if skill.times_applied else 'not used yet'}; {_describe_lift(skill)}")
     if not skills:
         echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
         )
 
 
-def _print_skill(skill: "SkillStats") -> None:
+def _print_title(skill: "SkillStats") -> None:
     labels = ", ".join(filter(None, (skill.kind, skill.domain)))
-    echo(make_printable(f"{skill.skill} ({labels}): {skill.decision}"))
+    title = make_printable(f"{skill.skill} ({labels}): {skill.decision}")
+    echo(title, color=_COLORS.get(skill.verdict))
+
+
+def _print_skill(skill: "SkillStats") -> None:
+    _print_title(skill)
     for line in _version_lines(skill):
         echo(f"  {line}")
     if elsewhere := skill.elsewhere:
@@ -167,8 +173,9 @@ def _version_lines(version: "VersionStats") -> list[str]:
     average = "" if version.ema is None else f", EMA {version.ema:.2f}"
     lines = [usage, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
+        lines.append(_describe_lift(version))
         errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
-        lines.append(f"{_lift_text(version)}, {errors}")
+        lines.append(f"lift {version.lift:+.3f}, P(lift > 0) = {version.p_helps:.3f}, {errors}")
         if version.recent_lift is not None and version.recent_lift != version.lift:
             latest = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
             lines.append(f"its latest applications: {latest}")
@@ -178,11 +185,16 @@ def _version_lines(version: "VersionStats") -> list[str]:
     return lines
 
 
-def _lift_text(version: "VersionStats") -> str:
-    low, high = version.interval or (0.0, 0.0)
-    return (
-        f"lift {version.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {version.p_helps:.3f}"
-    )
+def _describe_lift(version: "VersionStats") -> str:
+    """Return the lift as a person says it, with its 95 % interval."""
+    if version.lift is None:
+        return "not compared with tasks without it yet"
+    low, high = (f"{100 * bound:+.0f}" for bound in version.interval or (0.0, 0.0))
+    change = round(100 * version.lift)
+    words = f"{abs(change)} {'more' if change > 0 else 'fewer'} end well than without it"
+    if not change:
+        words = "as many end well as without it"
+    return f"of 100, {words} ({low} to {high})"
 
 
 # ── one decision ─────────────────────────────────────────────────────────────────────
@@ -246,48 +258,73 @@ _SHOWN = 3  # edited files that are named
 @click.command()
 @read_options
 def status(vault_path: Path | None, as_data: bool) -> None:
-    """Show what is in the vault and what waits."""
+    """Show what waits for you, and what was learned last."""
     vault = open_vault(vault_path)
     state = vault.status()
     if as_data:
         print_json(state)
         return
-    links = state.links["total"]
-    echo(f"domains: {', '.join(state.domains) or 'none yet'}")
-    echo(
-        f"{_count(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
-        f"{_count(state.facts, 'fact')}"
-    )
-    echo(
-        f"{_count(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
-        f"{_count(links, 'link')}"
-    )
-    if state.patterns or state.rules:
-        echo(f"{_count(state.patterns, 'pattern')}, {_count(state.rules, 'rule')} in LEARNINGS.md")
+    asks = state.judge.provider == "agent"
+    questions = len(vault.queue.next_questions(sys.maxsize)) if asks else 0
+    _print_attention(overview.find_attention(question(vault), questions), vault.stats())
+    _print_contents(state)
     steps = [f"{step} {count}" for step, count in state.waiting.items() if count]
-    echo(f"waiting: {', '.join(steps)}{_next_step(state)}" if steps else "nothing waits")
+    echo(f"due: {', '.join(steps)}{_next_step(state)}" if steps else "nothing is due")
     untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
     if untrusted_counts:
         echo(f"until tomorrow (UTC): {_limits(untrusted_counts)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         remainder = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
-        echo(f"edited and not committed, so changes to it wait: {files}{remainder}")
+        echo(f"edited and not committed, so changes to it wait: {files}{remainder}", color="yellow")
     _print_judge(state.judge)
-    if state.quarantine:
-        echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
     for reason, names in vault.inbox.obstacles().items():
         echo(f"left in inbox/: {make_printable(', '.join(names))}: {reason}")
     if state.git:
-        echo(f"{state.git}; {_count(state.inbox, 'file')} in inbox/ wait for it to end")
+        echo(f"{state.git}; {pluralize(state.inbox, 'file')} in inbox/ wait for it to end")
     _print_team(state)
     if state.paused:
-        echo(f"paused: {state.paused}")
+        echo(f"paused: {state.paused}", color="red")
+
+
+def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None:
+    """Print what waits for the person, the latest lesson, and the latest use of a skill."""
+    reviews = [(attention.skills, "skill"), (attention.rules, "rule")]
+    work = (
+        (reviews, "review"),
+        ([(attention.questions, "question")], "ask"),
+        ([(attention.quarantine, "refused file")], "quarantine list"),
+        ([(len(attention.facts), "fact to check")], f"fact show {next(iter(attention.facts), '')}"),
+    )
+    for counts, command in work:
+        if words := join_items(pluralize(count, noun) for count, noun in counts if count):
+            echo(f"waits for you: {words}; `skillvault {command}`", color="yellow")
+    if not any(count for counts, _ in work for count, _ in counts):
+        echo("nothing waits for you", color="green")
+    if commit := attention.learned:
+        echo(f"learned last: {commit.date[:10]}, {commit.subject}")
+    uses = [(entry.last_applied, entry) for entry in skills if entry.last_applied]
+    if uses:
+        day, entry = max(uses, key=lambda use: (use[0], use[1].skill))
+        ended = f"{entry.success_count} of {entry.times_applied} uses ended well"
+        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {ended}"))
+
+
+def _print_contents(state: "Status") -> None:
+    echo(f"domains: {', '.join(state.domains) or 'none yet'}")
+    echo(
+        f"{pluralize(state.outcomes, 'outcome')}, {state.evaluations:,} judged, "
+        f"{pluralize(state.facts, 'fact')}, {pluralize(state.skills, 'skill')}, "
+        f"{state.archived:,} archived"
+    )
+    if state.patterns or state.rules:
+        patterns, rules = pluralize(state.patterns, "pattern"), pluralize(state.rules, "rule")
+        echo(f"{patterns}, {rules} in LEARNINGS.md")
 
 
 def _print_team(state: "Status") -> None:
     if state.unpushed:
-        echo(f"{_count(state.unpushed, 'commit')} not pushed; next: skillvault sync")
+        echo(f"{pluralize(state.unpushed, 'commit')} not pushed; next: skillvault sync")
     if state.silent:
         echo(state.silent)
     for key, values in state.undecided.items():
@@ -299,7 +336,9 @@ def _limits(counts: dict[str, int]) -> str:
         "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
         "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
     }
-    return ", ".join(f"{_count(n, words[step][0])} {words[step][1]}" for step, n in counts.items())
+    return ", ".join(
+        f"{pluralize(n, words[step][0])} {words[step][1]}" for step, n in counts.items()
+    )
 
 
 def _next_step(state: "Status") -> str:
@@ -313,27 +352,23 @@ def _print_judge(judge: "JudgeStatus") -> None:
     if judge.provider == "agent":
         echo("judge: agent; `skillvault ask` prints its questions")
     if judge.provider == "claude":
-        took = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
-        echo(f"judge: {judge.model}; today {took}")
+        calls, tokens = pluralize(judge.calls, "call"), pluralize(judge.tokens, "token")
+        echo(f"judge: {judge.model}; today {calls}, {tokens}, ${judge.usd:.4f}")
     if judge.budget:
         echo(f"judge: client ({judge.model}); {_client_usage(judge)}")
     if judge.closed:
         echo(f"not asked now: {judge.closed}")
     if judge.aside:
-        count = _count(len(judge.aside), "outcome")
+        count = pluralize(len(judge.aside), "outcome")
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
         counts = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
-        bounds = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
-        chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
-        echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({bounds}) on {counts}{chance}")
+        bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
+        chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
+        echo(f"verdicts: {accuracy.balanced * 100:.0f} % right ({bounds}) on {counts}{chance}")
 
 
 def _client_usage(judge: "JudgeStatus") -> str:
     calls, tokens = judge.budget or (0, 0)
     return f"today {judge.calls} of {calls} calls, {judge.tokens:,} of {tokens:,} tokens"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillvault.api import question
-from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
+from skillvault.cli.options import (
+    echo,
+    echo_diff,
+    open_vault,
+    print_json,
+    read_options,
+    since_option,
+)
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
 from skillvault.learning.propose.corrections import DOCUMENT
 from skillvault.model.records import Correction, Ref
@@ -83,25 +90,29 @@ def log(
         print_json(commits if patches is None else list(patches))
     elif patches is not None:
         for number, commit in enumerate(patches):
-            echo("\n".join([*([""] if number else []), *_commit_lines(commit)]))
+            _print_commit(commit, is_first=not number)
     else:
         for line in dict.fromkeys(f"{c.sha[:10]} {c.date[:10]} {c.subject}" for c in commits):
             echo(line)
 
 
-def _commit_lines(commit: CommitReport) -> Iterator[str]:
-    """Yield a commit for reading: its message and diff, then its basis and its links."""
-    yield f"commit {commit.sha[:10]}  {commit.date[:10]}  {commit.author}"
-    yield ""
-    yield from (f"    {line}".rstrip() for line in commit.text.splitlines())
+def _print_commit(commit: CommitReport, *, is_first: bool) -> None:
+    """Print a commit for reading: its message and diff, then its basis and its links."""
+    if not is_first:
+        echo()
+    echo(f"commit {commit.sha[:10]}  {commit.date[:10]}  {commit.author}", color="yellow")
+    echo()
+    for line in commit.text.splitlines():
+        echo(f"    {line}".rstrip())
     if commit.patch:
-        yield ""
-        yield from commit.patch.rstrip("\n").split("\n")
+        echo()
+        echo_diff(commit.patch.rstrip("\n").split("\n"))
     # A decision of a person rests on no outcome, and its message gives the reason.
     footer = list(basis_lines(commit.basis)) if commit.basis.rows else []
     footer += [f"links: {commit.links}"] if commit.links else []
     footer += [f"files: {', '.join(commit.others)}"] if commit.others else []
-    yield from ["", *footer] if footer else []
+    for line in ["", *footer] if footer else []:
+        echo(line)
 
 
 @click.command("why-not")

@@ -34,7 +34,7 @@ from skillvault.model.errors import (
     VaultBusyError,
 )
 from skillvault.model.policy import Policy
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import pluralize, shorten
 from skillvault.sessions import client_setup
 from skillvault.vault import check, disk, setup
 from skillvault.vault.commit import git_activity, locks
@@ -552,7 +552,7 @@ def _waiting(exam: Examination) -> Iterator[Row]:
         if not (exam.root / name).is_dir():
             yield Row(name, "note", "there is no such folder", "skillvault init")
         elif count:
-            yield Row(name, "note", f"{count} file(s) wait", next_commands[name])
+            yield Row(name, "note", f"waiting: {pluralize(count, 'file')}", next_commands[name])
         else:
             yield Row(name, "ok", "empty")
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.accuracy import Accuracy
+from skillvault.learning.promote import versions
 from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of, judge_name
@@ -15,11 +16,13 @@ from skillvault.model.change import FORMAT
 from skillvault.model.conditions import clause, risk
 from skillvault.model.errors import UnavailableError
 from skillvault.model.policy import JudgePolicy
-from skillvault.model.records import Ref
+from skillvault.model.records import Commit, Ref
 from skillvault.vault.check import find_edits
 from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git.remote import upstream_of
+
+_RECENT = 100  # commits in which the latest lesson is looked for
 
 
 def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
@@ -120,7 +123,7 @@ def status(run: Run) -> Status:
         evaluations=files.get("evaluations", 0),
         facts=files.get("memory", 0),
         skills=files.get("skills", 0),
-        proposed=files.get("proposed", 0),
+        proposed=len(head.skills.proposed),
         archived=files.get("archive", 0),
         inbox=inbox,
         quarantine=len(run.inbox.quarantine.file_names()),
@@ -141,6 +144,41 @@ def status(run: Run) -> Status:
         silent=describe_silence(head, learner, counts.get("evaluate", 0), run.now),
         undecided=table.read_undecided(settings) if "# undecided: " in settings else {},
     )
+
+
+class Attention(Struct, frozen=True):
+    """The work that waits for a person, and what the vault learned and helped with last.
+
+    `questions` are for the agent that judges, `facts` the ids to be reviewed by today. `learned` is
+    the latest commit that changed a skill or a fact.
+    """
+
+    skills: int
+    rules: int
+    questions: int
+    quarantine: int
+    facts: tuple[str, ...]
+    learned: Commit | None
+
+
+def find_attention(run: Run, questions: int) -> Attention:
+    """Return the work that waits for a person; `questions` counts the open ones."""
+    view, day = run.view, f"{run.now:%Y-%m-%d}"
+    facts = view.facts.by_persons(view.domains)
+    superseded = view.facts.superseded_ids(facts)
+    due = [name for name, fact in facts.items() if versions.is_due(fact, day)]
+    return Attention(
+        skills=len(view.skills.proposed),
+        rules=len(view.corrections.waiting()),
+        questions=questions,
+        quarantine=len(run.inbox.quarantine.file_names()),
+        facts=tuple(sorted(set(due) - superseded)),
+        learned=next(filter(_has_learned, view.history.log(_RECENT)), None),
+    )
+
+
+def _has_learned(commit: Commit) -> bool:
+    return any(target.startswith(("skill:", "fact:")) for target in commit.targets)
 
 
 def budget_of(rules: JudgePolicy) -> tuple[int, int] | None:

@@ -41,7 +41,7 @@ _KEYS = ("description", "tags", "roles", "stages", "subject", "account", "create
 # The counts and days of a statement, which grow while it says the same.
 _COUNTS = re.compile(
     r"\b\d+ of (?:all )?\d+\b|\b\d{4}-\d\d-\d\d\b|\b\d+(?= (?:more |other )?(?:outcomes?|runs?|"
-    r"times?|sessions?|episodes?|decisions?|cases?|facts?|failures?|losses|successes|gains?)\b)"
+    r"times?|sessions?|occasions?|decisions?|cases?|facts?|failures?|losses|successes|gains?)\b)"
 )
 
 Files = Mapping[str, bytes]

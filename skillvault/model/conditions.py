@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.model.records import Outcome, Result, Scalar
-from skillvault.model.text.text import count_of, format_number, make_inert
+from skillvault.model.text.text import count_of, format_number, make_inert, pluralize
 
 # Keys of a context that tell the frame of a decision: compared within, never a condition or a text.
 STRATA = ("client", "model", "branch", "repository")
@@ -146,7 +146,7 @@ def _describe_range(condition: Condition, key: str, bounds: tuple[float, float])
 def risk(rule: Separation) -> str:
     """Return the counts as a clause: `then 5 of 55 were losses, otherwise 1 of 124`."""
     lost, episodes = rule.met[0], rule.episodes[0]
-    fewer = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != lost else ""
+    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != lost else ""
     lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
     otherwise = count_of(*rule.other)
     return f"then {count_of(*rule.met)} were {rule.result}{fewer}{lately}, otherwise {otherwise}"
@@ -158,7 +158,7 @@ def lead_line(lead: Separation) -> str:
     Example: `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`
     """
     failed, episodes = lead.met[0], lead.episodes[0]
-    fewer = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != failed else ""
+    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != failed else ""
     conditions = " and ".join(map(_as_recorded, lead.conditions))
     comma = "," if conditions[-1].isdigit() else ""  # or its number would run into the count
     counts = f"{count_of(*lead.met)} failed{fewer}, otherwise {count_of(*lead.other)}"

@@ -446,7 +446,7 @@ def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
 
 
 def default_domain(shelf: Shelf, folder: Path) -> str:
-    """Return the only domain of the vault, else that of the folder's repository.
+    """Return the domain of the folder's repository, else the only one of the vault.
 
     UsageError if the vault has several domains and none of them is the repository's.
     """
@@ -459,11 +459,8 @@ def default_domain(shelf: Shelf, folder: Path) -> str:
 
 
 def _domain_of_place(head: Topics, folder: Path) -> str | None:
-    domains = head.domains
     repository = domain_of(folder, head.policy.hook.domains, None)
-    if repository in domains:
-        return repository
-    return domains[0] if len(domains) == 1 else None
+    return repository if repository in head.domains else head.only_domain
 
 
 def has_model() -> bool:

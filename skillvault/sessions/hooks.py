@@ -27,7 +27,7 @@ from skillvault.loop.learned import learned_text
 from skillvault.model import next_words as words
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
-from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
+from skillvault.model.text.text import count_tokens, cut_between_words, pluralize, trim_to_tokens
 from skillvault.sessions import known_runs, transcripts
 from skillvault.sessions.session_history import (
     KnownTexts,
@@ -197,7 +197,9 @@ class Hooks:
         lines, names, budget_left = [heading], list[str](), budget - count_tokens(heading)
         count = self._vault.questions(session) if budget else 0
         if count:
-            lines.append(f"{count} question(s) wait for an agent: `skillvault ask --next`.")
+            lines.append(
+                f"For an agent to answer: {pluralize(count, 'question')}; `skillvault ask --next`."
+            )
             budget_left -= count_tokens(lines[-1])
         for name, description in self._lessons(domain) if budget else ():
             if name in hold_outs or description != disclosure.without_names(description, hold_outs):

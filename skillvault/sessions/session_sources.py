@@ -45,6 +45,7 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
     """
     path = Path(text)
     if path.is_file():
+        domain = domain or head.only_domain
         if path.suffix in _ENDINGS:
             return _read_file(path, domain)
         transcript = Transcript(path)

@@ -128,7 +128,10 @@ def test_a_shell_that_cannot_complete_is_one_clear_error(
 
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("recomend", "did you mean recommend"), ("xyzzy", "`skillvault --help` lists them")],
+    [
+        ("recomend", "did you mean `skillvault recommend`"),
+        ("xyzzy", "`skillvault --help` lists them"),
+    ],
 )
 def test_a_command_that_there_is_not_is_answered_with_the_nearest(word: str, hint: str) -> None:
     done = CliRunner().invoke(cli, [word])

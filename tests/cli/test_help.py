@@ -4,7 +4,8 @@ import pytest
 from click import Choice, Command, Option
 from click.testing import CliRunner
 
-from skillvault.cli.commands import cli
+from skillvault.cli.commands import COMMANDS as CLI_COMMANDS
+from skillvault.cli.commands import GROUPS, cli
 from tests.tables import commands
 
 COMMANDS = commands()
@@ -13,10 +14,32 @@ COMMANDS = commands()
 @pytest.mark.parametrize("group", ["", "fact", "quarantine", "setup", "skill"])
 def test_the_help_of_each_command_is_one_whole_line(group: str) -> None:
     shown = CliRunner().invoke(cli, [*group.split(), "--help"], terminal_width=80)
-    lines = shown.output.partition("\nCommands:\n")[2].splitlines()
+    lines = shown.output.partition("\n\nOptions:\n")[2].splitlines()
     names = [name for name, _ in COMMANDS if name.rpartition(" ")[0] == group]
     assert [line for line in lines if "..." in line] == []
-    assert {name.rpartition(" ")[2] for name in names} <= {line.split()[0] for line in lines}
+    firsts = {line.split()[0] for line in lines if line}
+    assert {name.rpartition(" ")[2] for name in names} <= firsts
+
+
+def test_each_command_is_in_one_group_of_the_help() -> None:
+    grouped = [name for _, _, names in GROUPS for name in names.split()]
+    assert len(grouped) == len(set(grouped))
+    assert set(CLI_COMMANDS) <= set(grouped)
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("list", "skillvault skill list"),
+        ("show a-name", "skillvault skill show a-name"),
+        ("add a-fact", "skillvault fact add a-fact"),
+        ("staus", "skillvault status"),
+    ],
+)
+def test_a_wrong_command_names_the_right_one(words: str, call: str) -> None:
+    result = CliRunner().invoke(cli, words.split())
+    assert result.exit_code == 2
+    assert f"did you mean `{call}`" in result.output
 
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])

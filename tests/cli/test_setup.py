@@ -299,7 +299,7 @@ def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
     run(vault, "claude-code", "--project", str(project), "--link")
     assert list((project / ".claude/skills").iterdir())
     (skill,) = vault.skills()
-    said = f"linked in {project} (claude-code): nothing is held out there"
+    said = f"linked in {project} (claude-code): no skill is left out to compare there"
     for about in ([], [skill.name], ["--domain", "coding"]):
         assert said in _stats(vault, *about)
     assert _server_in_home(project)["args"][-1] == "--no-holdout"

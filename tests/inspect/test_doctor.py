@@ -313,8 +313,11 @@ def test_what_waits_is_counted_with_the_next_step(vault: Vault) -> None:
     for name in ("inbox/a.json", "inbox/untrusted/b.json", "quarantine/c.json"):
         (vault.root / name).write_bytes(b"{")
     found = rows(vault.root)
-    assert (found["inbox"][0].detail, found["inbox"][0].fix) == ("2 file(s) wait", "skillvault run")
-    assert found["quarantine"][0].detail == "1 file(s) wait"
+    assert (found["inbox"][0].detail, found["inbox"][0].fix) == (
+        "waiting: 2 files",
+        "skillvault run",
+    )
+    assert found["quarantine"][0].detail == "waiting: 1 file"
 
 
 @pytest.mark.parametrize(

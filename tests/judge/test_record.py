@@ -64,7 +64,8 @@ def test_status_tells_its_balanced_accuracy_with_an_interval(even: Vault) -> Non
     assert (accuracy.balanced, accuracy.successes, accuracy.failures) == (0.5, SIDES, SIDES)
     assert accuracy.low < 0.5 < accuracy.high
     assert said(even, "status")["judge"]["accuracy"] == to_builtins(accuracy)
-    line = f"verdicts: balanced accuracy 0.50 ({accuracy.low:.2f} to {accuracy.high:.2f}) on 20"
+    bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
+    line = f"verdicts: 50 % right ({bounds}) on 20"
     assert line in call(even, "status").stdout
 
 

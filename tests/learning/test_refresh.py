@@ -158,7 +158,7 @@ def test_its_text_and_its_keys_are_written_in_place() -> None:
     change = _rewritten(_refreshed())
     (rewrite,) = change.rewrites
     assert rewrite.path == PATH
-    assert "as of 2 outcomes, 2026-11-04" in rewrite.body
+    assert ": 2 outcomes, the last on 2026-11-04" in rewrite.body
     assert rewrite.body.endswith("## What Went Wrong\n\n- a\n- c\n\n## Checklist\n\n- [ ] d?")
     assert change.edits == (
         Edit(PATH, ("description",), "Warns more."),
@@ -184,7 +184,7 @@ def test_each_new_outcome_is_linked_as_support() -> None:
 def test_its_commit_says_which_statements_came_and_went() -> None:
     change = _rewritten(_refreshed())
     assert change.headline == f"refresh: {OWN.name}"
-    assert change.reason.startswith("open_long on SOL-PERP, as of 2 outcomes, 2026-11-04: ")
+    assert change.reason.startswith("open_long on SOL-PERP: 2 outcomes, the last on 2026-11-04; ")
     assert "\n  + c" in change.reason
     assert "\n  - [ ] b?" in change.reason
     assert "\n  + a" not in change.reason

@@ -92,7 +92,7 @@ def test_an_outcome_that_goes_makes_the_guide_of_its_action_due(
         retract(vault, gone, reason="wrong ticket", now=NOW)
     vault.run(now=NOW)
     assert gone not in evidence(vault)
-    assert "as of 12 outcomes" in text(vault)
+    assert ": 12 outcomes" in text(vault)
     assert is_settled(vault)
 
 
@@ -214,5 +214,5 @@ def test_a_guide_that_is_undone_comes_back_when_that_is_taken_back(vault: Vault)
     learn(vault, tried(2))
     vault.curate.forget(NAME, now=NOW)
     vault.run(now=NOW)
-    assert "as of 3 outcomes" in text(vault)
+    assert ": 3 outcomes" in text(vault)
     assert is_settled(vault)

@@ -170,7 +170,7 @@ def test_without_one_of_its_outcomes_a_skill_is_written_anew(
     (path,) = person.git("ls-files", f"{folder}/*{at.id}.yaml").splitlines()
     remove(vault, person, path)
     assert written(vault.run(now=NOW)) == [f"refresh: {GUIDE}"]
-    assert "as of 1 outcome, " in vault.skill(GUIDE)[0].body
+    assert ": 1 outcome, on " in vault.skill(GUIDE)[0].body
     assert vault.run(now=NOW).done == []
 
 

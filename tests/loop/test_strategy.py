@@ -91,7 +91,7 @@ def test_a_bulk_import_makes_one_that_reaches_all_its_outcomes(vault: Vault) -> 
     tree = vault.why(NAME)["sources"]
     assert len(tree) == 38
     assert all(leaf["ref"]["path"] for node in tree for leaf in node["sources"])
-    assert "*coding, as of 38 outcomes, 2026-11-02*" in skill(vault).body
+    assert "*coding: 38 outcomes, the last on 2026-11-02*" in skill(vault).body
     assert section(skill(vault).body, "What to Avoid") == (
         "- fix-flaky-test: When mood is hurried: then 17 of 17 were failures, otherwise 0 of 21."
     )
@@ -122,7 +122,7 @@ def test_between_the_reading_points_of_its_actions_it_is_not_written(vault: Vaul
     learn(vault, *tasks(0, 12))
     assert learn(vault, *tasks(12, 2), hour=1) == []
     assert learn(vault, task(14), hour=2) == [f"refresh: {NAME}"]
-    assert "*coding, as of 15 outcomes, " in skill(vault).body
+    assert "*coding: 15 outcomes, the last on " in skill(vault).body
     assert skill(vault).created == stamp(START + timedelta(hours=14))
     assert skill(vault).expires == stamp(START + timedelta(days=180, hours=14))
     plain = {"decision__action": "plan", "context": {}, "result": {"status": "success"}}
@@ -146,14 +146,14 @@ def test_untrusted_outcomes_neither_count_nor_are_looked_at(vault: Vault) -> Non
     assert learn(vault, *tasks(0, 30, source__trust="untrusted"), *tasks(30, 9)) == []
     assert standing(vault)[1] == "9 outcomes so far; needs 10"
     learn(vault, task(39))
-    assert "*coding, as of 10 outcomes, " in skill(vault).body
+    assert "*coding: 10 outcomes, the last on " in skill(vault).body
 
 
 def test_each_domain_has_its_own(vault: Vault) -> None:
     said = learn(vault, *tasks(0, 10), *tasks(20, 10, domain="perps"))
     assert said == [f"generate: {NAME}", "generate: strategy-perps"]
-    assert "*perps, as of 10 outcomes, 2026-11-02*" in vault.skill("strategy-perps")[0].body
-    assert "*coding, as of 10 outcomes, 2026-11-01*" in skill(vault).body
+    assert "*perps: 10 outcomes, the last on 2026-11-02*" in vault.skill("strategy-perps")[0].body
+    assert "*coding: 10 outcomes, the last on 2026-11-01*" in skill(vault).body
 
 
 def test_what_it_is_made_of_still_makes_its_guide(vault: Vault, person: Person) -> None:
@@ -199,7 +199,7 @@ def test_a_section_that_a_person_wrote_stays_byte_for_byte(vault: Vault, person:
     assert learn(vault, *tasks(40, 12), hour=1) == [f"refresh: {NAME}"]
     after = (vault.root / PATH).read_text()
     assert mine in after
-    assert "*coding, as of 48 outcomes, " in after
+    assert "*coding: 48 outcomes, the last on " in after
     assert section(after, "What to Avoid") != section(text, "What to Avoid")
     learn(vault, *tasks(52, 12), hour=2)
     assert mine in (vault.root / PATH).read_text()
@@ -298,7 +298,7 @@ def test_one_that_expired_comes_back_of_later_outcomes(vault: Vault) -> None:
     assert learn(vault, *tasks(24 * 182, 6), hour=24 * 182) == [f"refresh: restore {NAME}"]
     found, path = vault.skill(NAME)
     assert path == PATH
-    assert "*coding, as of 30 outcomes, " in found.body
+    assert "*coding: 30 outcomes, the last on " in found.body
     assert vault.run([*STEPS, "expire"], now=NOW + timedelta(days=183)).done == []
 
 

@@ -54,6 +54,6 @@ def test_what_both_wrote_in_one_guide_is_in_it_after_a_pull(
     text = (clone.root / "skills" / name / "SKILL.md").read_text()
     assert all(f"## Of {number}\n\nAsk {number}.\n" in text for number in (0, 1))
     assert all(deed.rstrip(".") in text for deed in deeds)
-    assert "as of 3 outcomes" in text
+    assert ": 3 outcomes" in text
     assert clone.run(now=NOW).done == []
     assert clone.check().problems == []

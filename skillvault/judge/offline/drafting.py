@@ -46,6 +46,10 @@ _NAMES = 60  # characters of these names
 _CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
 _PLANS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
 
+_ENDED: Mapping[Status, str] = {
+    "success": "succeeded", "failure": "failed", "neutral": "neutral",
+}  # fmt: skip
+
 STRATEGY = ("Entry Rules", "What to Avoid", "Performance Notes")
 GUIDE = (RULES, "Do", AVOID, "Refused", "Tried")
 WARNING = ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist")
@@ -256,7 +260,7 @@ def _origin(brief: Recurrence) -> str:
     outcomes = [brief.outcomes[e.id] for e in brief.evaluations if e.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
-        parts.append(f"{pluralize(brief.against, 'evaluation')} against it")
+        parts.append(f"{pluralize(brief.against, 'run')} against it")
     if human_count := sum(fact.kind == "human" for fact in brief.facts):
         parts.append(f"{count_of(human_count, len(brief.facts))} facts written by a person")
     return f"- {make_sentence('; '.join(parts))}" if parts else ""
@@ -267,13 +271,14 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if not outcomes:
         return
     statuses = Counter(outcome.result.status for outcome in outcomes)
-    names: tuple[Status, ...] = ("success", "failure", "neutral")
-    counts = join_items(f"{statuses[name]} {name}" for name in names if statuses[name])
+    counts = join_items(
+        f"{statuses[status]} {word}" for status, word in _ENDED.items() if statuses[status]
+    )
     sessions = len({outcome.session for outcome in outcomes})
     times = [outcome.occurred_at for outcome in outcomes]
     days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(times), max(times)))
     yield (
-        f"{pluralize(len(outcomes), 'evaluation')} ({counts}) from "
+        f"{pluralize(len(outcomes), 'run')} ({counts}) in "
         f"{pluralize(sessions, 'session')}, {' to '.join(days)}"
     )
     subjects = Counter(map(describe_subject, outcomes))

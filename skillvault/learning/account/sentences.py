@@ -233,8 +233,8 @@ def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: i
     observers = join_items((_OBSERVERS[observer] for observer, _ in observer_counts), last="or")
     share = count_of(sum(times for _, times in observer_counts), failures)
     return make_sentence(
-        f"have it seen by {observers} before you claim success: {share} that failed were claimed "
-        "as successes"
+        f"let {observers} check it before you claim success: {share} that failed were claimed as "
+        "successes"
     )
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from skillvault.model.groups import Groups
 from skillvault.model.records import Outcome
+from skillvault.model.text.text import pluralize
 
 _LONGEST = 3_600_000_000  # microseconds in an hour
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,9 +57,9 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
 
 
 def episode_words(outcomes: Sequence[Outcome], minutes: int) -> str:
-    """Return ` in 3 episodes` if there are fewer episodes than outcomes, else ""."""
+    """Return ` on 3 occasions` if there are fewer episodes than outcomes, else ""."""
     count = len(set(episodes_of(outcomes, minutes)))
-    return f" in {count} episode{'s' * (count > 1)}" if count < len(outcomes) else ""
+    return f" on {pluralize(count, 'occasion')}" if count < len(outcomes) else ""
 
 
 def _occasion(outcome: Outcome) -> Occasion:

@@ -237,9 +237,9 @@ def skill_text(
     total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
     most, file = head_line_limit(limit), files.free(STATEMENTS)
-    date = f"{last.occurred_at:%Y-%m-%d}"
+    day = f"{'the last ' * (count > 1)}on {last.occurred_at:%Y-%m-%d}"
     header = [
-        f"*{trim_to_tokens(about_words(findings), most)}, as of {total}, {date}*",
+        f"*{trim_to_tokens(about_words(findings), most)}: {total}, {day}*",
         f"*Domain: {last.domain}*",
     ]
     title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, most)}"

@@ -145,11 +145,12 @@ def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     outcomes = refresh.findings.account.outcomes
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts
-    count_words, day = pluralize(len(outcomes), "outcome"), f"{outcomes[-1].occurred_at:%Y-%m-%d}"
+    count_words = pluralize(len(outcomes), "outcome")
+    day = f"{'the last ' * (len(outcomes) > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
     names = [place.partition("/")[2] for place in refresh.merged]
     return "\n".join(
         [
-            f"{generate.about_words(refresh.findings)}, as of {count_words}, {day}: {summary}",
+            f"{generate.about_words(refresh.findings)}: {count_words}, {day}; {summary}",
             *(f"{name} said it before and goes to archive/." for name in names),
             *changes,
         ]

@@ -176,6 +176,12 @@ class Topics:
         return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
 
     @property
+    def only_domain(self) -> str | None:
+        """The domain of a vault that has exactly one, the default of all who name none."""
+        domains = self.domains
+        return domains[0] if len(domains) == 1 else None
+
+    @property
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)

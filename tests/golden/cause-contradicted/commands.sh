@@ -15,7 +15,7 @@ trade 02 SOL -0.12
 trade 03 SOL -0.11
 trade 04 ARB -0.05
 say skillvault run --now 2026-11-04T12:00:00Z
-fact=$(skillvault fact list | cut -d ' ' -f 1)
+fact=$(skillvault fact list | sed -n 's/^  *\([^ ]*\).*/\1/p')
 ask
 trade 05 SOL 0.04
 trade 06 WIF 0.03

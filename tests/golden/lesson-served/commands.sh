@@ -5,7 +5,7 @@ cd vault
 say skillvault record ../observed.yaml --now 2026-11-05T12:00:00Z
 say skillvault record ../supposed.yaml --now 2026-11-05T12:00:00Z
 say skillvault run --now 2026-11-05T12:00:00Z
-for fact in $(skillvault fact list | cut -d ' ' -f 1); do
+for fact in $(skillvault fact list | sed -n 's/^  *\([^ ]*\).*/\1/p'); do
   say skillvault fact show $fact
 done
 say skillvault recommend --domain support --task "Refund the annual plan of a customer" --format xml -k 2 --now 2026-11-06T12:00:00Z

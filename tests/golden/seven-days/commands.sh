@@ -8,7 +8,7 @@ for day in 2 3 4 5 6 7 8; do
 done
 say skillvault fact list
 say skillvault why pattern-dlmm-volatility-high-add-liquidity
-say skillvault why-not $(skillvault fact list | grep BTC | cut -d ' ' -f 1)
+say skillvault why-not $(skillvault fact list | grep -A 1 BTC | sed -n '2s/^ *\([^ ]*\).*/\1/p')
 say skillvault skill show pattern-dlmm-volatility-high-add-liquidity
 say skillvault run --now 2026-11-08T20:20:00Z
 say skillvault check

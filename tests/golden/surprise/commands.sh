@@ -5,7 +5,7 @@ cd vault
 say skillvault record ../migration.yaml --now 2026-11-03T12:00:00Z
 say skillvault run --now 2026-11-03T12:00:00Z
 say skillvault fact list
-say skillvault fact show $(skillvault fact list | cut -d ' ' -f 1)
+say skillvault fact show $(skillvault fact list | sed -n 's/^  *\([^ ]*\).*/\1/p')
 say skillvault why-not 20261103t103000z
 say skillvault run --now 2026-11-03T12:10:00Z
 say skillvault check

@@ -113,7 +113,7 @@ def test_the_model_writes_the_skills_and_the_rule_its_counts(claudes: Vault, api
     for name, heading in ((guide.name, "do"), (warning.name, "better approach")):
         body = claudes.skill(name)[0].body
         assert f"Claude on {heading}" in body
-        assert "as of 1 outcome, 2026-11-01" in body
+        assert ": 1 outcome, on 2026-11-01" in body
     assert warning.name == "warning-perps-open-long-sol-perp"
     assert guide.name == "guide-perps-open-long"
 

@@ -14,7 +14,7 @@ description: 'Use before open_long on SOL-PERP. Rested on “Funding is above 0.
 ---
 # Warning: open_long on SOL-PERP: a ground that did not hold
 
-*open_long on SOL-PERP, as of 3 outcomes, 2026-11-02*
+*open_long on SOL-PERP: 3 outcomes, the last on 2026-11-02*
 *Domain: perps*
 
 ## What Went Wrong

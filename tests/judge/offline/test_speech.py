@@ -21,7 +21,7 @@ def test_what_counts_mean_is_told_in_both_directions() -> None:
 def test_episodes_are_told_if_they_are_fewer_and_the_late_ones_if_they_are_few() -> None:
     rule = replace(EVENING, episodes=(3, 40), lately=(1, 2))
     assert risk(rule) == (
-        "then 5 of 55 were losses (in 3 episodes), in the later half 1 of 2, otherwise 1 of 124"
+        "then 5 of 55 were losses (on 3 occasions), in the later half 1 of 2, otherwise 1 of 124"
     )
 
 

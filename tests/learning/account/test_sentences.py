@@ -187,13 +187,13 @@ def test_tools_are_told_with_the_counts_of_both_sides() -> None:
 @pytest.mark.parametrize(
     ("by", "failed", "said"),
     [
-        ([("ci", 2)], 2, "the CI before you claim success: 2 of 2 that failed were claimed as"),
+        ([("ci", 2)], 2, "the CI check it before you claim success: 2 of 2 that failed were"),
         ([("ci", 2), ("person", 1)], 5,
-         "the CI or a person before you claim success: 3 of 5 that failed were claimed as succ"),
+         "the CI or a person check it before you claim success: 3 of 5 that failed were"),
     ],
 )  # fmt: skip
 def test_a_refused_claim_says_who_is_to_see_it_first(by: Any, failed: int, said: str) -> None:
-    assert claims_sentence(by, failed).startswith(f"Have it seen by {said}")
+    assert claims_sentence(by, failed).startswith(f"Let {said}")
 
 
 def test_an_outlier_is_no_cause() -> None:

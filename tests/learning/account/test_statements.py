@@ -237,7 +237,7 @@ def test_claims_that_were_refused_are_counted_by_who_saw_it() -> None:
     outcomes = [ended(0, "", result=said), ended(1, "", result=said), ended(2, TENANT)]
     told = only(findings_of(outcomes), "claimed")
     assert told.text == (
-        "Have it seen by the CI before you claim success: 2 of 3 that failed were claimed as "
+        "Let the CI check it before you claim success: 2 of 3 that failed were claimed as "
         "successes."
     )
     assert texts(findings_of(outcomes[1:]), "claimed") == []

@@ -105,7 +105,7 @@ def test_an_episode_has_one_vote() -> None:
     (lead,) = leads([*tries(ODD), *evening])
     assert (lead.met, lead.episodes) == ((15, 15), (7, 7))
     assert lead_line(lead) == (
-        "Lead: with dry_run false 15 of 15 failed (in 7 episodes), otherwise 0 of 4."
+        "Lead: with dry_run false 15 of 15 failed (on 7 occasions), otherwise 0 of 4."
     )
     assert not leads([*(o for o in tries(ODD) if o.context["dry_run"]), *evening])
 

@@ -240,11 +240,11 @@ def test_the_body_says_of_what_as_of_when_and_in_which_domain() -> None:
     body = _skill(findings_of(trades, "warning")).body
     assert body == (
         "# Warning: Timeouts hide races\n\n"
-        "*open_long on SOL-PERP, as of 2 outcomes, 2026-11-03*\n"
+        "*open_long on SOL-PERP: 2 outcomes, the last on 2026-11-03*\n"
         "*Domain: perps*\n\n"
         "## What Went Wrong\n\n- x"
     )
-    assert "as of 1 outcome, 2026-11-01" in _skill(findings_of(FAILED)).body
+    assert ": 1 outcome, on 2026-11-01" in _skill(findings_of(FAILED)).body
 
 
 def test_a_name_that_was_used_is_not_used_again() -> None:

@@ -9,7 +9,7 @@ from skillvault.model.text.text import count_tokens
 DEED = "Chase the breakout at market with full size"
 GUIDE = f"""# Guide: open_long
 
-*open_long, as of 3 outcomes, 2026-01-03*
+*open_long: 3 outcomes, the last on 2026-01-03*
 
 ## Rules and Leads
 
@@ -52,7 +52,7 @@ def test_counts_and_dates_of_a_line_match_no_task(line: str) -> None:
 
 DEPLOY = """# Guide: deploy
 
-*deploy, as of 9 outcomes, 2026-11-09*
+*deploy: 9 outcomes, the last on 2026-11-09*
 
 ## Rules and Leads
 

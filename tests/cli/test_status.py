@@ -1,0 +1,88 @@
+"""status: what waits for the person comes first, then what was learned and used last."""
+
+import json
+
+from click.testing import CliRunner
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw, trade
+
+
+def show(vault: Vault, *args: str) -> list[str]:
+    """The lines that a command prints."""
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args])
+    assert result.exit_code == 0, result.output
+    return result.output.splitlines()
+
+
+def test_an_empty_vault_says_that_nothing_waits(vault: Vault) -> None:
+    assert show(vault, "status")[0] == "nothing waits for you"
+
+
+def test_each_kind_of_work_is_named_with_the_command_for_it(vault: Vault) -> None:
+    vault.memory.add_fact("The port is 5432.", "coding", review_by="2026-01-31", now=NOW)
+    vault.record([("bad.json", b"{}")], now=NOW)
+    lines = [line for line in show(vault, "status") if line.startswith("waits for you")]
+    fact = next(iter(vault.store.head().facts))
+    assert lines == [
+        "waits for you: 1 refused file; `skillvault quarantine list`",
+        f"waits for you: 1 fact to check; `skillvault fact show {fact}`",
+    ]
+
+
+def test_a_skill_that_waits_is_told(vault: Vault, person: Person) -> None:
+    person.write("vault.yaml", "format: 1\ngenerate: {gate: always}\n")
+    person.git("commit", "-qam", "a gate")
+    vault.record([("a.json", as_file(raw(0)))], now=NOW)
+    vault.run(now=NOW)
+    assert show(vault, "status")[0] == "waits for you: 1 skill; `skillvault review`"
+    assert json.loads("\n".join(show(vault, "status", "--json")))["proposed"] == 1
+
+
+def test_the_latest_lesson_is_told(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw(0)))], now=NOW)
+    vault.run(now=NOW)
+    assert "learned last: " in show(vault, "status")[1]
+
+
+def test_a_run_in_an_empty_vault_says_so_in_one_line(vault: Vault) -> None:
+    assert show(vault, "run") == [
+        "nothing to learn from yet; `skillvault record --example` shows an outcome"
+    ]
+
+
+def test_only_a_verbose_run_repeats_what_a_person_removed(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw(0)))], now=NOW)
+    vault.run(now=NOW)
+    (name,) = vault.store.head().skills
+    vault.curate.retire(name, now=NOW)
+    assert show(vault, "run") == ["nothing due; `skillvault run -v` says why"]
+    assert len(show(vault, "run", "-v")) > 1
+
+
+def test_the_only_domain_takes_a_fact_that_names_none(vault: Vault, person: Person) -> None:
+    person.write("vault.yaml", "format: 1\ndomains: [coding]\n")
+    person.git("commit", "-qam", "one domain")
+    show(vault, "fact", "add", "The shop has two carts.")
+    assert [fact.domain for fact in vault.memory.facts()] == ["coding"]
+    show(vault, "fact", "add", "The fee is 5 %.", "--domain", "perps")
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), "fact", "add", "It rains."])
+    assert "add --domain NAME" in str(result.exception)
+
+
+def test_lists_hold_at_80_columns(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(trade(2)))], now=NOW)
+    vault.run(now=NOW)
+    for command in (["fact", "list"], ["search", "timeout"], ["skill", "list"], ["status"]):
+        lines = show(vault, *command)
+        assert lines
+        assert max(map(len, lines)) <= 80
+
+
+def test_an_expiry_date_says_on_which_clock_it_is(vault: Vault) -> None:
+    vault.record([("b.json", as_file(trade(2)))], now=NOW)
+    vault.run(now=NOW)
+    note = show(vault, "skill", "list")[-1]
+    assert note.startswith("dates of perps are on its own clock, now 2026-11-0")

@@ -243,6 +243,33 @@ def test_an_output_that_is_no_answer_is_a_fault(
         read(output, "", NOW)
 
 
+def test_a_reply_that_never_met_the_schema_counts_against_its_questions() -> None:
+    result = {"is_error": True, "subtype": "error_max_structured_output_retries", "errors": ["no"]}
+    with pytest.raises(ClientFault) as caught:
+        claude_code.CLIENT.read_output(json.dumps(result).encode(), "", NOW)
+    assert caught.value.is_answer
+
+
+@pytest.mark.parametrize(
+    ("settings", "asks_login"),
+    [
+        ("", True),
+        ('model_provider = "openai"', True),
+        ('model_provider = "here"\n[model_providers.here]\nenv_key = "KEY"', False),
+        ('model_provider = "x"\n[model_providers.x]\nrequires_openai_auth = true', True),
+        ("model_provider = [", True),
+    ],
+)
+def test_codex_needs_no_login_for_a_provider_of_the_users_own(
+    settings: str, asks_login: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text(settings)
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    assert bool(codex.CLIENT.login_command()) is asks_login
+    monkeypatch.setenv("CODEX_API_KEY", "key")
+    assert codex.CLIENT.login_command() == ()
+
+
 # ── kills ────────────────────────────────────────────────────────────────────────────
 
 POINTS = (

@@ -54,7 +54,12 @@ _GRACE = 10.0  # seconds beyond the deadline until another asker kills an abando
 # What a session of a client tells its children, and would mislead one that is none of them.
 _SESSION_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR")
 _SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAULT_")
-_QUIET = {"CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1", ASKING: "1"}
+_QUIET = {
+    "CLAUDE_CODE_MAX_RETRIES": "1",
+    "MAX_STRUCTURED_OUTPUT_RETRIES": "2",
+    "DISABLE_AUTOUPDATER": "1",
+    ASKING: "1",
+}
 
 
 class ClientCallNote(Struct, frozen=True, kw_only=True):
@@ -202,10 +207,13 @@ class ClientCalls:
         program = self._client.program
         if shutil.which(program) is None:
             self._close(f"{program} is not on the PATH of this process")
+        command = self._client.login_command()
+        if not command:
+            return
         with _empty_folder() as folder:
             try:
                 done = subprocess.run(
-                    self._client.login,
+                    command,
                     cwd=folder,
                     env=_environment(),
                     stdin=subprocess.DEVNULL,
@@ -215,7 +223,7 @@ class ClientCalls:
                     check=False,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                self._close(f"`{' '.join(self._client.login)}` failed: {error}")
+                self._close(f"`{' '.join(command)}` failed: {error}")
         if done.returncode:
             self._close(f"nobody is logged in to {program}; `{program}` logs you in")
 
@@ -331,13 +339,13 @@ class ClientCalls:
         if note is None:
             return
         reason = ""
-        if note.asker != os.getpid() and not (self._place / "stdout").stat().st_size:
-            self._ledger.record_refusal(note.call)  # it was killed, too, or never began
-        else:
-            try:
-                self._keep_output(note, report)
-            except ClientFault as fault:
+        try:
+            self._keep_output(note, report)
+        except ClientFault as fault:
+            if note.asker == os.getpid() or fault.is_answer:
                 reason = self._keep_fault(note, fault, is_late=is_late)
+            else:  # its client may have been killed, too; if not, the next call says the same
+                self._ledger.record_refusal(note.call)
         # Only now: until here another asker can do all of it again.
         shutil.rmtree(note.folder, ignore_errors=True)
         shutil.rmtree(self._place)

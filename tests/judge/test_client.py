@@ -1,17 +1,12 @@
-"""A client as the judge: what it is asked, within what budget, and what becomes of its answers.
-
-`SKILLVAULT_FAULTS=50 pytest tests/judge/test_client.py` repeats each fault so often.
-"""
+"""A client as the judge: what it is asked, within what budget, and what becomes of its answers."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,10 +23,8 @@ from tests.forked import called, log_of
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint
 from tests.judge.given import HOUR as CLOCK_HOUR
-from tests.judge.given import REPEATS, Clock, put_client_on_path
-from tests.judge.server import INSIGHT, VERDICT, Server, claude, told
-from tests.judge.test_faults import FAULTS, _of
-from tests.thorough import one_of
+from tests.judge.given import Clock, put_client_on_path
+from tests.judge.server import INSIGHT, Server, told
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz012345"
 
@@ -151,66 +144,7 @@ def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
             calls_of(asked).ask_waiting()
 
 
-# ── faults ───────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("name", one_of(3, list(FAULTS)))
-def test_a_fault_leaves_the_offline_text_and_the_question(
-    name: str, asked: Vault, api: Server
-) -> None:
-    for repeat in range(REPEATS):
-        record(asked, repeat)
-        clock = Clock()
-        for _ in range(repeat):
-            clock.sleep(24 * CLOCK_HOUR)
-        if name in ("hang", "drip"):
-            appoint(asked, provider="client", client_seconds=1)
-        api.script = partial(_of, FAULTS[name])
-        report = calls_of(asked, clock).ask_waiting()
-        evaluations = asked.store.head().evaluations.values()
-        offline = [one for one in evaluations if one.judge.name == "offline"]
-        assert len(offline) == bool(report.stopped or report.refused)
-        verdicts = {one.quality_score for one in evaluations if one not in offline}
-        assert verdicts <= {VERDICT["quality_score"]}
-        api.script = claude
-        clock.sleep(2 * CLOCK_HOUR)
-        assert calls_of(asked, clock).ask_waiting().stopped == ""
-        assert judges(asked) == {"client"}
-        assert asked.status().judge.closed is None
-
-
-def _missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    git = [place for place in os.environ["PATH"].split(":") if (Path(place) / "git").exists()]
-    monkeypatch.setenv("PATH", git[0])
-
-
-@pytest.mark.parametrize(
-    ("harm", "words"),
-    [
-        (_missing, "not on the PATH"),
-        (lambda patch: patch.setenv("FAKE_LOGGED_OUT", "1"), "logged in"),
-        (lambda patch: patch.setenv("FAKE_OUTPUT", "unknown option '--safe-mode'"), "safe-mode"),
-        (lambda patch: patch.setenv("FAKE_SIZE", "3000000"), "more than"),
-        (lambda patch: patch.setenv("FAKE_SECONDS", "60"), "did not answer"),
-    ],
-)
-def test_a_client_that_fails_costs_one_line_of_the_status(
-    harm: Callable[[pytest.MonkeyPatch], None],
-    words: str,
-    asked: Vault,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    record(asked, 1)
-    appoint(asked, provider="client", client_seconds=1)
-    harm(monkeypatch)
-    count = len(asked.queue.open_questions())
-    report = ClientCalls(asked.store, asked.queue).ask_waiting()
-    assert words in report.stopped
-    done = CliRunner().invoke(cli, ["--vault", str(asked.root), "status"])
-    (line,) = [line for line in done.output.splitlines() if line.startswith("not asked now:")]
-    assert words in line
-    assert len(asked.queue.open_questions()) == count
-    assert judges(asked) == {"offline"}
+# ── outputs ──────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from tests.judge.server import (
     message,
     told,
 )
+from tests.judge.server import record as record_of
 from tests.thorough import pairs
 
 CLIENTS = ("claude-code", "codex")
@@ -75,9 +76,10 @@ def fill(vault: Vault) -> None:
 
 def answer(body: Body) -> Answer:
     """What a sensible model answers; an insight names the figure of its decision."""
-    figure = FIGURE.search(told(body))
-    if asked_for(body) != "insight" or figure is None:
+    if asked_for(body) != "insight":
         return claude(body)
+    figure = FIGURE.search(record_of(body)["decision"]["reasoning"])
+    assert figure
     return message({**INSIGHT, "key_insight": f"A long at {figure[0]} leads to a loss."})
 
 

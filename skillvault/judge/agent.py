@@ -43,7 +43,11 @@ class AgentJudge:
 
     def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision."""
-        return self._read_answer(self.questions.verdict_question(case)) or _OFFLINE.verdict(case)
+        return self.given_verdict(case) or _OFFLINE.verdict(case)
+
+    def given_verdict(self, case: BlindCase) -> Verdict | None:
+        """Return the verdict that was answered."""
+        return self._read_answer(self.questions.verdict_question(case))
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """Return what the outcome teaches."""

@@ -264,6 +264,11 @@ class Ledger:
         rows = self._rows(f"{sql} where day = ?", _day(self._now()))
         return Spending(*rows[0]) if rows else Spending()
 
+    def count_calls(self, seconds: float) -> int:
+        """Return the number of calls in the latest seconds."""
+        rows = self._rows("select count(*) from call where at > ?", self._now() - seconds)
+        return int(rows[0][0]) if rows else 0
+
     def closed_reason(self) -> str | None:
         """The reason if no call may be sent now, and the time of the next one."""
         if not self.path.exists():

@@ -15,6 +15,7 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.clients.notes import Activity, write_activity
 from skillvault.model.errors import UsageError
+from tests.cli.terminal import Terminal
 from tests.conftest import NOW
 from tests.given import as_file, raw
 from tests.thorough import one_of
@@ -370,3 +371,33 @@ def test_what_is_kept_of_a_persons_files_is_its_owner_s_alone(vault: Vault, proj
     assert run(vault, "claude-code", "--project", str(project)).exit_code == 0
     (place,) = (Path.home() / ".local/state/skillvault/setups").iterdir()
     assert place.stat().st_mode & 0o777 == 0o600
+
+
+# ── the judge ────────────────────────────────────────────────────────────────────────
+
+
+def appointed(vault: Vault) -> tuple[str, str, bool]:
+    """The judge and its client, and whether vault.yaml names a judge."""
+    rules = Vault(vault.root).store.head().policy.judge
+    return rules.provider, rules.client, "\njudge:" in (vault.root / "vault.yaml").read_text()
+
+
+def test_who_judges_is_asked_once_in_a_terminal(vault: Vault, project: Path) -> None:
+    words = ("--vault", str(vault.root), "setup", "claude-code", "--project", str(project))
+    terminal = Terminal(project, *words, columns=120)
+    asked = terminal.wait(lambda text: "judge (client, agent, offline) [offline]:" in text)
+    assert "claude-code, in the background after sessions" in asked
+    assert "at most 20 calls and 200,000 tokens a day" in asked
+    terminal.press("\r")
+    assert terminal.end() == 0
+    assert appointed(vault) == ("offline", "claude-code", True)
+    terminal = Terminal(project, *words, columns=120)
+    assert terminal.end() == 0
+    assert "Who is to judge" not in terminal.text
+
+
+def test_a_script_is_not_asked_and_may_say_who_judges(vault: Vault, project: Path) -> None:
+    assert "Who is to judge" not in run(vault, "codex", "--project", str(project)).output
+    assert appointed(vault) == ("offline", "claude-code", False)
+    run(vault, "codex", "--project", str(project), "--judge", "client")
+    assert appointed(vault) == ("client", "codex", True)

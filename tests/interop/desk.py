@@ -22,6 +22,9 @@ from tests.interop.scripted_model import ScriptedModel
 
 TASK = "Fix the flaky test of the checkout service"
 ALLOWED = ("--allowedTools", "Bash,Edit,Write,Read")
+# No person is there to allow what a command does, or to trust the hooks of the project.
+_UNCHECKED = "--dangerously-bypass-approvals-and-sandbox"
+TRUSTED = "--dangerously-bypass-hook-trust"
 CHECK = f"{sys.executable} -m unittest -q"
 FAILS = """import unittest
 
@@ -112,6 +115,9 @@ class ClaudeDesk(Desk):
         call = ("-p", prompt, *ALLOWED, *options)
         return self.program.run(*call, cwd=self.project, told=told, **self.keys(model), **more)
 
+    def configure(self, model: ScriptedModel) -> None:
+        """Claude Code finds the model by its variables."""
+
     def keys(self, model: ScriptedModel) -> dict[str, str]:
         """The variables by which Claude Code asks this model."""
         return {
@@ -119,6 +125,51 @@ class ClaudeDesk(Desk):
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
+
+
+class CodexDesk(Desk):
+    """One at which Codex works."""
+
+    client = "codex"
+
+    def ask(self, model: ScriptedModel, *options: str) -> str:
+        """One prompt to Codex, or what goes on with the last: what it says at the end."""
+        done = self.prompt(model, TASK, *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    def prompt(
+        self, model: ScriptedModel, prompt: str, *options: str
+    ) -> subprocess.CompletedProcess[str]:
+        """A prompt to Codex: what it prints and how it ends."""
+        self.configure(model)
+        call = ("exec", *options, _UNCHECKED, prompt)
+        return self.program.run(*call, cwd=self.project, **self.keys(model))
+
+    def configure(self, model: ScriptedModel) -> None:
+        """Name the model in the settings of Codex."""
+        lines = [
+            'model = "m-1"',
+            'model_provider = "here"',
+            "[model_providers.here]",
+            'name = "here"',
+            f'base_url = "{model.url}/v1"',
+            'env_key = "KEY_OF_HERE"',
+            'wire_api = "responses"',
+            f'[projects."{self.project}"]',
+            'trust_level = "trusted"',
+        ]
+        (self.program.home / ".codex").mkdir(exist_ok=True)
+        (self.program.home / ".codex/config.toml").write_text("\n".join(lines) + "\n")
+
+    def keys(self, _model: ScriptedModel) -> dict[str, str]:
+        """The variable by which Codex asks the model of its settings."""
+        return {"KEY_OF_HERE": "dummy"}
+
+    def noted_sessions(self) -> list[str]:
+        """The sessions of which something is noted still."""
+        place = self.vault.root / ".git/skillvault/sessions"
+        return sorted(path.name for path in place.glob("*.jsonl"))
 
 
 def put_on_path(program: Program, folder: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,8 @@ def replies(asked: dict[str, Request]) -> tuple[dict[str, object], int | None, s
     return answers, 200, ""
 
 
-def claude(words: list[str]) -> None:
-    """Print what `claude -p` prints."""
+def claude(words: list[str]) -> tuple[str, bool]:
+    """What `claude -p` prints, and whether it fails."""
     options = dict(pairwise(words))
     parts = (options["--system-prompt"], sys.stdin.read(), options["--json-schema"])
     answers, status, fault = replies(questions_of(parts[0], parts[1], json.loads(parts[2])))
@@ -91,41 +92,109 @@ def claude(words: list[str]) -> None:
     said |= {"terminal_reason": "completed" if status == 200 else "api_error"}
     if status == 200 and not fault:
         said["structured_output"] = answers
-    print(json.dumps(said))
-    sys.exit(status != 200)
+    return json.dumps(said), status != 200
 
 
-def codex(words: list[str]) -> None:
-    """Print what `codex exec --json` prints."""
+def codex(words: list[str]) -> tuple[str, bool]:
+    """What `codex exec --json` prints, and whether it fails."""
     options = dict(pairwise(words))
     place = Path(options["--output-schema"])
     parts = (place.with_name("system.md").read_text(), sys.stdin.read(), place.read_text())
     answers, status, fault = replies(questions_of(parts[0], parts[1], json.loads(parts[2])))
-    print(json.dumps({"type": "thread.started"}))
+    events: list[object] = [{"type": "thread.started"}]
     if status != 200:
-        print(json.dumps({"type": "error", "message": f"{status}: {fault}"}))
-        print(json.dumps({"type": "turn.failed", "error": {"message": f"{status}: {fault}"}}))
-        sys.exit(1)
-    item = {"type": "agent_message", "text": fault or json.dumps(answers)}
-    print(json.dumps({"type": "item.completed", "item": item}))
-    print(
-        json.dumps({"type": "turn.completed", "usage": usage_of("codex", "".join(parts), answers)})
-    )
+        events.append({"type": "error", "message": f"{status}: {fault}"})
+        events.append({"type": "turn.failed", "error": {"message": f"{status}: {fault}"}})
+    else:
+        item = {"type": "agent_message", "text": fault or json.dumps(answers)}
+        events.append({"type": "item.completed", "item": item})
+        usage = usage_of("codex", "".join(parts), answers)
+        events.append({"type": "turn.completed", "usage": usage})
+    return "\n".join(map(json.dumps, events)), status != 200
+
+
+def change_answers(output: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+    """An output of either client with other answers."""
+    lines = [json.loads(line) for line in output.splitlines()]
+    for line in lines:
+        if "structured_output" in line:
+            line["structured_output"] = change(line["structured_output"])
+        elif "text" in line.get("item", {}):
+            line["item"]["text"] = json.dumps(change(json.loads(line["item"]["text"])))
+    return "\n".join(map(json.dumps, lines))
+
+
+def refusal_of(output: str) -> str:
+    """An output of either client that is words in the place of the answers."""
+    lines = [json.loads(line) for line in output.splitlines()]
+    for line in lines:
+        line.pop("structured_output", None)
+        if "item" in line:
+            line["item"]["text"] = "I cannot help with that."
+    return "\n".join(map(json.dumps, lines))
+
+
+def say(output: str | bytes, code: int = 0, error: str = "") -> None:
+    """Print, and end with a code."""
+    sys.stdout.buffer.write(output.encode() if isinstance(output, str) else output)
+    sys.stdout.flush()
+    sys.stderr.write(error)
+    sys.exit(code)
+
+
+def speak_after_the_kill(output: str) -> None:
+    """Hang; a child that survives the kill prints something later."""
+    if os.fork():
+        time.sleep(60)
+    os.setsid()
+    time.sleep(1.5)
+    say(output.replace("0.2", "0.9"))
+
+
+def error_of(output: str, status: int | None, words: str) -> str:
+    """What either client prints instead of an answer."""
+    if "structured_output" in output:
+        said = {"subtype": "success", "is_error": True, "api_error_status": status}
+        return json.dumps({"type": "result", **said, "result": words})
+    return json.dumps({"type": "turn.failed", "error": {"message": words}})
+
+
+LIMIT = "You've hit your 5-hour limit · resets in 2 hours 5 minutes"
+# What a client does with a good output of its own.
+HARMS: dict[str, Callable[[str], None]] = {
+    "refuses": lambda out: say(refusal_of(out)),
+    "rubbish": lambda out: say(f"\0{out[::-1]}"),
+    "long": lambda out: say(f"{'x' * 3_000_000}{out}"),
+    "hangs": lambda _: time.sleep(60),
+    "upgraded": lambda _: say("", 1, "error: unknown option '--safe-mode'"),
+    "limit": lambda out: say(error_of(out, 429, LIMIT), 1),
+    "is-error": lambda out: say(error_of(out, 500, "API Error: 500"), 1),
+    "empty": lambda out: say(change_answers(out, lambda _: {})),
+    "partial": lambda out: say(out[: len(out) // 2]),
+    "error-with-code-0": lambda out: say(error_of(out, None, "API Error: overloaded"), 0),
+    "good-with-code-1": lambda out: say(out, 1),
+    "after-the-kill": speak_after_the_kill,
+    "not-utf-8": lambda out: say(out.encode().replace(b"a", b"\xff")),
+    "huge-stderr": lambda out: say(out, 0, "warning\n" * 400_000),
+    "wrong-ids": lambda out: say(
+        change_answers(out, lambda all_: {f"x{name}": one for name, one in all_.items()})
+    ),
+    "of-another": lambda out: say(
+        change_answers(out, lambda all_: dict(zip(all_, [*all_.values()][::-1], strict=True)))
+    ),
+}
 
 
 def main() -> None:
     """Do what the command line says, and what the test wants done instead."""
     name, words = Path(sys.argv[0]).name, sys.argv[1:]
+    harm = os.environ.get("FAKE_FAULT")
     if words[:1] in (["auth"], ["login"]):
-        sys.exit("FAKE_LOGGED_OUT" in os.environ)
-    if "FAKE_OUTPUT" in os.environ:
-        sys.stdout.write(os.environ["FAKE_OUTPUT"])
-        sys.exit(1)
-    if size := int(os.environ.get("FAKE_SIZE", "0")):
-        sys.stdout.write("x" * size)
-        sys.stdout.flush()
-    time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
-    {"claude": claude, "codex": codex}[name](words)
+        sys.exit(harm == "logged-out")
+    output, fails = {"claude": claude, "codex": codex}[name](words)
+    if harm in HARMS:
+        HARMS[harm](output)
+    say(output, fails)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ class ByClaude:
     name: ClassVar = "claude"
     # Where replies are there and not committed: behind each of the three, and in publications.
     points: ClassVar = (
-        "reply-journalled", "reply-journalled:2", "reply-journalled:3",
-        "lock-taken", "objects-written", "branch-moved",
+        "reply-journalled", "lock-taken", "reply-journalled:2", "objects-written",
+        "reply-journalled", "branch-moved",
     )  # fmt: skip
     pays: ClassVar = True
     tokens: ClassVar = 2400  # of a verdict and an insight
@@ -156,13 +156,11 @@ class ByAgent:
 
     def begun(self, vault: Vault) -> BaseProcess:
         """The process in which answers come and are kept, at work."""
-        assert done(vault.root) == 0
         return calling(partial(answer_all, claude), vault.root)
 
     def work(self, vault: Vault, failpoint: str = "") -> int | None:
-        """Run the loop; then answer in a process of its own that may be killed; its exit code."""
-        code = done(vault.root)
-        return called(partial(answer_all, claude), vault.root, failpoint) if code == 0 else code
+        """Answer in a process of its own that may be killed; its exit code."""
+        return called(partial(answer_all, claude), vault.root, failpoint)
 
     def evaluate(self, vault: Vault, at_once: int = 1) -> Report:
         """Judge the outcomes, and have so many agents answer; several at once are processes."""

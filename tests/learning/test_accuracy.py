@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.accuracy import ENOUGH, Accuracy, accuracy
+from skillvault.learning.accuracy import ENOUGH, Accuracy, accuracy, calibration
+from tests.given import evaluation, outcome, trade
 
 
 def of(*counts: int) -> Accuracy | None:
@@ -56,3 +57,17 @@ def test_the_interval_holds_the_figure_within_0_and_1(counts: tuple[int, ...]) -
     record = of(*counts)
     assert record is not None
     assert 0 <= record.low <= record.balanced <= record.high <= 1
+
+
+def test_a_calibration_counts_the_verdicts_and_quotes_the_two_most_wrong() -> None:
+    scores = {0.2: True, 0.6: False, 0.9: False, 0.7: False, 0.8: True}
+    outcomes = [outcome(trade(day)) for day in range(len(scores))]
+    evaluations = [
+        evaluation(one, quality_score=score, judge_was_right=is_right)
+        for one, (score, is_right) in zip(outcomes, scores.items(), strict=True)
+    ]
+    record = calibration(evaluations, {one.id: one for one in outcomes})
+    assert record is not None
+    assert (record.verdicts, record.right) == (5, 2)
+    assert [quote["your_quality_score"] for quote in record.most_wrong] == [0.9, 0.7]
+    assert calibration([], {}) is None

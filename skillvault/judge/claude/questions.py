@@ -30,7 +30,7 @@ from skillvault.judge.claude.replies import (
     schema,
     verdict_of,
 )
-from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.judge.offline.judge import insight_text
 from skillvault.model.brief import (
     AcceptedAnswer,
     BlindCase,
@@ -172,15 +172,17 @@ class Questions:
 
         return self._question(matter, with_calibration, reading)
 
-    def insight_question(self, case: Case, verdict: Verdict) -> Question[InsightText] | None:
+    def insight_question(self, case: Case, verdict: Verdict | None) -> Question[InsightText] | None:
         """Ask for the lesson of the outcome; None if the outcome supports no statement."""
-        if OfflineJudge().insight(case, verdict) is None:
+        if insight_text(case) is None:
             return None
         insights = [
             {"kind": i.kind, "quote": i.quote, **({"supposed": True} if i.supposed else {})}
             for i in case.insights
         ]
-        verdict_part = {"verdict": asking.verdict_material(verdict)} if verdict.answer else {}
+        verdict_part: dict[str, Any] = {}
+        if verdict is not None and verdict.answer:
+            verdict_part["verdict"] = asking.verdict_material(verdict)
         failures = [asking.outcome_material(failure) for failure in case.failures]
         # The part that questions of one domain and subject share comes first.
         shared = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}

@@ -82,7 +82,8 @@ class QuestionBatch(Struct, frozen=True, kw_only=True):
 class Client(NamedTuple):
     """A client that can be asked: its program, what is worth a call of it, and how it is called.
 
-    `login` is the command that ends with 0 if a person is logged in. `is_cheap`: a call for one
+    `login_command()` returns the command that ends with 0 if a person is logged in, an empty one
+    if no login is needed. `is_cheap`: a call for one
     question is worth its overhead. So many questions (`waiting`), or one that waits so many
     `old_days`, are worth a call, however little each changes. `overhead` are the tokens of a call
     beside its questions; `model` is asked by default, "" for the client's own choice.
@@ -91,7 +92,7 @@ class Client(NamedTuple):
     """
 
     program: str
-    login: tuple[str, ...]
+    login_command: Callable[[], tuple[str, ...]]
     is_cheap: bool
     waiting: int
     old_days: int

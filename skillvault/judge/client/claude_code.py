@@ -45,6 +45,8 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     tokens = sum(count for count in counts if isinstance(count, int) and count > 0)
     words = str(result.get("result") or result.get("errors") or result.get("subtype"))
     status = result.get("api_error_status")
+    if result.get("subtype") == "error_max_structured_output_retries":
+        raise ClientFault(f"claude: {words}", tokens=tokens, is_answer=True)
     if result.get("is_error") is not False:
         is_limit = status == 429 or "limit" in words
         if is_limit:
@@ -61,7 +63,7 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
 
 CLIENT = Client(
     program=_PROGRAM,
-    login=("claude", "auth", "status"),
+    login_command=lambda: (_PROGRAM, "auth", "status"),
     is_cheap=True,
     waiting=16,
     old_days=2,

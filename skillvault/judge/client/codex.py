@@ -39,14 +39,32 @@ def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
     )
 
 
+def _login_command() -> tuple[str, ...]:
+    """Return the command that asks for a login; empty if `codex exec` needs none.
+
+    `codex login status` knows neither a key in the environment nor a provider of the user's own.
+    """
+    settings = _user_settings()
+    name = settings.get("model_provider", "openai")
+    providers = settings.get("model_providers")
+    provider = providers.get(name) if isinstance(providers, dict) else None
+    has_login = isinstance(provider, dict) and provider.get("requires_openai_auth") is True
+    is_own = name != "openai" and not has_login
+    return () if is_own or os.environ.get("CODEX_API_KEY") else (_PROGRAM, "login", "status")
+
+
 def _server_names() -> list[str]:
     """Return the MCP servers in the user's settings."""
+    servers = _user_settings().get("mcp_servers")
+    return [json.dumps(name) for name in servers] if isinstance(servers, dict) else []
+
+
+def _user_settings() -> dict[str, Any]:
     place = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml"
     try:
-        servers = tomllib.loads(place.read_text(encoding="utf-8")).get("mcp_servers")
+        return tomllib.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # Codex itself says what is wrong with them
-        return []
-    return [json.dumps(name) for name in servers] if isinstance(servers, dict) else []
+        return {}
 
 
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
@@ -93,7 +111,7 @@ def _tokens_of(event: dict[str, Any]) -> int:
 
 CLIENT = Client(
     program=_PROGRAM,
-    login=("codex", "login", "status"),
+    login_command=_login_command,
     is_cheap=False,
     waiting=8,
     old_days=1,

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _ROUNDS = 50  # calls of one asker at most
 _BATCH_TOKENS = 12_000  # of the questions of one call
 _MOST = 20  # questions of one call
+# Calls right after sessions, in a week: so many at first, and so many for an outcome.
+_FIRST_CALLS, _CALLS_PER_OUTCOME, _WEEK = 2, 0.25, timedelta(days=7)
 _ATTEMPTS = 2  # useless replies to a question after which it is not asked again
 _NICE = 10
 _TICK = 0.05  # seconds
@@ -54,7 +56,12 @@ _GRACE = 10.0  # seconds beyond the deadline until another asker kills an abando
 # What a session of a client tells its children, and would mislead one that is none of them.
 _SESSION_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR")
 _SESSION_PREFIXES = ("CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "SKILLVAULT_")
-_QUIET = {"CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1", ASKING: "1"}
+_QUIET = {
+    "CLAUDE_CODE_MAX_RETRIES": "1",
+    "MAX_STRUCTURED_OUTPUT_RETRIES": "2",
+    "DISABLE_AUTOUPDATER": "1",
+    ASKING: "1",
+}
 
 
 class ClientCallNote(Struct, frozen=True, kw_only=True):
@@ -117,21 +124,26 @@ class ClientCalls:
         with client_lock(self._home, wait) as lock:
             try:
                 self._take_output(report)
-                self._commit_replies(report)
-                asks_all = not when_due
+                self._commit_replies([q.matter_key for q in self._queue.open_questions()], report)
+                due_kinds = set() if when_due else {True, False}
                 while report.calls < _ROUNDS:
                     open_now = self._unanswered()
-                    asks_all = asks_all or self._is_worth_all(open_now)
-                    due_now = open_now if asks_all else self._urgent(open_now)
+                    due_kinds |= self._due_kinds(open_now)
+                    due_now = [q for q in open_now if q.is_verdict in due_kinds]
+                    if not due_now and not report.calls:
+                        due_now = self._after_session(open_now)
                     if not due_now:
                         break
                     if not report.calls:
                         self._check_login()
-                    self._call(self._choose(due_now), lock, report)
-                    self._commit_replies(report)
+                    keys = self._call(self._choose(due_now), lock, report)
+                    self._commit_replies(keys, report)
             except UnavailableError as error:
                 report.stopped = str(error)
         return report
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
 
     # ── which questions ──────────────────────────────────────────────────────────────
 
@@ -141,21 +153,37 @@ class ClientCalls:
         open_now = self._queue.open_questions()
         return [question for question in open_now if question.matter_key not in failed_items]
 
-    def _is_worth_all(self, open_now: "Sequence[OpenQuestion]") -> bool:
-        """Return True if many questions wait, or one for long: then all are asked."""
-        today = datetime.fromtimestamp(self._clock(), UTC)
-        longest = timedelta(days=self._client.old_days)
-        is_old = any(today - question.place.at >= longest for question in open_now)
-        return is_old or len(open_now) >= self._client.waiting
+    def _due_kinds(self, open_now: "Sequence[OpenQuestion]") -> set[bool]:
+        """Return if verdicts (True) and other questions (False) are worth calls now.
 
-    def _urgent(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
-        """Return the questions that are asked at once, if a call costs little by itself.
-
-        The question for a guide shows its latest outcomes whole, so their questions can wait.
+        Both are if many questions wait; else those of which one waits for long.
         """
-        urgent = [q for q in open_now if q.asks_at_once] if self._client.is_cheap else []
-        outcomes = frozenset[str]().union(*(question.told for question in urgent))
-        return [question for question in urgent if question.about not in outcomes]
+        if len(open_now) >= self._client.waiting:
+            return {True, False}
+        longest = timedelta(days=self._client.old_days)
+        return {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
+
+    def _after_session(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
+        """Return what is asked right after a session, if a call costs little by itself.
+
+        That is what changes much, and the lessons, as they add little to a call. Lessons alone
+        leave a call for what may come. The question for a guide shows its latest outcomes whole,
+        so theirs can wait.
+        """
+        urgent_guides = [q for q in open_now if q.is_urgent and not q.is_lesson]
+        outcomes = frozenset[str]().union(*(guide.told for guide in urgent_guides))
+        lessons = [q for q in open_now if q.is_lesson and q.about not in outcomes]
+        has_urgent = any(question.is_urgent for question in open_now)
+        is_affordable = self._client.is_cheap and self._spare_calls() >= (1 if has_urgent else 2)
+        return [*urgent_guides, *lessons] if is_affordable else []
+
+    def _spare_calls(self) -> float:
+        """Return how many calls the outcomes of the last week are worth beyond those it had."""
+        head, start = self._store.head(), self._now() - _WEEK
+        domains = head.outcomes.domains("untrusted")
+        outcomes = [head.outcomes.since(name, start, None) for name in domains]
+        worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
+        return worth - self._ledger.count_calls(_WEEK.total_seconds())
 
     def _choose(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
         """Return the questions of the next call: verdicts alone, as the others show results.
@@ -202,10 +230,13 @@ class ClientCalls:
         program = self._client.program
         if shutil.which(program) is None:
             self._close(f"{program} is not on the PATH of this process")
+        command = self._client.login_command()
+        if not command:
+            return
         with _empty_folder() as folder:
             try:
                 done = subprocess.run(
-                    self._client.login,
+                    command,
                     cwd=folder,
                     env=_environment(),
                     stdin=subprocess.DEVNULL,
@@ -215,7 +246,7 @@ class ClientCalls:
                     check=False,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                self._close(f"`{' '.join(self._client.login)}` failed: {error}")
+                self._close(f"`{' '.join(command)}` failed: {error}")
         if done.returncode:
             self._close(f"nobody is logged in to {program}; `{program}` logs you in")
 
@@ -226,8 +257,8 @@ class ClientCalls:
     def _build_call(self, batch: QuestionBatch) -> ClientCall:
         return self._client.build_call(batch, self._rules.client_model, self._place)
 
-    def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> None:
-        """Send one call and keep its replies; UnavailableError if there are none."""
+    def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
+        """Send one call, keep its replies and return their keys; UnavailableError without any."""
         batch = build_batch([question.asked.request for question in chosen])
         tokens = batch.tokens + self._client.overhead
         number = self._ledger.reserve(0.0, self._rules, tokens)
@@ -247,6 +278,7 @@ class ClientCalls:
             )
             is_late = self._run_child(self._build_call(batch), note, lock)
         self._take_output(report, is_late=is_late)
+        return list(batch.keys.values())
 
     def _run_child(self, call: ClientCall, note: ClientCallNote, lock: int) -> bool:
         """Run the child to its end; True if it was killed because it took too long."""
@@ -310,11 +342,8 @@ class ClientCalls:
         if note is None or not note.child or is_alive(note.asker):
             return
         is_late = time.time() - note.started > self._rules.client_seconds + _GRACE
-        with suppress(ProcessLookupError):
-            # Both are its own as long as no other process has its number.
-            is_leader = os.getpgid(note.child) == os.getsid(note.child) == note.child
-            if is_late and is_leader and self._is_locked():
-                _kill_group(note.child)
+        if is_late and _is_running(note.child) and self._is_locked():
+            _kill_group(note.child)
 
     def _is_locked(self) -> bool:
         try:
@@ -330,14 +359,16 @@ class ClientCalls:
         note = self._read_note()
         if note is None:
             return
+        if _is_running(note.child):  # it has the lock, unless somebody removed the file
+            raise UnavailableError("another process asks the client")
         reason = ""
-        if note.asker != os.getpid() and not (self._place / "stdout").stat().st_size:
-            self._ledger.record_refusal(note.call)  # it was killed, too, or never began
-        else:
-            try:
-                self._keep_output(note, report)
-            except ClientFault as fault:
+        try:
+            self._keep_output(note, report)
+        except ClientFault as fault:
+            if note.asker == os.getpid() or fault.is_answer:
                 reason = self._keep_fault(note, fault, is_late=is_late)
+            else:  # its client may have been killed, too; if not, the next call says the same
+                self._ledger.record_refusal(note.call)
         # Only now: until here another asker can do all of it again.
         shutil.rmtree(note.folder, ignore_errors=True)
         shutil.rmtree(self._place)
@@ -349,8 +380,7 @@ class ClientCalls:
         stdout, stderr = (self._read_start(name) for name in ("stdout", "stderr"))
         if len(stdout) > MOST_OUTPUT:
             raise ClientFault(f"{client.program} printed more than {MOST_OUTPUT} bytes")
-        at = datetime.fromtimestamp(self._clock(), UTC)
-        reply = client.read_output(stdout, stderr.decode(errors="replace"), at)
+        reply = client.read_output(stdout, stderr.decode(errors="replace"), self._now())
         report.tokens += reply.tokens
         share = AnswerCost(reply.tokens // max(len(note.keys), 1), 0.0)
         texts: dict[str, str] = {}
@@ -379,9 +409,8 @@ class ClientCalls:
             self._ledger.count_failure(key, reason, service=False)
         return reason
 
-    def _commit_replies(self, report: ClientReport) -> None:
-        """Commit the replies to open questions, those of earlier askers, too."""
-        keys = [question.matter_key for question in self._queue.open_questions()]
+    def _commit_replies(self, keys: Sequence[str], report: ClientReport) -> None:
+        """Commit the replies that are kept for some open questions."""
         replies: list[AgentReply] = []
         for key, stored in self._ledger.replies(keys).items():
             reply = msgspec.json.decode(stored, type=KeptReply)
@@ -396,8 +425,8 @@ class ClientCalls:
 
         refusals = len(report.refused)
         try:
-            at = datetime.fromtimestamp(self._clock(), UTC).replace(microsecond=0)
-            self._queue.answer(replies, now=at, on_refusal=refuse)
+            now = self._now().replace(microsecond=0)
+            self._queue.answer(replies, now=now, on_refusal=refuse)
         except BadInputError as error:  # others write, and the replies stay
             raise UnavailableError(str(error)) from None
         report.answers += len(replies) - (len(report.refused) - refusals)
@@ -420,6 +449,14 @@ def _empty_folder() -> Iterator[str]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(child: int) -> bool:
+    """Return True if a child runs: it leads a session, as no other process with its number does."""
+    try:
+        return child > 0 and os.getpgid(child) == os.getsid(child) == child
+    except ProcessLookupError:
+        return False
 
 
 def _kill_group(leader: int) -> None:

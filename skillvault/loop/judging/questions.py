@@ -95,9 +95,9 @@ class OpenQuestion(NamedTuple):
         return self.rank in (_SURPRISE, _SEEN_FAILURE) or is_guide
 
     @property
-    def asks_at_once(self) -> bool:
-        """True if it is worth a call by itself: a guide shows the failures that a person saw."""
-        return self.is_urgent and self.rank != _SEEN_FAILURE
+    def is_lesson(self) -> bool:
+        """True if it asks what an outcome teaches."""
+        return self.text is None and not self.is_verdict
 
     @property
     def matter_key(self) -> str:
@@ -200,7 +200,7 @@ def _outcome_questions(
 
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
     """Return the question about the lesson of an outcome; None if it supports no statement."""
-    return judge.questions.insight_question(case, judge.verdict(blind_case(case.outcome)))
+    return judge.questions.insight_question(case, judge.given_verdict(blind_case(case.outcome)))
 
 
 def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:

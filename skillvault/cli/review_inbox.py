@@ -99,7 +99,7 @@ class ReviewSession:
             if key == "r":
                 reason = self._console.input("why is it rejected? ").strip()
                 if reason:
-                    self._vault.curate.reject(skill.name, reason)
+                    self._vault.curate.reject(skill.name, reason=reason)
                 return bool(reason)
         except SkillvaultError as error:
             self._console.print(Text(escape_hidden(str(error)), style="red"))

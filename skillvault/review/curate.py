@@ -3,7 +3,7 @@
 `learning.curate` makes the changes; the rules that a person stated are decided in `memory`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -134,15 +134,7 @@ class Curator:
 
     def approve(self, *names: str, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Approve proposed skills in one commit; a next version replaces the approved one."""
-        if not dry:
-            self._store.recover()
-        changes = [
-            msgspec.structs.replace(self.approval(name), commit_with=WHOLE)
-            for name in dict.fromkeys(names)
-        ]
-        now = now or self._clock()
-        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(done)
+        return self._decide_all(names, self._approve_change, now, dry=dry)
 
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
         """Return the names of the proposals that came from a source, or below it.
@@ -160,14 +152,12 @@ class Curator:
 
     def approval(self, name: str) -> "Change":
         """Return the change that approves a proposed skill."""
-        skill, path = lookup.read_skill(self._store, name)
-        skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
-        return self._approve_change(skill, layout.shelf_of(path))
+        return self._approve_change(*self._find_skill(name))
 
     def reject(
-        self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
+        self, *names: str, reason: str, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Remove a proposed skill; no skill that says the same is proposed again."""
+        """Remove proposed skills in one commit; no skill that says the same is proposed again."""
 
         def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
@@ -175,7 +165,7 @@ class Curator:
             paths = refusing.paths_of(head, shelf, skill.name)
             return rules.reject(skill, shelf, reason, paths)
 
-        return self._decide(name, reject_change, now, dry=dry)
+        return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take back a rejection: the skill waits again, and similar skills may be proposed."""
@@ -224,6 +214,31 @@ class Curator:
         starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
         return rules.restore(skill, shelf, now=starts_at, policy=head.policy)
 
+    def _find_skill(self, name: str) -> tuple[Skill, str]:
+        """Return a skill of the vault, named by its folder, and its shelf."""
+        skill, path = lookup.read_skill(self._store, name)
+        # A skill is identified by its folder, even if its front matter has another name.
+        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
+
+    def _decide_all(
+        self,
+        names: Iterable[str],
+        make_change: "Callable[[Skill, str], Change]",
+        now: datetime | None,
+        *,
+        dry: bool,
+    ) -> "run.Report":
+        """Commit the same decision about several skills as one commit."""
+        if not dry:
+            self._store.recover()
+        changes = [
+            msgspec.structs.replace(make_change(*self._find_skill(name)), commit_with=WHOLE)
+            for name in dict.fromkeys(names)
+        ]
+        now = now or self._clock()
+        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
+        return run.Report(done)
+
     def _decide(
         self,
         name: str,
@@ -244,10 +259,7 @@ class Curator:
         if change_layer and layer_skill:
             change = change_layer(layer_skill.skill.name, self._store.head().policy)
         else:
-            skill, path = lookup.read_skill(self._store, name)
-            # A skill is identified by its folder, even if its front matter has another name.
-            skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
-            change = make_change(skill, layout.shelf_of(path))
+            change = make_change(*self._find_skill(name))
         return self._commit(change, now, dry=dry)
 
     def _commit(

@@ -397,6 +397,13 @@ def split_address(url: str) -> tuple[str, str]:
     return (format_name, place) if format_name in SKILL_FORMATS else ("", url)
 
 
+def source_root(url: str) -> str:
+    """Return the document, repository, site or folder that has the skill of an address."""
+    _, place = split_address(url)
+    root, mark, _ = place.partition("#")
+    return root if mark else place.rpartition("/")[0]
+
+
 def explain_no_source(name: str, origin: Origin) -> str | None:
     """Explain why an imported skill has no source to ask; None if the skill was installed."""
     format_name, place = split_address(origin.url)

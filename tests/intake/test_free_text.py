@@ -255,9 +255,9 @@ scope, log domain, log since, log skill, log step, merge-driver base, merge-driv
 merge-driver path, merge-driver theirs, quarantine drop names, quarantine retry names, recommend at,
 recommend domain, recommend pins, report domain, report output, retract outcome, search domain,
 setup domain, setup project, skill approve names, skill approve source, skill diff name, skill diff
-revision, skill list role, skill list stage, skill list tags, skill pin name, skill reject name,
-skill restore name, skill retire name, skill show name, stats agent, stats decision, stats domain,
-stats plot, stats skill, undo target, why ref, why-not ref
+revision, skill list role, skill list stage, skill list tags, skill pin name, skill reject names,
+skill reject source, skill restore name, skill retire name, skill show name, stats agent, stats
+decision, stats domain, stats plot, stats skill, undo target, why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
 

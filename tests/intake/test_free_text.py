@@ -196,7 +196,7 @@ NEEDED: dict[str, dict[str, Typed]] = {
     "search": {"text": lambda *_: "a flaky test"},
     "setup": {"client": lambda *_: "codex", "project": lambda w, _: str(w.folder)},
     "skill diff": {"name": lambda w, _: next(w.live)},
-    "skill reject": {"name": lambda w, _: next(w.proposed)},
+    "skill reject": {"names": lambda w, _: next(w.proposed)},
     "undo": {"target": lambda w, _: next(w.live)},
     "stats": {"decision": lambda *_: "d-close"},
 }  # fmt: skip
@@ -232,6 +232,7 @@ SAID: dict[str, Typed] = {
 }
 # In place of what a command needs otherwise.
 INSTEAD: dict[str, dict[str, Typed]] = {
+    "skill reject source": {"names": lambda *_: ""},
     "close junit": {"status": lambda *_: ""},
     "close ctrf": {"status": lambda *_: ""},
     "close command": {"status": lambda *_: "", "runs": lambda *_: "yes"},

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -27,7 +27,9 @@ from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
 from skillvault.model.records import ShelfSkill, Skill, ref_of
 from skillvault.review import review
-from skillvault.review.curate import Curator
+
+if TYPE_CHECKING:
+    from skillvault.review.curate import Curator
 
 
 @click.group()
@@ -213,7 +215,7 @@ def _from_option(verb: str) -> Callable[[Callable[..., None]], Callable[..., Non
     return click.option("--from", "source", metavar="SOURCE", help=sentence)
 
 
-def _select_proposals(curate: Curator, source: str | None, *, clean: bool = False) -> list[str]:
+def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = False) -> list[str]:
     """Return the names of the proposals of a source; a path, an address or a short name."""
     place, address = Path(source or "").expanduser(), source or ""
     if source and place.exists():

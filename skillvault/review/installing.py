@@ -379,6 +379,8 @@ class _Installation:
         head = self._store.head()
         mentions = {ref.id for ref in head.history.last_mentions(refs)}
         mentions |= {ref.id for ref in refs if ref in head.records}
+        texts = {" ".join(fact.text.split()) for fact in head.facts.values()}
+        mentions |= {name for name, rule in proposals.items() if rule.text in texts}
         new_rules = [rule for name, rule in proposals.items() if name not in mentions]
         if mentions:
             count = f"{len(mentions)} rule{'s are' if len(mentions) > 1 else ' is'}"

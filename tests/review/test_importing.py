@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.exchange.skills.rule_files import HOSTS
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Skill
 from skillvault.review.installing import InstallReport
@@ -112,7 +113,7 @@ def test_a_name_that_is_taken_gets_a_tail_of_the_origin(vault: Vault, tmp_path: 
     assert second.startswith("one-")
 
 
-@pytest.mark.parametrize("to", ["claude-code", "codex", "openclaw", "eurekaclaw", "agents-md"])
+@pytest.mark.parametrize("to", ["claude-code", "codex", "openclaw", "eurekaclaw", *HOSTS])
 def test_what_was_exported_comes_back_as_what_is_here(
     vault: Vault, person: Person, tmp_path: Path, to: str
 ) -> None:

@@ -44,7 +44,17 @@ class DocumentRule(Struct, frozen=True):
     about: str
 
 
-TreeEntry = TreeSkill | DocumentRule | Problem | PassedOver
+class MemoryFact(Struct, frozen=True):
+    """A fact in a page of another program's memory; `confidence` is from 0 to 1."""
+
+    page: str
+    text: str
+    domain: str
+    confidence: float
+    created: str = ""
+
+
+TreeEntry = TreeSkill | DocumentRule | MemoryFact | Problem | PassedOver
 
 
 class SkillFit(NamedTuple):

@@ -246,7 +246,7 @@ _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.wri
     "--budget",
     type=click.IntRange(min=1),
     metavar="CHARACTERS",
-    help="Limit the list of skills to so many characters (default: the host's limit).",
+    help="Limit rules and list of skills to so many characters (default: the host's limit).",
 )
 @vault_option
 @dry_option

@@ -40,7 +40,7 @@ class Scope(NamedTuple):
     is_always: bool = False
 
 
-def _quote(**values: Any) -> str:
+def _dump_front(**values: Any) -> str:
     return strict_yaml.dump({key: value for key, value in values.items() if value})
 
 
@@ -48,16 +48,18 @@ def _cursor_front(scope: Scope) -> str:
     # Cursor reads globs as a plain list with commas, without quotes.
     always = str(scope.is_always).lower()
     globs = f"globs: {scope.globs}".rstrip()
-    return f"{_quote(description=scope.description)}{globs}\nalwaysApply: {always}\n"
+    return f"{_dump_front(description=scope.description)}{globs}\nalwaysApply: {always}\n"
 
 
 def _copilot_front(scope: Scope) -> str:
-    return _quote(description=scope.description, applyTo="**" if scope.is_always else scope.globs)
+    return _dump_front(
+        description=scope.description, applyTo="**" if scope.is_always else scope.globs
+    )
 
 
 def _windsurf_front(scope: Scope) -> str:
     trigger = "always_on" if scope.is_always else "glob" if scope.globs else "model_decision"
-    return _quote(trigger=trigger, description=scope.description, globs=scope.globs)
+    return _dump_front(trigger=trigger, description=scope.description, globs=scope.globs)
 
 
 class RuleHost(NamedTuple):

@@ -110,7 +110,7 @@ def test_what_a_person_decides_of_the_proposals_stands(
     assert vault.skills() == []
     approved, rejected, *_ = sorted(s.name for s in vault.skills("proposed"))
     vault.curate.approve(approved, now=NOW)
-    vault.curate.reject(rejected, "one bad week, not a rule", now=NOW)
+    vault.curate.reject(rejected, reason="one bad week, not a rule", now=NOW)
     waiting = {s.name for s in vault.skills("proposed")}
     vault.run(now=NOW)
     assert {s.name for s in vault.skills("proposed")} <= waiting

@@ -220,11 +220,14 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
         }
         for skill in report.installed
     ]
-    rules = [{"id": rule.id, "text": rule.text} for rule in report.rules]
+    rules, facts = (
+        [{"id": record.id, "text": record.text} for record in records]
+        for records in (report.rules, report.facts)
+    )
     plain = msgspec.to_builtins(
         {key: getattr(report, key) for key in ("known", "passed_over", "waiting", "problems")}
     )
-    return {"installed": rows, "rules": rules, **plain}
+    return {"installed": rows, "rules": rules, "facts": facts, **plain}
 
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
@@ -243,7 +246,7 @@ _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.wri
     "--budget",
     type=click.IntRange(min=1),
     metavar="CHARACTERS",
-    help="Limit the list of skills to so many characters (default: the host's limit).",
+    help="Limit rules and list of skills to so many characters (default: the host's limit).",
 )
 @vault_option
 @dry_option
@@ -398,7 +401,7 @@ def import_(
 
     FORMAT names the tool that wrote FILES. For claude-code and codex, FILES are transcripts or
     folders of them, and each prompt becomes one outcome. For skills, FILES are folders or
-    files of another program, and the skills wait for your approval.
+    files of another program, and the skills wait for your approval; memories become facts.
     """
     if format_name == _SKILLS and domain is not None:
         raise UsageError("--domain is for outcomes; a skill has the domain that it names")

@@ -4,15 +4,15 @@ Each key does the same as a command; `Curator` carries out the decision.
 """
 
 import os
-import shlex
-import subprocess
+import select
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import click
 import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
@@ -21,18 +21,23 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from skillvault.api import Vault, proposals
+from skillvault.api import Vault, question
 from skillvault.cli.why import notes_of, rule_lines
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.records import Correction
+from skillvault.model.records import Correction, Skill
 from skillvault.model.text.hidden_characters import escape_hidden
-from skillvault.review.review import WaitingSkill
+from skillvault.model.text.text import pluralize
+from skillvault.review.curate import parse_edited
+from skillvault.review.review import WaitingSkill, proposal
+from skillvault.vault.files import layout
 
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
+MANY_KEYS = "space select   / filter   * approve all like this"
 RULE_KEYS = "a approve   r reject   e word it anew   l later   q quit"
+_KEY_LINES = (Text(KEYS, style="bold"), Text(MANY_KEYS, style="bold"))
 _LEAVE = ("q", "\x03", "\x04", "")  # keys
-_ROWS = 8  # the latest outcomes that a screen shows
 _LINES = 24  # the most lines of a text on a screen
+_NAMES = 10  # the most names that a question lists
 
 
 def review_all(vault: Vault) -> None:
@@ -42,77 +47,222 @@ def review_all(vault: Vault) -> None:
 
 
 class ReviewSession:
-    """One review of all proposals in a terminal."""
+    """One review of all proposals in a terminal.
+
+    `texts` are the files that the person edited and did not decide about yet, by skill.
+    """
 
     def __init__(self, vault: Vault, console: Console) -> None:
         self._vault = vault
         self._console = console
         self._decided = 0
+        self._names: list[str] = []
+        self._decided_names: set[str] = set()
+        self._position = 0
+        self._selected: list[str] = []
+        self._texts: dict[str, str] = {}
+        self._note = ""
 
     def run(self) -> None:
         """Show the rules and then the proposals, one after the other."""
-        waiting = proposals(self._vault) if self._review_rules() else []
-        position = 0
-        while position < len(waiting):
-            skill = waiting[position]
-            self._console.clear()
-            self._console.print(screen(skill, position + 1, len(waiting)))
-            key = _read_key()
-            if key in _LEAVE:
-                break
-            if key == "l":
-                position += 1
-            elif self._act(key, skill):
-                self._decided += 1
-                position += 1
-            elif key == "e":
-                waiting = proposals(self._vault)
-        count = len(proposals(self._vault)) + len(self._vault.memory.waiting())
+        self._vault.shelf.ready()
+        try:
+            if self._review_rules():
+                self._review_skills()
+        finally:
+            self._write_texts()
+        count = len(self._waiting()) + len(self._vault.memory.waiting())
         self._console.print(f"{self._decided} decided, {count} wait")
 
     def _review_rules(self) -> bool:
         """Show the rules that the user stated; return False if they leave."""
         rules = self._vault.memory.waiting()
-        for position, rule in enumerate(rules, 1):
-            self._console.clear()
-            self._console.print(rule_screen(rule, position, len(rules)))
+        position = 0
+        while position < len(rules):
+            rule = rules[position]
+            self._show(rule_screen(rule, position + 1, len(rules)))
             key = _read_key()
             if key in _LEAVE:
                 return False
-            if key == "a":
-                self._vault.memory.approve(rule.id)
-            elif key == "e" and (text := self._console.input("the rule: ").strip()):
-                self._vault.memory.approve(rule.id, text)
-            elif key == "r" and (reason := self._console.input("why is it rejected? ").strip()):
-                self._vault.memory.reject(rule.id, reason)
-            else:
-                continue
-            self._decided += 1
+            is_decided = self._try(self._decide_rule, key, rule)
+            self._decided += is_decided
+            position += is_decided or key == "l"
         return True
 
-    def _act(self, key: str, skill: WaitingSkill) -> bool:
-        """Carry out a key; return True if the key decided about the proposal."""
+    def _decide_rule(self, key: str, rule: Correction) -> bool:
+        """Carry out a key; return True if the key decided about the rule."""
+        memory = self._vault.memory
+        if key == "a":
+            memory.approve(rule.id)
+        elif key == "e":
+            text = self._ask("the rule: ")
+            return bool(text and memory.approve(rule.id, text).done)
+        elif key == "r":
+            reason = self._ask("why is it rejected? ")
+            return bool(reason and memory.reject(rule.id, reason).done)
+        elif key != "l":
+            self._note = _explain_key(key)
+        return key == "a"
+
+    def _review_skills(self) -> None:
+        actions: dict[str, Callable[[str], None]] = {
+            "a": self._approve,
+            "r": self._reject,
+            "e": self._edit,
+            "o": self._open,
+            "l": lambda _: self._go_on(),
+            " ": self._select,
+            "/": lambda _: self._filter(),
+            "*": self._approve_alike,
+        }
+        self._names = list(self._waiting())
+        while self._position < len(self._names):
+            name = self._names[self._position]
+            skill = self._find(name)
+            page = screen(skill, self._position + 1, len(self._names), self._selected)
+            lint = self._vault.curate.lint(name)[:1]
+            self._show(Group(page, *map(Text, lint), *_KEY_LINES))
+            key = _read_key()
+            if key in _LEAVE:
+                break
+            if action := actions.get(key):
+                self._try(action, name)
+            else:
+                self._note = _explain_key(key)
+
+    def _waiting(self) -> dict[str, Skill]:
+        """Return the skills that wait, by name."""
+        return dict(sorted(question(self._vault).view.skills.proposed.items()))
+
+    def _find(self, name: str) -> WaitingSkill:
+        """Return a skill that waits, as the person edited it."""
+        run = question(self._vault)
+        skill = run.view.skills.proposed[name]
+        if name in self._texts:
+            skill = parse_edited(name, self._texts[name].encode())
+        return proposal(run, name, skill)
+
+    def _show(self, content: RenderableType) -> None:
+        """Show a screen, and the note on the last key below it."""
+        self._console.clear()
+        self._console.print(content)
+        if self._note:
+            self._console.print(Text(escape_hidden(self._note), style="red"))
+        self._note = ""
+
+    def _try(self, act: Callable[..., Any], *arguments: Any) -> bool:
+        """Carry out an action; an error becomes the note of the next screen."""
         try:
-            if key == "a":
-                self._vault.curate.approve(skill.name)
-                return True
-            if key == "r":
-                reason = self._console.input("why is it rejected? ").strip()
-                if reason:
-                    self._vault.curate.reject(skill.name, reason)
-                return bool(reason)
-        except SkillvaultError as error:
-            self._console.print(Text(escape_hidden(str(error)), style="red"))
-            _read_key()
-        if key == "o":
-            with self._console.pager():
-                self._console.print(Markdown(escape_hidden(skill.body), hyperlinks=False))
-        if key == "e":
-            editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-            subprocess.run([*editor, str(self._vault.root / skill.path)], check=False)
-            self._console.print("commit what you changed, and it counts (any key goes on)")
-            _read_key()
-        return False
+            return bool(act(*arguments))
+        except (SkillvaultError, click.ClickException) as error:
+            self._note = str(error)
+            return False
+
+    def _ask(self, text: str) -> str:
+        return self._console.input(text).strip()
+
+    def _confirm(self, text: str) -> bool:
+        self._console.print(f"{text} (y approves, any other key goes back)")
+        return _read_key() == "y"
+
+    # ── keys ─────────────────────────────────────────────────────────────────────────
+
+    def _go_on(self) -> None:
+        """Go to the next skill without a decision."""
+        self._position += 1
+        while self._names[self._position : self._position + 1] and (
+            self._names[self._position] in self._decided_names
+        ):
+            self._position += 1
+
+    def _settle(self, names: Sequence[str]) -> None:
+        """Count a decision about these skills, and go on."""
+        self._decided += len(names)
+        self._decided_names.update(names)
+        self._selected = [name for name in self._selected if name not in names]
+        for name in names:
+            self._texts.pop(name, None)
+        if self._names[self._position] in self._decided_names:
+            self._go_on()
+
+    def _approve(self, name: str) -> None:
+        names = self._selected or [name]
+        if len(names) == 1 or self._confirm(f"approve {len(names)} skills?"):
+            self._vault.curate.approve(*names, texts=self._texts)
+            self._settle(names)
+
+    def _reject(self, name: str) -> None:
+        names = self._selected or [name]
+        subject = "is it" if len(names) == 1 else f"are these {len(names)} skills"
+        if reason := self._ask(f"why {subject} rejected? "):
+            self._vault.curate.reject(*names, reason=reason)
+            self._settle(names)
+
+    def _approve_alike(self, name: str) -> None:
+        """Approve the proposals of the same source in which the lint finds nothing."""
+        clean, others = self._vault.curate.select_alike(name)
+        rest = f"; in {pluralize(len(others), 'other')} it finds something" if others else ""
+        if not clean:
+            self._note = f"the lint finds something in all {len(others)} from the same source"
+            return
+        more = f" and {len(clean) - _NAMES} more" if len(clean) > _NAMES else ""
+        self._console.print(Text(escape_hidden(f"{', '.join(clean[:_NAMES])}{more}")))
+        text = f"the lint finds nothing in {pluralize(len(clean), 'skill')} from the same source"
+        if self._confirm(f"{text}{rest}. Approve {len(clean)}?"):
+            self._vault.curate.approve(*clean, texts=self._texts)
+            self._settle(clean)
+
+    def _select(self, name: str) -> None:
+        """Select a skill and go on, or no longer select it."""
+        if name in self._selected:
+            self._selected.remove(name)
+            return
+        self._selected.append(name)
+        if self._position + 1 < len(self._names):
+            self._go_on()
+
+    def _filter(self) -> None:
+        """Show only the skills that contain all of these words; all skills without a word."""
+        words = self._ask("show only skills with these words: ").casefold().split()
+        waiting = self._waiting()
+        texts = {
+            name: f"{name} {skill.domain} {skill.description} {skill.body}".casefold()
+            for name, skill in waiting.items()
+        }
+        names = [name for name, text in texts.items() if all(word in text for word in words)]
+        if names:
+            self._names, self._position = names, 0
+        else:
+            self._note = f"no skill that waits has: {' '.join(words)}"
+
+    def _open(self, name: str) -> None:
+        skill = self._find(name)
+        with self._console.pager():
+            self._console.print(Markdown(escape_hidden(skill.body), hyperlinks=False))
+            self._console.print(basis_table(_escape(skill)))
+
+    def _edit(self, name: str) -> None:
+        """Let the person edit a skill; the text is committed with the approval."""
+        path = self._vault.root / layout.skill_path(name, "proposed")
+        old_text = self._texts.get(name) or path.read_text(encoding="utf-8")
+        text = click.edit(old_text, extension=".md")
+        if text is None:
+            self._note = "nothing was changed"
+            return
+        parse_edited(name, text.encode())
+        self._texts[name] = text
+        self._note = "edited; a commits the edit and approves"
+
+    def _write_texts(self) -> None:
+        """Write edits without a decision to their files, so that none is lost."""
+        for name, text in self._texts.items():
+            path = self._vault.root / layout.skill_path(name, "proposed")
+            path.write_text(text, encoding="utf-8")
+            self._console.print(f"{name}: your edit is in {path}; commit it, and it counts")
+
+
+def _explain_key(key: str) -> str:
+    return f"{key!r} does nothing here" if key.isprintable() else "this key does nothing here"
 
 
 def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
@@ -122,12 +272,15 @@ def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
     return Group(head, *lines, Text(RULE_KEYS, style="bold"))
 
 
-def screen(skill: WaitingSkill, position: int, count: int) -> RenderableType:
+def screen(
+    skill: WaitingSkill, position: int, count: int, selected: Sequence[str] = ()
+) -> RenderableType:
     """Lay out a proposal on one screen; its text cannot steer the terminal."""
-    skill = msgspec.convert(_escape_value(msgspec.to_builtins(skill)), WaitingSkill)
+    mark = "  selected" if skill.name in selected else ""
+    skill = _escape(skill)
     head = Text.assemble(
         (f"{position} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
-        skill.domain or "every domain",
+        skill.domain or "every domain", (mark, "bold"),
     )  # fmt: skip
     lines = skill.body.split("\n")
     body = "\n".join(lines[:_LINES])
@@ -135,10 +288,16 @@ def screen(skill: WaitingSkill, position: int, count: int) -> RenderableType:
     parts: list[RenderableType] = [head, Panel(Text(body)), tail]
     if skill.diff:
         parts.append(Syntax("\n".join(skill.diff[:_LINES]), "diff", word_wrap=True))
-    parts.append(basis_table(skill))
-    parts += [Text(line) for line in notes_of(skill)]
-    parts.append(Text(KEYS, style="bold"))
+    parts += [Text(line) for line in (_basis_line(skill), *notes_of(skill))]
+    if selected:
+        parts.append(Text(f"{pluralize(len(selected), 'skill')} selected: a and r decide these"))
     return Group(*(part for part in parts if not isinstance(part, Text) or part.plain))
+
+
+def _basis_line(skill: WaitingSkill) -> str:
+    if not skill.basis.rows:
+        return "rests on no outcome"
+    return f"rests on {skill.basis.sentence} (o lists them)"
 
 
 def basis_table(skill: WaitingSkill) -> Table:
@@ -147,10 +306,14 @@ def basis_table(skill: WaitingSkill) -> Table:
     table = Table(title=title, title_justify="left", expand=False)
     for name in ("outcome", "ended", "session", "episode", "decision"):
         table.add_column(name, overflow="fold")
-    for row in skill.basis.rows[-_ROWS:]:
+    for row in skill.basis.rows:
         session = row.session or "-"
         table.add_row(row.outcome, row.status, session, str(row.episode), row.decision)
     return table
+
+
+def _escape(skill: WaitingSkill) -> WaitingSkill:
+    return msgspec.convert(_escape_value(msgspec.to_builtins(skill)), WaitingSkill)
 
 
 def _escape_value(value: Any) -> Any:
@@ -174,4 +337,10 @@ def _raw_terminal() -> Iterator[int]:
 
 def _read_key() -> str:
     with _raw_terminal() as terminal:
-        return os.read(terminal, 1).decode(errors="replace").lower()
+        key = os.read(terminal, 1)
+        # An arrow key or a letter with an accent is several bytes and one key.
+        while key[:1] >= b"\x80" or key[:1] == b"\x1b":
+            if not select.select([terminal], [], [], 0.01)[0]:
+                break
+            key += os.read(terminal, 1)
+        return key.decode(errors="replace").lower()

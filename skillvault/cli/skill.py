@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -29,6 +29,9 @@ from skillvault.loop.run import Report, Run
 from skillvault.model.errors import UsageError
 from skillvault.model.records import ShelfSkill, Skill, ref_of
 from skillvault.review import review
+
+if TYPE_CHECKING:
+    from skillvault.review.curate import Curator
 
 
 @click.group()
@@ -215,9 +218,31 @@ def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., 
         print_changes(report, as_data=options.as_data)
 
 
+def _names_argument(command: Callable[..., None]) -> Callable[..., None]:
+    return click.argument("names", metavar="[NAME]...", nargs=-1)(command)
+
+
+def _from_option(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    sentence = f"{verb} all that came from there."
+    return click.option("--from", "source", metavar="SOURCE", help=sentence)
+
+
+def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = False) -> list[str]:
+    """Return the names of the proposals of a source; a path, an address or a short name."""
+    place, address = Path(source or "").expanduser(), source or ""
+    if source and place.exists():
+        address = str(place.resolve())
+    elif source and "://" not in source:
+        address = source_of(source).url
+    names = curate.select_proposals(address, clean=clean)
+    if not names:
+        say("no proposal is selected; `skillvault skill list --proposed` lists them")
+    return names
+
+
 @skill.command()
-@click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--from", "source", metavar="SOURCE", help="Approve all that came from there.")
+@_names_argument
+@_from_option("Approve")
 @click.option("--clean", is_flag=True, help="Approve all in which the lint finds nothing.")
 @write_options
 def approve(names: tuple[str, ...], source: str | None, clean: bool, options: WriteOptions) -> None:
@@ -228,39 +253,41 @@ def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Wr
     if bool(names) == bool(source or clean):
         raise UsageError("name skills, or select them by --from SOURCE or --clean")
     curate = options.open_vault().curate
-    if not names:
-        place, address = Path(source or "").expanduser(), source or ""
-        if source and place.exists():
-            address = str(place.resolve())
-        elif source and "://" not in source:
-            address = source_of(source).url
-        names = tuple(curate.select_proposals(address, clean=clean))
+    names = names or tuple(_select_proposals(curate, source, clean=clean))
     lint = [line for name in names for line in curate.lint(name)] if not clean else []
     report = curate.approve(*names, **options.keywords)
     for line in lint if not options.as_data else ():
         say(line)
-    if not names:
-        say("no proposal is selected; `skillvault skill list --proposed` lists them")
     print_changes(report, as_data=options.as_data, lint=lint)
 
 
 @skill.command()
-@click.argument("name")
+@_names_argument
+@_from_option("Reject")
 @click.option("--reason", metavar="TEXT", help="Say why; later runs repeat it.")
 @click.option("--forget", is_flag=True, help="Undo a rejection: the proposal waits again.")
 @write_options
-def reject(name: str, reason: str | None, forget: bool, options: WriteOptions) -> None:
-    """Reject a proposed skill, and later ones that say the same.
+def reject(
+    names: tuple[str, ...],
+    source: str | None,
+    reason: str | None,
+    forget: bool,
+    options: WriteOptions,
+) -> None:
+    """Reject proposed skills, and later ones that say the same.
 
-    Remembers the sources and the statements of the skill.
+    All of them are one commit. Remembers the sources and the statements of each skill.
     """
+    if bool(names) == bool(source):
+        raise UsageError("name skills, or select them by --from SOURCE")
+    if forget and (reason or len(names) != 1):
+        raise UsageError("--forget takes one NAME and no --reason or --from; remove the others")
     curate = options.open_vault().curate
-    if forget and reason:
-        raise UsageError("--forget takes a rejection back and needs no --reason; remove one")
     if forget:
-        report = curate.forget(name, **options.keywords)
+        report = curate.forget(names[0], **options.keywords)
     else:
-        report = curate.reject(name, reason or "", **options.keywords)
+        names = names or tuple(_select_proposals(curate, source))
+        report = curate.reject(*names, reason=reason or "", **options.keywords)
     print_changes(report, as_data=options.as_data)
 
 

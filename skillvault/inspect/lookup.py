@@ -17,7 +17,7 @@ from skillvault.loop.run import Run
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Commit, Link, Problem, Record, Ref, ShelfSkill, Skill, kind_of
-from skillvault.model.skill_evidence import EVIDENCE, TryLines, from_text
+from skillvault.model.skill_evidence import EVIDENCE, SkillEvidence, TryLines, from_text
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -69,16 +69,21 @@ def _linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -
 
 
 def _evidence_sides(view: Topics, ref: Ref) -> Sides | None:
+    evidence = evidence_of(view, ref)
+    if evidence is None:
+        return None
+    supporting = {name for statement in evidence.statements for name in statement.supporting}
+    against = {name for statement in evidence.statements for name in statement.against}
+    return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
+
+
+def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
+    """Return the evidence file of a skill; None without one, or if it cannot be read."""
     path = view.records.path_of(ref)
     place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
     content = view.files.read([place]).get(place)
-    if content is None:
-        return None
     with suppress(BadInputError):  # `check` tells of it
-        statements = from_text(content.decode(errors="replace")).statements
-        supporting = {name for statement in statements for name in statement.supporting}
-        against = {name for statement in statements for name in statement.against}
-        return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
+        return from_text(content.decode(errors="replace")) if content is not None else None
     return None
 
 

@@ -66,6 +66,13 @@ def apply_put(skill: Skill, current: Skill | None) -> Skill:
     )
 
 
+def edit(name: str, text: str) -> Change:
+    """Replace the file of a proposal by the text that a person made of it."""
+    # Without a target, so that this counts as the person's text and not as one of skillvault.
+    file = (f"proposed/{name}/SKILL.md", text.encode())
+    return Change(step="put", subject=name, reason="Edited before the decision.", files=(file,))
+
+
 def approve(skill: Skill, shelf: str) -> Change:
     """Accept a proposed skill: agents get it from now on, with the status testing."""
     if shelf != "proposed":

@@ -6,21 +6,23 @@ next version is a proposal of its own.
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import Files, metadata_of
+from skillvault.learning.promote.facts import human_fact_id
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Link, Ref, link_of
+from skillvault.model.records import Fact, Importance, Link, Ref, link_of
 from skillvault.model.text.text import MAX_SLUG, pluralize
 
 STEP = "install"
 _TAIL = 6  # hex digits of the origin's digest, behind a name that is taken
 _ID = 16
+_HIGH, _MEDIUM = 0.85, 0.7  # the least confidence of a memory for this importance
 _SHOWN_PLACE = 40  # characters of a place in a subject
 
 
@@ -160,3 +162,28 @@ def _end_of(url: str) -> str:
         del parts[0]
     end = "/".join(parts)
     return end if end == url else f"…/{end}"
+
+
+def memory_fact(text: str, confidence: float, created: str, domain: str) -> Fact:
+    """Return a fact that another program remembered; its confidence is its importance."""
+    importance: Importance = "high" if confidence >= _HIGH else "medium"
+    at = datetime.fromisoformat(created).replace(microsecond=0) if created else None
+    return Fact(
+        id=human_fact_id(domain, text),
+        domain=domain,
+        text=text,
+        importance=importance if confidence >= _MEDIUM else "low",
+        kind="distilled",
+        created_at=at.replace(tzinfo=at.tzinfo or UTC) if at else None,
+    )
+
+
+def memory_change(domain: str, facts: Sequence[Fact]) -> Change:
+    """Return the change that adds facts of another program's memory."""
+    return Change(
+        step="import",
+        subject=f"{pluralize(len(facts), 'fact')} of {domain}",
+        reason="\n".join(f"- {fact.text}" for fact in facts),
+        writes=tuple(facts),
+        targets=tuple(Ref("fact", fact.id) for fact in facts),
+    )

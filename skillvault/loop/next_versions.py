@@ -268,10 +268,11 @@ def _proposal_paths(view: Topics, name: str) -> list[str]:
 # ── decisions of a person ────────────────────────────────────────────────────────────
 
 
-def approval(store: Store, waiting: Skill) -> Change:
+def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Change:
     """Return the change that replaces an approved skill by its next version.
 
-    UsageError if there is no approved skill.
+    `content` is the version's file if a person edited it and did not commit that. UsageError if
+    there is no approved skill.
     """
     head, name = store.head(), waiting.replaces or ""
     approved = head.skills.get_many([name]).get(name)
@@ -292,6 +293,7 @@ def approval(store: Store, waiting: Skill) -> Change:
             links=links,
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")
+    files = {**files, FILE: content or files[FILE]}
     paths = head.files.below(f"skills/{name}")
     inner_paths = [path.removeprefix(f"skills/{name}/") for path in paths]
     return rules.approve_installed(waiting, files, inner_paths, links)

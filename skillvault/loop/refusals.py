@@ -86,13 +86,20 @@ def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
 
 
 def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
-    """Return (the rejection of a skill, its removed files and links); UsageError without one."""
+    """Return (the rejection of a skill, its removed files and links); UsageError without one.
+
+    Other skills that the same commit rejected stay rejected.
+    """
     matches = (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name)
     refusal = next(matches, None)
     if refusal is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{refusal.commit}^"
-    changed = store.git.history.diff_trees(parent, refusal.commit)
+    changed = {
+        path: entry
+        for path, entry in store.git.history.diff_trees(parent, refusal.commit).items()
+        if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
+    }
     lists = [path for path in changed if layout.links_owner(path)]
     deleted = [path for path, entry in changed.items() if entry is None and path not in lists]
     places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
@@ -101,6 +108,7 @@ def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, 
     for path in lists:
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, refusal.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
+    links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
     return refusal, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 

@@ -19,8 +19,15 @@ class OutgoingSkill(Struct, frozen=True):
     uses: ExternalUse | None = None
 
 
+class OutgoingRule(Struct, frozen=True):
+    """A rule or fact that a person stated, to be exported; `id` names it in the vault."""
+
+    id: str
+    text: str
+
+
 class OmittedSkill(Struct, frozen=True):
-    """A live skill that is not exported, and the reason."""
+    """A live skill, or a rule by its id, that is not exported, and the reason."""
 
     skill: str
     reason: str
@@ -30,7 +37,7 @@ class ExportedPart(NamedTuple):
     """The part of a file that an export owns; the rest belongs to a person or another program.
 
     `read` returns the owned part, or None. `put` returns the file with a new part, or None if the
-    file is to be deleted. Both take the path of the file in its folder.
+    file is to be deleted. Both take the path of the file in its folder, "" for a single file.
     """
 
     read: Callable[[str, bytes], bytes | None]
@@ -43,8 +50,8 @@ WHOLE = ExportedPart(lambda _path, content: content, lambda _path, _before, part
 class Export(Struct, frozen=True):
     """The files of an export, and the skills that are in it, best first.
 
-    Each folder of `units` is written as a whole or not at all. `cut` is the number of characters to
-    which descriptions were cut, or None.
+    Each folder of `units`, or single file, is written as a whole or not at all. `cut` is the number
+    of characters to which descriptions were cut, or None.
     """
 
     units: Units

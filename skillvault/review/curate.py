@@ -3,10 +3,11 @@
 `learning.curate` makes the changes; the rules that a person stated are decided in `memory`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +23,7 @@ from skillvault.model.change import WHOLE
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
-from skillvault.review.skill_sources import split_address
+from skillvault.review.skill_sources import source_root, split_address
 from skillvault.vault import arguments
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
@@ -76,6 +77,14 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
     )
     for problem in integrity.problems(view):
         raise UsageError(f"{skill.name}: {problem.message}")
+
+
+def parse_edited(name: str, content: bytes) -> Skill:
+    """Return a proposal as a person edited it; BadInputError if it is no valid skill."""
+    record = codec.decode(Ref("skill", name), content)
+    if not isinstance(record, Skill):
+        raise BadInputError(f"{name}: is no skill; restore its front matter", code="no-skill")
+    return msgspec.structs.replace(record, name=name)
 
 
 def is_below(url: str, source: str) -> bool:
@@ -132,17 +141,25 @@ class Curator:
         check = partial(check_round_trip, skill=rules.apply_put(skill, old_skill))
         return self._commit(change, now, dry=dry, check=check)
 
-    def approve(self, *names: str, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Approve proposed skills in one commit; a next version replaces the approved one."""
-        if not dry:
-            self._store.recover()
-        changes = [
-            msgspec.structs.replace(self.approval(name), commit_with=WHOLE)
-            for name in dict.fromkeys(names)
-        ]
-        now = now or self._clock()
-        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(done)
+    def approve(
+        self,
+        *names: str,
+        texts: Mapping[str, str] = MappingProxyType({}),
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> "run.Report":
+        """Approve proposed skills in one commit; a next version replaces the approved one.
+
+        `texts` are files that the person edited, by skill; they are committed with the approval.
+        """
+
+        def approve_change(skill: Skill, shelf: str) -> "Change":
+            content = texts[skill.name].encode() if skill.name in texts else None
+            edited = skill if content is None else parse_edited(skill.name, content)
+            return self._approve_change(edited, shelf, content)
+
+        edits = [rules.edit(name, texts[name]) for name in names if name in texts]
+        return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
 
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
         """Return the names of the proposals that came from a source, or below it.
@@ -158,16 +175,33 @@ class Curator:
         names = [name for name, url in urls.items() if is_below(url, source)]
         return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
 
+    def select_alike(self, name: str) -> tuple[list[str], list[str]]:
+        """Return the proposals of the same source as one: the clean ones, and the others.
+
+        Skills that were learned here are alike if their kind and domain are equal.
+        """
+        head = self._store.head()
+        origins = installing.origins(head)
+        keys = {
+            proposal: source_root(origins[proposal].url)
+            if proposal in origins
+            else (skill.kind, skill.domain)
+            for proposal, skill in head.skills.proposed.items()
+        }
+        clean, others = list[str](), list[str]()
+        for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
+            is_clean = installing.is_clean(self._store, head, proposal)
+            (clean if is_clean else others).append(proposal)
+        return clean, others
+
     def approval(self, name: str) -> "Change":
         """Return the change that approves a proposed skill."""
-        skill, path = lookup.read_skill(self._store, name)
-        skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
-        return self._approve_change(skill, layout.shelf_of(path))
+        return self._approve_change(*self._find_skill(name))
 
     def reject(
-        self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
+        self, *names: str, reason: str, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Remove a proposed skill; no skill that says the same is proposed again."""
+        """Remove proposed skills in one commit; no skill that says the same is proposed again."""
 
         def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
@@ -175,7 +209,7 @@ class Curator:
             paths = refusing.paths_of(head, shelf, skill.name)
             return rules.reject(skill, shelf, reason, paths)
 
-        return self._decide(name, reject_change, now, dry=dry)
+        return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take back a rejection: the skill waits again, and similar skills may be proposed."""
@@ -186,10 +220,10 @@ class Curator:
         """Return the lines that a person should read before approving an installed skill."""
         return installing.lint_of_waiting(self._store, name.replace("_", "-"))
 
-    def _approve_change(self, skill: Skill, shelf: str) -> "Change":
+    def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
         next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
-            return next_versions.approval(self._store, skill)
+            return next_versions.approval(self._store, skill, content)
         return rules.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
@@ -224,6 +258,32 @@ class Curator:
         starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
         return rules.restore(skill, shelf, now=starts_at, policy=head.policy)
 
+    def _find_skill(self, name: str) -> tuple[Skill, str]:
+        """Return a skill of the vault, named by its folder, and its shelf."""
+        skill, path = lookup.read_skill(self._store, name)
+        # A skill is identified by its folder, even if its front matter has another name.
+        return msgspec.structs.replace(skill, name=Path(path).parent.name), layout.shelf_of(path)
+
+    def _decide_all(
+        self,
+        names: Iterable[str],
+        make_change: "Callable[[Skill, str], Change]",
+        now: datetime | None,
+        *,
+        dry: bool,
+        edits: "Sequence[Change]" = (),
+    ) -> "run.Report":
+        """Commit the same decision about several skills, and edits of them, as one commit."""
+        if not dry:
+            self._store.recover()
+        decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
+        changes = [
+            msgspec.structs.replace(change, commit_with=WHOLE) for change in (*edits, *decisions)
+        ]
+        now = now or self._clock()
+        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
+        return run.Report(done)
+
     def _decide(
         self,
         name: str,
@@ -244,10 +304,7 @@ class Curator:
         if change_layer and layer_skill:
             change = change_layer(layer_skill.skill.name, self._store.head().policy)
         else:
-            skill, path = lookup.read_skill(self._store, name)
-            # A skill is identified by its folder, even if its front matter has another name.
-            skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
-            change = make_change(skill, layout.shelf_of(path))
+            change = make_change(*self._find_skill(name))
         return self._commit(change, now, dry=dry)
 
     def _commit(

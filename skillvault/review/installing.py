@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skillvault.exchange.skills.folders import DocumentRule
+from skillvault.exchange.skills.folders import DocumentRule, MemoryFact
 from skillvault.exchange.source_tree import PassedOver
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.learning import install as rules
@@ -23,8 +23,8 @@ from skillvault.learning.propose import corrections
 from skillvault.loop.run import ChangeResult, WaitingItem
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
-from skillvault.model.records import Correction, Link, Problem, Ref
-from skillvault.model.text.text import join_items
+from skillvault.model.records import Correction, Fact, Link, Problem, Ref
+from skillvault.model.text.text import join_items, pluralize
 from skillvault.review import commits, skill_sources
 from skillvault.review.skill_sources import (
     SourceContents,
@@ -161,6 +161,7 @@ class InstallReport(Struct):
     passed_over: list[PassedOver] = field(default_factory=list)
     waiting: list[WaitingItem] = field(default_factory=list)
     rules: list[Correction] = field(default_factory=list)  # proposed, by the commits `done`
+    facts: list[Fact] = field(default_factory=list)  # added, by the commits `done`
     done: list[ChangeResult] = field(default_factory=list)
 
     def include(self, report: "InstallReport") -> None:
@@ -171,6 +172,7 @@ class InstallReport(Struct):
         self.passed_over += report.passed_over
         self.waiting += report.waiting
         self.rules += report.rules
+        self.facts += report.facts
         self.done += report.done
 
 
@@ -359,8 +361,33 @@ class _Installation:
             setup.check_domains([domain])
             for page, rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
                 self._propose_rules(page, rules, domain, repository or domain)
+        for domain, memories in itertools.groupby(
+            sorted(contents.facts, key=lambda fact: fact.domain), key=lambda fact: fact.domain
+        ):
+            setup.check_domains([domain])
+            self._add_facts(domain, list(memories))
         for skill in contents.skills:
             self.take_or_renew(skill)
+
+    def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
+        """Commit the facts of another program's memory that were never in the vault."""
+        facts = {
+            fact.id: fact
+            for memory in memories
+            for fact in [rules.memory_fact(memory.text, memory.confidence, memory.created, domain)]
+        }
+        refs = [Ref("fact", name) for name in facts]
+        head = self._store.head()
+        seen = {ref.id for ref in (*head.history.last_mentions(refs), *head.records.existing(refs))}
+        new_facts = [fact for name, fact in facts.items() if name not in seen]
+        if seen:
+            self.report.known.append(f"{domain}: {pluralize(len(seen), 'fact')} known already")
+        if new_facts:
+            change = rules.memory_change(domain, new_facts)
+            self.report.facts += new_facts
+            self.report.done += commits.commit_changes(
+                self._store, [change], self._now, dry=self._dry
+            )
 
     def _propose_rules(
         self, page: str, rules: Iterable[DocumentRule], domain: str, scope: str
@@ -379,6 +406,8 @@ class _Installation:
         head = self._store.head()
         mentions = {ref.id for ref in head.history.last_mentions(refs)}
         mentions |= {ref.id for ref in refs if ref in head.records}
+        texts = {" ".join(fact.text.split()) for fact in head.facts.values()}
+        mentions |= {name for name, rule in proposals.items() if rule.text in texts}
         new_rules = [rule for name, rule in proposals.items() if name not in mentions]
         if mentions:
             count = f"{len(mentions)} rule{'s are' if len(mentions) > 1 else ' is'}"

@@ -4,20 +4,20 @@
 """
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
-from skillvault.inspect.lookup import both_sides
+from skillvault.inspect.lookup import both_sides, evidence_of
 from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
-from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill
+from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
@@ -107,7 +107,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         body=skill.body.strip(),
         replaces=replaced_skills(run, name, skill),
         diff=tuple(pair.diff) if pair.before else (),
-        basis=basis_of(outcomes_under(view, refs), run.policy.evaluate.episode_minutes),
+        basis=basis_of(_outcomes_read(run, name, refs), run.policy.evaluate.episode_minutes),
         facts=tuple(sorted(link.source.id for link in links if link.source.kind == "fact")),
         supporting=tuple(sorted({run for evidence in evidences for run in evidence.supporting})),
         against=tuple(sorted({run for evidence in evidences for run in evidence.against})),
@@ -115,6 +115,17 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         rejected=_rejected_version(run, skill) or _near_rejected(run, skill),
         stats=usage,
     )
+
+
+def _outcomes_read(run: Run, name: str, refs: Sequence[Ref]) -> list[Outcome]:
+    """Return the outcomes that the text of a proposal was made of.
+
+    A strategy that no longer tells an action keeps the links to that action's outcomes.
+    """
+    outcomes = outcomes_under(run.view, refs)
+    evidence = evidence_of(run.view, Ref("skill", name))
+    ids = set(evidence.read) if evidence else set[str]()
+    return [outcome for outcome in outcomes if outcome.id in ids] or outcomes
 
 
 def replaced_skills(run: Run, name: str, skill: Skill) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from skillvault.exchange import fetch
 from skillvault.exchange.skills import agent_skills, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
-from skillvault.exchange.skills.folders import NAMES, DocumentRule, TreeSkill
+from skillvault.exchange.skills.folders import NAMES, DocumentRule, MemoryFact, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import (
     PassedOver,
@@ -329,10 +329,11 @@ FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.read
 
 
 class ReadPath(Struct):
-    """The skills and rules of a folder, file or page, the problems, and what is passed over."""
+    """The skills, rules and facts of a folder, file or page, the problems, what is passed over."""
 
     skills: list[SourceSkill]
     rules: list[DocumentRule]
+    facts: list[MemoryFact]
     problems: list[Problem]
     passed_over: list[PassedOver]
 
@@ -373,6 +374,7 @@ def _read_tree(
     contents = ReadPath(
         [],
         [entry for entry in entries if isinstance(entry, DocumentRule)],
+        [entry for entry in entries if isinstance(entry, MemoryFact)],
         [entry for entry in entries if isinstance(entry, Problem)],
         [entry for entry in entries if isinstance(entry, PassedOver)],
     )
@@ -395,6 +397,13 @@ def split_address(url: str) -> tuple[str, str]:
     """Split the address of a skill into (its format if it was imported, else ""; its place)."""
     format_name, _, place = url.partition(":")
     return (format_name, place) if format_name in SKILL_FORMATS else ("", url)
+
+
+def source_root(url: str) -> str:
+    """Return the document, repository, site or folder that has the skill of an address."""
+    _, place = split_address(url)
+    root, mark, _ = place.partition("#")
+    return root if mark else place.rpartition("/")[0]
 
 
 def explain_no_source(name: str, origin: Origin) -> str | None:

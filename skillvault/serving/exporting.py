@@ -4,6 +4,7 @@ It writes a folder outside the vault, never the vault.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.exchange import source_tree
-from skillvault.exchange.skills import formats
+from skillvault.exchange.skills import formats, rule_files
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.export import Export, OmittedSkill, OutgoingSkill, Units
-from skillvault.model.records import ExternalUse, Problem, ShelfSkill
+from skillvault.model.export import Export, OmittedSkill, OutgoingRule, OutgoingSkill, Units
+from skillvault.model.records import IMPORTANCES, ExternalUse, Problem, ShelfSkill
 from skillvault.model.text.text import join_items
 from skillvault.serving import shelf as shelves
 from skillvault.vault import export_folder
@@ -68,12 +69,15 @@ class Exporter:
         `budget` is in characters of what a host lists; its own limit by default. UsageError for an
         unknown format, and for a folder of the vault.
         """
+        root = Path(target).absolute()
         write = _writer(to)
+        if host := rule_files.HOSTS.get(to):
+            rules = self._rules(domain, root.resolve().name)
+            write = partial(rule_files.write_rules, rules=rules, host=host)
         domains = self._store.head().domains
         if domain is not None and domain not in domains:
             names = join_items(domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
-        root = Path(target).absolute()
         live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
@@ -126,6 +130,22 @@ class Exporter:
                 uses = _uses(candidate, skill.elsewhere)
                 yield OutgoingSkill(name, skill.description, files, uses)
 
+    def _rules(self, domain: str | None, repository: str) -> list[OutgoingRule]:
+        """Return what persons stated for a repository or for all, the most important first."""
+        facts = self._store.head().facts
+        superseded = {fact.supersedes for fact in facts.values()}
+        stated = [
+            fact
+            for fact in facts.values()
+            if fact.kind in ("human", "correction")
+            and fact.id not in superseded
+            and fact.trust == "local"
+            and domain in (None, fact.domain)
+            and fact.scope in (None, repository)
+        ]
+        stated.sort(key=lambda fact: (IMPORTANCES.index(fact.importance), fact.order))
+        return [OutgoingRule(fact.id, fact.text) for fact in stated]
+
     def _check_place(self, root: Path, export: Export) -> None:
         """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
@@ -139,7 +159,7 @@ class Exporter:
 def _places(units: Units, skill: str) -> set[str]:
     """Return the files of a skill in an export; all files if none bears its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
-    return {p for p in paths if skill in (*Path(p).parts, Path(p).stem)} or paths
+    return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
 
 
 def _writer(name: str) -> "formats.Writer":

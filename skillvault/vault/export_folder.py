@@ -57,7 +57,7 @@ class _File(Struct, frozen=True):
     @property
     def place(self) -> str:
         """The path below the folder."""
-        return f"{self.unit}/{self.path}" if self.unit else self.path
+        return "/".join(filter(None, (self.unit, self.path)))
 
     @property
     def differs(self) -> bool:

@@ -121,7 +121,7 @@ def test_a_skill_counts_as_exported_if_something_of_it_was_written(
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_skill_that_is_refused_does_not_count(served: Vault, tmp_path: Path, name: str) -> None:
     call(served, "export", "--to", name, tmp_path / "out")
-    texts = [p for p in (tmp_path / "out").rglob("*.md") if "one" in p.read_text()]
+    texts = [p for p in (tmp_path / "out").rglob("*.md*") if "one" in p.read_text()]
     for path in texts:
         path.write_text(path.read_text().replace("Use before one.", "Mine."))
     done = call(served, "export", "--to", name, tmp_path / "out", "--json")

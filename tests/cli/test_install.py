@@ -43,7 +43,9 @@ def test_json_has_everything_and_nothing_else_is_printed(vault: Vault, source: P
     assert [row["code"] for row in listed["problems"]] == ["missing-key"]
     result = call(vault, "install", source, "--json")
     answer = json.loads(result.stdout)
-    assert list(answer) == ["installed", "rules", "known", "passed_over", "waiting", "problems"]
+    assert list(answer) == [
+        "installed", "rules", "facts", "known", "passed_over", "waiting", "problems",
+    ]  # fmt: skip
     (row,) = answer["installed"]
     assert list(row) == ["name", "source", "digest", "lint", "commits"]
     assert row["commits"] == [vault.store.tip()]

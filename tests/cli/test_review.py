@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault, proposals
 from skillvault.cli.commands import cli
 from skillvault.cli.review_inbox import KEYS, RULE_KEYS
+from skillvault.exchange.sources import source_of
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -94,6 +95,79 @@ def test_later_leaves_it(waiting: Vault) -> None:
     assert terminal.end() == 0
 
 
+def test_a_key_that_does_nothing_says_so(waiting: Vault) -> None:
+    shown = decide(waiting, (KEYS, "x"), ("'x' does nothing here", "q"))
+    assert "0 decided, 2 wait" in shown
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor that makes one section of a skill another."""
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nsed -i "s/## Avoid/## Never/" "$1"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+
+
+@pytest.mark.usefixtures("editor")
+def test_an_edit_and_the_approval_after_it_are_one_commit(waiting: Vault, person: Person) -> None:
+    tip = person.git("rev-parse", "--short", "HEAD")
+    keys = (("1 of 2", "e"), ("a commits the edit", "a"), ("2 of 2", "q"))
+    assert "1 decided, 1 wait" in decide(waiting, *keys)
+    (skill,) = waiting.skills()
+    assert "## Never" in waiting.skill(skill.name)[0].body
+    assert person.git("log", "-1", "--format=%p") == tip
+    assert (person.status(), waiting.check().problems) == ("", [])
+
+
+@pytest.mark.usefixtures("editor")
+def test_an_edit_without_a_decision_stays_in_the_file(waiting: Vault, person: Person) -> None:
+    name = proposals(waiting)[0].name
+    shown = decide(waiting, ("1 of 2", "e"), ("a commits the edit", "q"))
+    assert "your edit is in" in shown
+    assert "## Never" in (waiting.root / f"proposed/{name}/SKILL.md").read_text()
+    assert person.status() == f"M proposed/{name}/SKILL.md"
+
+
+@pytest.fixture
+def installed(vault: Vault, tmp_path: Path) -> Vault:
+    """A vault in which three skills of a folder wait; the lint finds something in one of them."""
+    for name, text in (("a", "One."), ("b", "Two."), ("c", "See https://example.com.")):
+        page = f"---\nname: {name}\ndescription: Use for {name}.\n---\n\n{text}\n"
+        (tmp_path / "theirs" / name).mkdir(parents=True)
+        (tmp_path / "theirs" / name / "SKILL.md").write_text(page)
+    vault.curate.installer.install(source_of(str(tmp_path / "theirs"), is_folder=True), now=NOW)
+    return vault
+
+
+def test_all_like_this_are_approved_in_one_commit_after_a_question(
+    installed: Vault, person: Person
+) -> None:
+    tip = person.git("rev-parse", "HEAD")
+    question = "finds nothing in 2 skills from the same source; in 1 other it finds something"
+    shown = decide(installed, ("1 of 3", "*"), (question, "n"), ("1 of 3", "*"), (question, "y"),
+                   ("3 of 3", "q"))  # fmt: skip
+    assert "2 decided, 1 wait" in shown
+    assert [skill.name for skill in installed.skills()] == ["a", "b"]
+    assert person.git("rev-parse", "HEAD^") == tip
+
+
+def test_selected_skills_are_decided_together(installed: Vault, person: Person) -> None:
+    tip = person.git("rev-parse", "HEAD")
+    keys = ((" a  ", " "), ("2 of 3", "l"), ("3 of 3", " "), ("2 skills selected", "r"),
+            ("why are these 2 skills rejected?", "no\n"))  # fmt: skip
+    shown = decide(installed, *keys)
+    assert "2 decided, 1 wait" in shown
+    assert [skill.name for skill in installed.skills("proposed")] == ["b"]
+    assert person.git("rev-parse", "HEAD^") == tip
+
+
+def test_a_filter_shows_the_skills_with_its_words(installed: Vault) -> None:
+    keys = (("1 of 3", "/"), ("with these words:", "nowhere\n"), ("no skill that waits", "/"),
+            ("with these words:", "TWO use\n"), ("1 of 1  b", "q"))  # fmt: skip
+    assert "0 decided, 3 wait" in decide(installed, *keys)
+
+
 def test_without_a_terminal_it_is_a_list_with_the_commands(waiting: Vault) -> None:
     text = say(waiting)
     for one in proposals(waiting):
@@ -153,7 +227,8 @@ def decide(vault: Vault, *keys: tuple[str, str]) -> str:
     """What the terminal shows at last, where a person waits for a text and types."""
     terminal = Terminal(vault.root, "review", columns=100)
     for text, typed in keys:
-        terminal.wait(lambda shown, text=text: text in shown)  # type: ignore[misc]
+        is_line = text.endswith(("?", ":"))
+        terminal.wait(lambda shown, text=text: text in shown, raw=not is_line)  # type: ignore[misc]
         terminal.press(typed)
     shown = terminal.wait(lambda text: "decided, " in text)
     assert terminal.end() == 0

@@ -197,7 +197,7 @@ NEEDED: dict[str, dict[str, Typed]] = {
     "setup claude-code": {"project": lambda w, _: str(w.folder)},
     "setup codex": {"project": lambda w, _: str(w.folder)},
     "skill diff": {"name": lambda w, _: next(w.live)},
-    "skill reject": {"name": lambda w, _: next(w.proposed)},
+    "skill reject": {"names": lambda w, _: next(w.proposed)},
     "undo": {"target": lambda w, _: next(w.live)},
     "stats": {"decision": lambda *_: "d-close"},
 }  # fmt: skip
@@ -238,6 +238,7 @@ SAID: dict[str, Typed] = {
 }
 # In place of what a command needs otherwise.
 INSTEAD: dict[str, dict[str, Typed]] = {
+    "skill reject source": {"names": lambda *_: ""},
     "close junit": {"status": lambda *_: ""},
     "close ctrf": {"status": lambda *_: ""},
     "close command": {"status": lambda *_: "", "runs": lambda *_: "yes"},
@@ -262,8 +263,8 @@ merge-driver path, merge-driver theirs, quarantine drop names, quarantine retry 
 recommend domain, recommend pins, report domain, report output, retract outcome, search domain,
 setup claude-code domain, setup claude-code project, setup codex domain, setup codex project, skill
 approve names, skill approve source, skill diff name, skill diff revision, skill list role, skill
-list stage, skill list tags, skill pin name, skill reject name, skill restore name, skill retire
-name, skill show name, stats agent, stats decision, stats domain, stats plot, stats skill, undo
+list stage, skill list tags, skill pin name, skill reject names, skill reject source, skill restore
+name, skill retire name, skill show name, stats agent, stats decision, stats domain, stats plot, stats skill, undo
 target, why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once

@@ -12,6 +12,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
 from skillvault.exchange.skills.formats import SKILL_FORMATS
+from skillvault.exchange.skills.rule_files import HOSTS
 from tests.conftest import NOW, Person
 from tests.exchange.skills.given import meta_of
 from tests.interop.programs import Program, as_json, clone, codex_list, copied, skills_listed
@@ -28,7 +29,7 @@ VALID = sorted(
     name
     for name, format_ in SKILL_FORMATS.items()
     # Claude Code and OpenClaw get the front matter as its author wrote it.
-    if format_.write and name not in ("eurekaclaw", "agents-md", "claude-code", "openclaw")
+    if format_.write and name not in ("eurekaclaw", "claude-code", "openclaw", *HOSTS)
 )
 
 

@@ -109,7 +109,7 @@ def test_rejected_the_old_text_stays_and_the_like_does_not_come_back(
     approved: Vault, served: str, following: str
 ) -> None:
     before = body(approved, served)
-    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.reject(following, reason="one bad machine", now=LATER)
     report = approved.run(now=LATER)
     assert body(approved, served) == before
     assert proposals(approved) == []
@@ -124,7 +124,7 @@ def test_rejected_the_old_text_stays_and_the_like_does_not_come_back(
 def test_what_says_more_than_the_rejected_one_is_proposed(
     approved: Vault, served: str, following: str
 ) -> None:
-    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.reject(following, reason="one bad machine", now=LATER)
     recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     (proposal,) = proposals(approved)
     assert (proposal.name, "disk full" in proposal.body) == (following, True)
@@ -138,14 +138,14 @@ def test_who_names_the_served_skill_is_told_what_its_version_is_called(
     with pytest.raises(UsageError, match=f"skill approve {following}"):
         approved.curate.approve(served, now=LATER)
     with pytest.raises(UsageError, match=f"skill reject {following}"):
-        approved.curate.reject(served, "no", now=LATER)
+        approved.curate.reject(served, reason="no", now=LATER)
 
 
 def test_a_version_that_would_say_what_was_rejected_is_withdrawn(
     approved: Vault, served: str, following: str
 ) -> None:
     before = body(approved, served)
-    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.reject(following, reason="one bad machine", now=LATER)
     earlier = set(approved.store.head().outcomes)
     recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert len(proposals(approved)) == 1
@@ -160,7 +160,7 @@ def test_a_version_that_would_say_what_was_rejected_is_withdrawn(
 def test_a_rejection_of_a_version_is_taken_back(
     approved: Vault, served: str, following: str
 ) -> None:
-    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.reject(following, reason="one bad machine", now=LATER)
     approved.curate.forget(following, now=LATER)
     assert [proposal.name for proposal in proposals(approved)] == [following]
     assert approved.check().problems == []
@@ -299,7 +299,7 @@ def test_why_not_tells_what_became_of_what_is_known_by_now(
         return answer.reason
 
     assert reason().endswith(f"; what is known by now is in {following}, which waits for you")
-    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.reject(following, reason="one bad machine", now=LATER)
     assert f"; {following} was rejected in " in reason()
     assert reason().endswith(": one bad machine")
 
@@ -339,7 +339,7 @@ def test_served_is_only_what_a_person_let_in(seed: int, vault: Vault) -> None:
                 vault.curate.approve(proposal.name, now=NOW)
                 assert without_mine(bodies(vault)[name]) == without_mine(proposal.body)
             else:
-                vault.curate.reject(proposal.name, "not ours", now=NOW)
+                vault.curate.reject(proposal.name, reason="not ours", now=NOW)
                 rejected.setdefault(proposal.name, []).append(proposal.body)
         if chance.random() < 0.3 and world.skills:
             world.edit(chance.choice(sorted(world.skills)))

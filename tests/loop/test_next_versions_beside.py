@@ -36,7 +36,7 @@ def test_a_version_of_a_skill_that_a_person_removed_is_shown_and_can_be_rejected
     with pytest.raises(UsageError, match=f"replaces {served}, which is not in skills/"):
         approved.curate.approve(following, now=LATER)
     assert approved.why(following)["sources"]
-    approved.curate.reject(following, "not ours", now=LATER)
+    approved.curate.reject(following, reason="not ours", now=LATER)
     assert proposals(approved) == []
     assert_settled(approved, person)
 
@@ -109,7 +109,7 @@ def test_what_a_person_wrote_stays_if_the_version_was_rejected_in_between(
     path = approved.root / "skills" / served / "SKILL.md"
     path.write_text(path.read_text() + "\n## Mine\n\nAsk the owner.\n")
     person.git("commit", "-qam", "Ask first")
-    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.reject(following, reason="one bad machine", now=LATER)
     approved.curate.forget(following, now=LATER)
     approved.curate.approve(following, now=LATER)
     text = body(approved, served)

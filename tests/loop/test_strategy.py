@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, proposals
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import Brief, Draft, Findings
 from skillvault.model.records import Ref, Skill, ref_of, stamp
@@ -375,3 +375,16 @@ def test_who_asks_for_an_action_gets_no_strategy_of_all_actions(vault: Vault) ->
     answer = vault.recommend("coding", "book a flight to Lisbon", action="fix_flaky_test")
     kinds = {one.kind for one in answer.recommended}
     assert (bool(kinds), "strategy" in kinds) == (True, False)
+
+
+def test_a_next_version_shows_the_outcomes_that_it_rests_on(vault: Vault, person: Person) -> None:
+    """One action loses its lead, so that the strategy tells fewer outcomes than before."""
+    person.write("vault.yaml", "format: 1\ngenerate: {gate: always}\n")
+    person.git("commit", "-qam", "gate")
+    deploy = {"decision__action": "deploy"}
+    learn(vault, *tasks(0, 10), *tasks(100, 12, **deploy))
+    vault.curate.approve(NAME, now=NOW)
+    learn(vault, *tasks(20, 8), *tasks(200, 10, result={"status": "success"}, **deploy), hour=1)
+    (version,) = [one for one in proposals(vault) if one.name == f"{NAME}-next"]
+    (count,) = re.findall(r"as of (\d+) outcomes", version.body)
+    assert len(version.basis.rows) == int(count) < 22

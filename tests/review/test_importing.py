@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.exchange.skills.rule_files import HOSTS
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Skill
 from skillvault.review.installing import InstallReport
@@ -112,7 +113,7 @@ def test_a_name_that_is_taken_gets_a_tail_of_the_origin(vault: Vault, tmp_path: 
     assert second.startswith("one-")
 
 
-@pytest.mark.parametrize("to", ["claude-code", "codex", "openclaw", "eurekaclaw", "agents-md"])
+@pytest.mark.parametrize("to", ["claude-code", "codex", "openclaw", "eurekaclaw", *HOSTS])
 def test_what_was_exported_comes_back_as_what_is_here(
     vault: Vault, person: Person, tmp_path: Path, to: str
 ) -> None:
@@ -158,3 +159,37 @@ def test_the_skill_file_itself_names_its_folder(vault: Vault, tmp_path: Path) ->
     source = save(tmp_path / "tree", one__SKILL_md=plain, one__a_md="# A\n")
     assert names(brought(vault, source / "one/SKILL.md")) == ["one"]
     assert (vault.root / "proposed/one/a.md").is_file()
+
+
+MEMORY = (
+    "---\ncategory: {category}\ntitle: {title}\ndomain: mab_theory\nconfidence: {confidence}\n"
+    "created_at: 2026-03-22T08:19:27.986985\n---\n\n# {title}\n\n{text}\n"
+)
+
+
+def test_memories_of_eurekaclaw_come_in_as_facts_and_once(vault: Vault, tmp_path: Path) -> None:
+    home = save(tmp_path / "home", skills__one__SKILL_md=EUREKA.format(name="one", count=3))
+    folder = home / "memories/mab_theory"
+    folder.mkdir(parents=True)
+    pages = {
+        "a": MEMORY.format(
+            category="pitfalls", title="Union bound", confidence="0.90", text="It loses a log."
+        ),
+        "b": MEMORY.format(
+            category="domain_knowledge", title="UCB", confidence="0.60", text="UCB is optimal."
+        ),
+    }
+    for name, text in pages.items():
+        (folder / f"20260322_{name}.md").write_text(text)
+    (folder / "broken.md").write_text(pages["a"].replace("0.90", "much"))
+    report = brought(vault, home)
+    assert [skill.name for skill in report.installed] == ["one"]
+    assert [problem.key for problem in report.problems] == ["confidence"]
+    facts = vault.memory.facts("mab-theory")
+    assert [(fact.text, fact.importance, fact.kind) for fact in facts] == [
+        ("Pitfall: Union bound: It loses a log.", "high", "distilled"),
+        ("UCB is optimal.", "low", "distilled"),
+    ]
+    assert vault.check().problems == []
+    again = brought(vault, home)
+    assert (again.facts, "mab-theory: 2 facts known already" in again.known) == ([], True)

@@ -593,5 +593,20 @@ def test_many_skills_are_approved_in_one_commit(vault: Vault, author: Author) ->
     assert {skill.name for skill in vault.skills()} == {"b", "c"}
 
 
+def test_many_skills_are_rejected_in_one_commit_and_one_of_them_waits_again(
+    vault: Vault, author: Author
+) -> None:
+    author.write("b/SKILL.md", skill_file("b").decode())
+    author.write("b/notes.md", "More.\n")
+    install(vault, author.root)
+    report = vault.curate.reject("b", "review", reason="not ours", now=NOW)
+    assert len({done.commit for done in report.done}) == 1
+    assert vault.skills("proposed") == []
+    vault.curate.forget("b", now=LATER)
+    assert [skill.name for skill in vault.skills("proposed")] == ["b"]
+    assert (vault.root / "proposed/b/notes.md").is_file()
+    assert vault.check().problems == []
+
+
 def test_a_short_name_of_a_repository_means_the_address_of_its_skills() -> None:
     assert is_below("https://github.com/o/r.git#:skills/a", source_of("o/r").url)

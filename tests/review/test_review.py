@@ -128,7 +128,7 @@ def alike() -> list[dict[str, object]]:
 
 def test_a_rejection_is_a_commit_with_its_reason(waiting: Vault, person: Person) -> None:
     name = proposals(waiting)[0].name
-    waiting.curate.reject(name, "one flaky machine,\nnot a rule", now=LATER)
+    waiting.curate.reject(name, reason="one flaky machine,\nnot a rule", now=LATER)
     message = person.git("log", "-1", "--format=%an: %B")
     assert message.startswith(f"Ada Person: reject: {name}\n")
     assert "Skillvault-Why: one flaky machine, not a rule" in message
@@ -138,7 +138,7 @@ def test_a_rejection_is_a_commit_with_its_reason(waiting: Vault, person: Person)
 
 def test_what_was_rejected_does_not_come_back_and_why_not_says_why(waiting: Vault) -> None:
     name = proposals(waiting)[0].name
-    waiting.curate.reject(name, "one flaky machine", now=LATER)
+    waiting.curate.reject(name, reason="one flaky machine", now=LATER)
     report = waiting.run(now=LATER)
     assert [one.reason for one in report.rejected] == ["one flaky machine"]
     recorded(waiting, raw(2), raw(3), raw(4))
@@ -151,7 +151,7 @@ def test_what_was_rejected_does_not_come_back_and_why_not_says_why(waiting: Vaul
 def test_what_says_the_same_is_not_made_and_not_written_at_each_run(waiting: Vault) -> None:
     """Another action, the same lesson: the rejection holds by what it says."""
     name = proposals(waiting)[0].name
-    waiting.curate.reject(name, "known", now=LATER)
+    waiting.curate.reject(name, reason="known", now=LATER)
     recorded(waiting, *alike())
     assert guides(waiting) == []
     assert not waiting.store.head().due.keys("generate")
@@ -163,7 +163,7 @@ def test_what_says_the_same_is_not_made_and_not_written_at_each_run(waiting: Vau
 
 def test_a_rejection_is_taken_back_with_what_was_like_it(waiting: Vault) -> None:
     name = proposals(waiting)[0].name
-    waiting.curate.reject(name, "known", now=LATER)
+    waiting.curate.reject(name, reason="known", now=LATER)
     recorded(waiting, *alike())
     waiting.curate.forget(name, now=LATER)
     waiting.run(now=LATER)
@@ -177,7 +177,7 @@ def test_a_rejection_taken_back_stays_so_when_the_skill_goes(
 ) -> None:
     """A person takes the file away: that is about this skill, and not about what it says."""
     name = proposals(waiting)[0].name
-    waiting.curate.reject(name, "known", now=LATER)
+    waiting.curate.reject(name, reason="known", now=LATER)
     waiting.curate.forget(name, now=LATER)
     person.git("rm", "-rq", f"proposed/{name}")
     person.remove_links(f"skill/{name},")
@@ -191,9 +191,9 @@ def test_a_rejection_taken_back_stays_so_when_the_skill_goes(
 
 def test_a_rejection_after_one_taken_back_counts(waiting: Vault) -> None:
     name = proposals(waiting)[0].name
-    waiting.curate.reject(name, "known", now=LATER)
+    waiting.curate.reject(name, reason="known", now=LATER)
     waiting.curate.forget(name, now=LATER)
-    waiting.curate.reject(name, "known for good", now=LATER)
+    waiting.curate.reject(name, reason="known for good", now=LATER)
     recorded(waiting, *alike())
     assert guides(waiting) == []
     outcome = max(waiting.store.head().outcomes)
@@ -204,7 +204,7 @@ def test_a_rejection_after_one_taken_back_counts(waiting: Vault) -> None:
 def test_only_what_waits_is_rejected_and_with_a_reason(waiting: Vault) -> None:
     name = proposals(waiting)[0].name
     with pytest.raises(UsageError, match="--reason"):
-        waiting.curate.reject(name, " ", now=LATER)
+        waiting.curate.reject(name, reason=" ", now=LATER)
     waiting.curate.approve(name, now=LATER)
     with pytest.raises(UsageError, match="is in skills/"):
-        waiting.curate.reject(name, "no", now=LATER)
+        waiting.curate.reject(name, reason="no", now=LATER)

@@ -175,3 +175,56 @@ def test_a_vault_that_changed_is_followed(vault: Vault, person: Person, tmp_path
     write(person, skills__two=page("two") + "\nMore.\n")
     assert exported(vault, out) == ["two"]
     assert "More." in (out / ".claude/skills/two/SKILL.md").read_text()
+
+
+def test_rules_of_this_repository_and_of_all_go_out_whole(
+    vault: Vault, person: Person, tmp_path: Path
+) -> None:
+    rule = "---\nkind: correction\nscope: {scope}\nstate: rule\n---\n\n{text}\n"
+    person.write("memory/coding/uv.md", rule.format(scope="shop", text="Use uv,\nnever pip."))
+    person.write("memory/coding/other.md", rule.format(scope="blog", text="Use pip."))
+    person.write("memory/perps/size.md", "---\nkind: human\n---\n\nHalve the size.\n")
+    person.write("memory/coding/seen.md", "---\nkind: judge\n---\n\nIt failed once.\n")
+    write(person, skills__one=page("one"))
+    out = tmp_path / "shop"
+    vault.exporter.export("gemini", out)
+    text = (out / "GEMINI.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert sorted(lines)[:2] == ["- Halve the size.", "- Use uv, never pip."]
+    assert len(lines) == 3
+    vault.exporter.export("gemini", out, domain="coding")
+    assert "Halve" not in (out / "GEMINI.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("to", "place"), [("gemini", "GEMINI.md"), ("copilot", ".github/copilot-instructions.md")]
+)
+def test_a_person_s_text_beside_an_export_stays(
+    vault: Vault, person: Person, tmp_path: Path, to: str, place: str
+) -> None:
+    out = tmp_path / "out"
+    file = out / place
+    file.parent.mkdir(parents=True)
+    file.write_text("# Mine\n")
+    write(person, skills__one=page("one"), skills__two=page("two"))
+    vault.exporter.export(to, out)
+    file.write_text(file.read_text() + "\n## Mine too\n")
+    vault.curate.retire("one", now=NOW)
+    done = vault.exporter.export(to, out)
+    text = file.read_text()
+    assert (text.startswith("# Mine\n\n"), text.endswith("\n## Mine too\n")) == (True, True)
+    assert ("- one (" in text, "- two (" in text, done.left) == (False, True, [])
+    assert not list(out.rglob("one*"))
+
+
+def test_one_edited_file_keeps_no_other_from_being_written(
+    vault: Vault, person: Person, tmp_path: Path
+) -> None:
+    write(person, skills__one=page("one"), skills__two=page("two"))
+    vault.exporter.export("cursor", tmp_path)
+    edited = tmp_path / ".cursor/rules/one.mdc"
+    edited.write_text("Mine.\n")
+    write(person, skills__one=page("one") + "\nNew.\n", skills__two=page("two") + "\nNew.\n")
+    done = vault.exporter.export("cursor", tmp_path)
+    assert ([left.path for left in done.left], done.changed) == ([".cursor/rules/one.mdc"], ["two"])
+    assert edited.read_text() == "Mine.\n"

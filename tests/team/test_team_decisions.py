@@ -106,7 +106,7 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     rules = f"learner: {learner}\ngenerate: {{gate: always}}"
     ada, ben = pair(tmp_path, new_root, [raw(0), raw(1)], rules)
     (name,) = (one.name for one in proposals(ada.vault))
-    ada.vault.curate.reject(name, "known", now=LATER)
+    ada.vault.curate.reject(name, reason="known", now=LATER)
     like = [raw(2, decision__action="mend-till"), raw(3, decision__action="mend-till")]
     ada.vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(like)], now=LATER)
     assert "known" in [one.reason for one in ada.run().rejected]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.exchange.skills.agents_md import MANAGED_PART as SECTION
+from skillvault.exchange.skills.rule_files import HOSTS, write_rules
 from skillvault.model.errors import BadInputError, UncommittedEditError, VaultBusyError
 from skillvault.model.export import Export
 from skillvault.vault.commit import locks
@@ -248,6 +248,9 @@ def test_a_lost_list_is_made_anew_of_what_is_as_it_would_be_written(
 
 
 # ── a part of a file ─────────────────────────────────────────────────────────────────
+
+
+SECTION = write_rules([], host=HOSTS["agents-md"]).own
 
 
 def section(tmp_path: Path, text: bytes | None) -> FolderReport:

@@ -1,15 +1,14 @@
-"""Read and write skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
+"""Read the files that agents read whole, such as an AGENTS.md, and documents for people.
 
-An export writes between two marks and changes nothing outside of them. An import reads every
-section of level 2 that a person wrote, its rules as rules and any other as a skill, and the
-exported skills between the marks.
+Every section of level 2 that a person wrote is rules, or else a skill. Between the marks of an
+export stand rules and the paths of skills; `rule_files` writes them.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from skillvault.exchange.skills import agent_skills, documents
+from skillvault.exchange.skills import agent_skills, documents, rule_files
 from skillvault.exchange.skills.agent_skills import FILE, slug_of
 from skillvault.exchange.skills.folders import (
     DocumentRule,
@@ -17,24 +16,16 @@ from skillvault.exchange.skills.folders import (
     TreeSkill,
     move_problem,
     read_page,
-    select_fitting,
 )
 from skillvault.exchange.source_tree import PassedOver, SourceTree
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
-from skillvault.model.text import front_matter, markdown
+from skillvault.model.text import front_matter, managed_part, markdown
 from skillvault.model.text.text import shorten
 
 NAME = "agents-md"
-PAGE = "AGENTS.md"
-BUDGET = 16_000  # characters: half of what Codex reads of all such files
-BEGIN, END = "<!-- skillvault:begin -->", "<!-- skillvault:end -->"
-_SKILL = re.compile(r"^<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n", re.MULTILINE)
-_MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
-_NOTICE = (
-    "<!-- Written by `skillvault export`: change the skill in the vault, not the text here. -->"
-)
+_SKILL = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
+_LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
 
 
@@ -66,7 +57,7 @@ def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeE
             if path in tree.links or equal_path != path:
                 yield PassedOver(path, f"says the same as {tree.links.get(path, equal_path)}")
             else:
-                yield from _read_page(path, text)
+                yield from _read_page(tree, path, text)
         except BadInputError as error:
             yield Problem(path, error.key, error.code, error.message)
 
@@ -79,12 +70,20 @@ class _Section(NamedTuple):
     text: str
 
 
-def _read_page(path: str, text: str) -> Iterator[TreeEntry]:
+def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
     has_front = front_matter.has_front_matter(text)
     meta, text = front_matter.read_foreign(text) if has_front else ({}, text)
-    head, block, tail = _split_marks(text)
+    if mark := _SKILL.match(text):  # a file of an export
+        globs = {
+            f"agents-md.{key}": str(meta[key]) for key in ("globs", "applyTo") if meta.get(key)
+        }
+        own_skill = _Section(mark["name"], str(meta.get("description")), text[mark.end() :])
+        yield from _convert_sections(path, [own_skill], globs, set())
+        return
+    head, block, tail = managed_part.split_marks(text)
     names = set[str]()
-    yield from _convert_sections(path, _exported_sections(block), {}, names)
+    if block:
+        yield from _read_part(tree, path, block)
     texts = [documents.clean(part) for part in (head, tail)]
     if not block and (pointer := documents.find_pointer("".join(texts))):
         yield PassedOver(path, f"only points to another file ({shorten(pointer, 80)})")
@@ -116,14 +115,26 @@ def _skill_section(title: str, purpose: str, text: str) -> _Section:
     return _Section(slug_of(title) or "section", description, text)
 
 
-def _exported_sections(block: str) -> Iterator[_Section]:
-    """Yield the sections of an earlier export between the marks."""
-    block = block.removesuffix(END)
-    marks = list(_SKILL.finditer(block))
-    end_positions = [*(mark.start() for mark in marks[1:]), len(block)]
-    for mark, end in zip(marks, end_positions, strict=False):
-        description, _, body = block[mark.end() : end].partition("\n")
-        yield _Section(mark["name"], description, body)
+def _read_part(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]:
+    """Yield the rules and skills of an earlier export between the marks of a page."""
+    rules, _, lines = documents.clean(block).partition("\n## Skills\n")
+    for section in documents.split_sections(rules):
+        yield from (DocumentRule(path, rule, "") for rule in documents.rules_of(section))
+    pages = (host.page for host in rule_files.HOSTS.values() if path.endswith(host.page))
+    base = path.removesuffix(next(pages, path.rpartition("/")[2]))
+    for line in _LINE.finditer(lines):
+        place = base + line["path"]
+        if place not in tree.sizes:
+            yield PassedOver(f"{path}#{line['name']}", f"only points to {line['path']}")
+        elif place.endswith(f"/{FILE}"):
+            folder = place.removesuffix(FILE)
+            files = tree.read([name for name in tree.sizes if name.startswith(folder)])
+            files = {name.removeprefix(folder): data for name, data in files.items()}
+            skill = agent_skills.read_skill(files, line["name"])
+            if isinstance(skill, Problem):
+                yield move_problem(skill, place)
+            else:
+                yield TreeSkill(folder.rstrip("/"), skill, files)
 
 
 def _convert_sections(
@@ -141,69 +152,3 @@ def _convert_sections(
             yield move_problem(skill, path)
         else:
             yield TreeSkill(f"{path}#{name}", skill, {FILE: content})
-
-
-# ── out ──────────────────────────────────────────────────────────────────────────────
-
-
-def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """Write the skills that fit the budget, in order, as one part of an AGENTS.md."""
-    texts: dict[str, str] = {}
-    omitted_skills: list[OmittedSkill] = []
-    for skill in skills:
-        try:
-            texts[skill.name] = _render_skill(skill)
-        except BadInputError as error:
-            omitted_skills.append(OmittedSkill(skill.name, error.message))
-    readable = [skill for skill in skills if skill.name in texts]
-    fit = select_fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
-    names = tuple(skill.name for skill in fit.skills)
-    block = "\n".join([BEGIN, _NOTICE, *(texts[name] for name in names), END])
-    units = {"": {PAGE: block.encode()}} if names else {}
-    return Export(units, names, (*omitted_skills, *fit.left_out), MANAGED_PART)
-
-
-def _render_skill(skill: OutgoingSkill) -> str:
-    """Render a skill between its marks: its description in one line, then its text."""
-    _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
-    description = " ".join(skill.description.split())
-    if _MARK.search(f"{description}\n{body}"):
-        raise BadInputError("its text has a mark of an export in it; reword it", code="mark")
-    return f"\n<!-- skillvault:skill {skill.name} -->\n{description}\n\n{body}\n"
-
-
-# ── the managed part of a file ───────────────────────────────────────────────────────────
-
-
-def _split_marks(text: str) -> tuple[str, str, str]:
-    """Split a text into the part before the marks, the marked part, and the part after."""
-    begin_count, end_count = text.count(BEGIN), text.count(END)
-    if (begin_count, end_count) == (0, 0):
-        return text, "", ""
-    start, end = text.find(BEGIN), text.find(END)
-    if (begin_count, end_count) != (1, 1) or end < start:
-        message = f"the marks {BEGIN} and {END} must stand once each, in this order; mend them"
-        raise BadInputError(message, code="marks")
-    return text[:start], text[start : end + len(END)], text[end + len(END) :]
-
-
-def _managed_part(_path: str, content: bytes) -> bytes | None:
-    """Return the marks and the text between them; None without marks."""
-    return _split_marks(front_matter.text_of(content))[1].encode() or None
-
-
-def _replace_part(_path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
-    """Replace the part between the marks; append it if the file has no marks."""
-    text = "" if old_content is None else front_matter.text_of(old_content)
-    bom = "\ufeff" if old_content and old_content.startswith(b"\xef\xbb\xbf") else ""
-    head, block, tail = _split_marks(text)
-    if part is None:
-        remaining_text = (head.rstrip("\n") + "\n" if head.strip() else "") + tail.lstrip("\n")
-        return (bom + remaining_text).encode() if remaining_text.strip() else None
-    if not block:
-        head = f"{head.rstrip()}\n\n" if head.strip() else ""
-        tail = "\n"
-    return (bom + head + part.decode() + tail).encode()
-
-
-MANAGED_PART = ExportedPart(_managed_part, _replace_part)

@@ -15,6 +15,7 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.documents import is_memory
 from skillvault.exchange.skills.folders import (
+    MemoryFact,
     TreeEntry,
     TreeSkill,
     move_problem,
@@ -29,7 +30,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OutgoingSkill
 from skillvault.model.records import Problem
 from skillvault.model.text import front_matter, markdown
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import shorten, slug
 
 NAME = "eurekaclaw"
 ROOT = "skills"
@@ -39,14 +40,27 @@ _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
 _SOURCES = ("seed", "distilled", "manual")
 _TEXT = ("description", "version", "source", *_LISTS)
 _MAX_DESCRIPTION = 300  # characters of a description made from a skill's text
+_MEMORY = re.compile(r"(?:^|/)memories/(?P<domain>[^/]+)/[^/]+\.md$")
+_IS_MEMORY = re.compile(rb"^category:", re.MULTILINE)  # a key of no skill
+# The category of a memory, as the beginning of its text.
+_CATEGORIES = {
+    "proof_strategy": "Strategy", "open_problems": "Open problem", "pitfalls": "Pitfall"
+}  # fmt: skip
+_CONFIDENCE = 0.8  # of a memory that states none
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
-    """Return True if a tree has EurekaClaw's keys, or only flat files with front matter."""
+    """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
+    if any(map(_IS_MEMORY.search, read_pages(tree, _is_memory_page).values())):
+        return True
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
     is_flat = not find_skills(tree)
     return is_flat and any(map(_has_front_matter, read_pages(tree, _is_flat_page).values()))
+
+
+def _is_memory_page(path: str) -> bool:
+    return _MEMORY.search(path) is not None
 
 
 def _is_flat_page(path: str) -> bool:
@@ -58,7 +72,7 @@ def _has_front_matter(content: bytes) -> bool:
 
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
-    """Yield every skill of a tree: of its folders, and of flat files outside of them."""
+    """Yield every skill of a tree, of its folders and of flat files, and the facts of memories."""
     for skill in read_folders(tree, folder, NAME, _add_description):
         if isinstance(skill, TreeSkill):
             # New counts make no new version.
@@ -69,13 +83,34 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeEntry]:
     skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
     flat_pages = read_pages(tree, lambda path: _is_flat_page(path) and path not in skill_paths)
     for path, content in sorted(flat_pages.items()):
-        if _has_front_matter(content):
+        if (memory := _MEMORY.search(path)) and _IS_MEMORY.search(content):
+            yield _read_memory(path, memory["domain"], content)
+        elif _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
             flat_skill = agent_skills.read_skill({FILE: _add_description(content)}, stem, NAME)
             if isinstance(flat_skill, Problem):
                 yield move_problem(flat_skill, path)
             else:
                 yield TreeSkill(path, flat_skill, {FILE: _text_part(FILE, content)})
+
+
+def _read_memory(path: str, folder: str, content: bytes) -> MemoryFact | Problem:
+    """Read a memory of a session: its title and text are a fact of its domain."""
+    try:
+        meta, body = front_matter.read_foreign(front_matter.text_of(content))
+        confidence = float(meta.get("confidence", _CONFIDENCE))
+    except BadInputError as error:
+        return Problem(path, error.key, error.code, error.message)
+    except (TypeError, ValueError):
+        message = f"confidence: {meta['confidence']!r} is no number; write one from 0 to 1"
+        return Problem(path, "confidence", "bad-value", message)
+    title = str(meta.get("title") or "")
+    text = " ".join(markdown.statements(body))
+    category = _CATEGORIES.get(str(meta.get("category")), "")
+    text = ": ".join(filter(None, (category, "" if title in text else title, text)))
+    domain = slug(str(meta.get("domain") or folder))
+    created = meta.get("created_at") if agent_skills.is_time(meta.get("created_at")) else ""
+    return MemoryFact(path, text, domain, confidence, str(created))
 
 
 def _add_description(content: bytes) -> bytes:

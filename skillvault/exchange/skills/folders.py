@@ -44,7 +44,17 @@ class DocumentRule(Struct, frozen=True):
     about: str
 
 
-TreeEntry = TreeSkill | DocumentRule | Problem | PassedOver
+class MemoryFact(Struct, frozen=True):
+    """A fact in a page of another program's memory; `confidence` is from 0 to 1."""
+
+    page: str
+    text: str
+    domain: str
+    confidence: float
+    created: str = ""
+
+
+TreeEntry = TreeSkill | DocumentRule | MemoryFact | Problem | PassedOver
 
 
 class SkillFit(NamedTuple):
@@ -140,12 +150,18 @@ def export_folders(
     If not all skills fit, all descriptions are cut to one length that still says when to use a
     skill. Skills that do not fit then are left out.
     """
-    budget = budget or default_budget
-    length = _description_limit(skills, budget, cost)
-    short_skills = skills if length is None else _cut_descriptions(skills, length)
-    fit = select_fitting(short_skills, budget, cost)
+    fit, length = fit_descriptions(skills, budget or default_budget, cost)
     export = write_folders(fit.skills, root, write)
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
+
+
+def fit_descriptions(
+    skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
+) -> tuple[SkillFit, int | None]:
+    """Cut the descriptions if not all skills fit, and select skills; return the length too."""
+    length = _description_limit(skills, budget, cost)
+    short_skills = skills if length is None else _cut_descriptions(skills, length)
+    return select_fitting(short_skills, budget, cost), length
 
 
 def _description_limit(

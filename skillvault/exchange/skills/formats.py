@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from skillvault.exchange.skills import agent_skills, agents_md, claudefi, eurekaclaw, well_known
+from skillvault.exchange.skills import (
+    agent_skills,
+    agents_md,
+    claudefi,
+    eurekaclaw,
+    rule_files,
+    well_known,
+)
 from skillvault.exchange.skills.folders import (
     TreeEntry,
     export_folders,
@@ -95,7 +102,9 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
         partial(read_folders, origin="agent-skills"), None, lambda tree: bool(find_skills(tree))
     ),
     "agents-md": SkillFormat(
-        agents_md.read_sections, agents_md.write_sections, agents_md.has_sections
+        agents_md.read_sections,
+        partial(rule_files.write_rules, host=rule_files.HOSTS["agents-md"]),
+        agents_md.has_sections,
     ),
     "documents": SkillFormat(agents_md.read_documents),
     "codex": SkillFormat(
@@ -105,6 +114,11 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
         ),
     ),
     "well-known": SkillFormat(None, well_known.write_site),
+    **{
+        name: SkillFormat(None, partial(rule_files.write_rules, host=host))
+        for name, host in rule_files.HOSTS.items()
+        if name != agents_md.NAME  # which reads the files of all of them
+    },
 }
 
 

@@ -75,7 +75,7 @@ def exported(name: str, *skills: OutgoingSkill, budget: int | None = None) -> Ex
 def flat(export: Export) -> dict[str, bytes]:
     """Its files by path."""
     return {
-        f"{unit}/{path}" if unit else path: content
+        "/".join(filter(None, (unit, path))): content
         for unit, files in export.units.items()
         for path, content in files.items()
     }

@@ -1,10 +1,9 @@
-"""agents_md: each section that a person wrote is a skill, and an export comes back as it went."""
+"""agents_md: each section that a person wrote is rules or a skill."""
 
 from collections.abc import Mapping, Sequence
 
 import pytest
 
-from skillvault.exchange.skills.agents_md import BEGIN, END
 from skillvault.exchange.skills.folders import DocumentRule, TreeSkill
 from skillvault.exchange.skills.formats import format_of
 from skillvault.exchange.source_tree import PassedOver, SourceTree, tree_of
@@ -51,9 +50,10 @@ def test_each_section_with_a_statement_is_a_skill_or_rules() -> None:
 
 def test_what_an_export_wrote_beside_a_person_s_text_comes_back_as_it_went() -> None:
     skills = read_as("agents-md", {"CLAUDE.md": PAGE.encode()})[:2]
-    block = flat(exported("agents-md", *map(outgoing, skills)))["AGENTS.md"].decode()
+    files = flat(exported("agents-md", *map(outgoing, skills)))
+    block = files["AGENTS.md"].decode()
     page = f"## Mine\n\nOnly mine.\n\n{block}\n\n## More\n\nAlso mine.\n"
-    found = read_as("agents-md", {"AGENTS.md": page.encode()})
+    found = read_as("agents-md", {**files, "AGENTS.md": page.encode()})
     back = {folder.skill.name: folder for folder in found}
     assert [*back] == ["shop", "testing", "mine", "more"]
     for folder in skills:
@@ -190,9 +190,8 @@ def test_begins_of_comments_without_an_end_are_read_in_one_pass(mark: str) -> No
 
 
 def test_each_section_has_its_own_place() -> None:
-    exported_part = f"{BEGIN}\n<!-- skillvault:skill run -->\nRuns.\n\nSo.\n{END}\n"
     titles = ["Run", "Run", "Run 2", "Run"]
-    text = exported_part + "".join(f"\n## {title}\n\n```sh\nmake\n```\n" for title in titles)
+    text = "".join(f"\n## {title}\n\n```sh\nmake\n```\n" for title in titles)
     entries = every("agents-md", tree_of({"CLAUDE.md": text.encode()}))
     places = [entry.place for entry in entries if isinstance(entry, TreeSkill)]
-    assert len(places) == len(set(places)) == 5
+    assert len(places) == len(set(places)) == 4

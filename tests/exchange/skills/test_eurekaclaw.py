@@ -1,9 +1,11 @@
 """eurekaclaw: its keys have a home, its counters go on, and what it rewrites stays ours."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.exchange.skills.eurekaclaw import MANAGED_PART
 from skillvault.exchange.skills.folders import TreeSkill
@@ -111,6 +113,21 @@ def test_a_skill_of_a_vault_has_all_that_eurekaclaw_asks() -> None:
     assert (meta["source"], meta["version"], meta["tags"]) == ("manual", "1.0", ["a", "b"])
     assert (meta["usage_count"], meta["agent_roles"]) == (0, [])
     assert "created_at" not in meta  # a time that it cannot read keeps it from loading anything
+
+
+def test_its_keys_are_valid_by_the_specification_in_the_metadata_of_an_export(
+    tmp_path: Path,
+) -> None:
+    (folder,) = read_as("eurekaclaw", {"compactness_argument/SKILL.md": skill_file(FRONT)})
+    (page,) = flat(exported("codex", outgoing(folder))).values()
+    place = tmp_path / "compactness-argument"
+    place.mkdir()
+    (place / "SKILL.md").write_bytes(page)
+    assert validate(place) == []
+    (again,) = read_as("eurekaclaw", {"compactness-argument/SKILL.md": page})
+    (sent,) = flat(exported("eurekaclaw", outgoing(again))).values()
+    assert meta_of(sent)["agent_roles"] == ["theory"]
+    assert meta_of(sent)["tags"] == ["proof", "finite subcover"]
 
 
 # ── who writes what ──────────────────────────────────────────────────────────────────

@@ -389,8 +389,9 @@ def test_the_counters_go_where_the_format_has_them() -> None:
 
 
 def test_a_skill_whose_text_would_end_the_part_of_an_agents_md_is_left_out() -> None:
-    page = skill_file({"name": "a", "description": "b"}, "<!-- skillvault:end -->\n")
-    export = exported("agents-md", OutgoingSkill("a", "b", {"SKILL.md": page}))
+    page = skill_file({"name": "a", "description": "b"}, "# A\n")
+    skill = OutgoingSkill("a", "<!-- skillvault:end -->", {"SKILL.md": page})
+    export = exported("agents-md", skill)
     assert export.units == {}
     assert "mark of an export" in export.left_out[0].reason
 

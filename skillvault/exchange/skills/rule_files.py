@@ -1,0 +1,219 @@
+"""Write rules and skills as the files that hosts read as rules: one table of hosts, one writer.
+
+A host has a page that each session reads whole, with the rules, and a file for each skill. Where a
+person may write in the page too, ours stands between two marks, and the page lists the skills with
+their paths. Facts of the hosts: the table in docs/skills.md.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE
+from skillvault.exchange.skills.folders import fit_descriptions, select_fitting
+from skillvault.model.errors import BadInputError
+from skillvault.model.export import (
+    Export,
+    ExportedPart,
+    OmittedSkill,
+    OutgoingRule,
+    OutgoingSkill,
+)
+from skillvault.model.text import front_matter, managed_part, strict_yaml
+
+BUDGET = 4096  # bytes of the page, which each session pays for
+_MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
+_NOTICE = "<!-- Written by `skillvault export`: change the vault, not the text here. -->"
+_RULES = "\n## Rules and facts\n\n"
+_SKILLS = "\n## Skills\n\nBefore a task that one of these lines describes, read its file.\n\n"
+_HAS_MARK = "its text has a mark of an export in it; reword it"
+_ABOUT = "Rules and facts of this project"
+
+
+class Scope(NamedTuple):
+    """The condition for reading a file: always, or for files of these globs, or as described."""
+
+    description: str
+    globs: str = ""
+    is_always: bool = False
+
+
+def _dump_front(**values: Any) -> str:
+    return strict_yaml.dump({key: value for key, value in values.items() if value})
+
+
+def _cursor_front(scope: Scope) -> str:
+    # Cursor reads globs as a plain list with commas, without quotes.
+    always = str(scope.is_always).lower()
+    globs = f"globs: {scope.globs}".rstrip()
+    return f"{_dump_front(description=scope.description)}{globs}\nalwaysApply: {always}\n"
+
+
+def _copilot_front(scope: Scope) -> str:
+    return _dump_front(
+        description=scope.description, applyTo="**" if scope.is_always else scope.globs
+    )
+
+
+def _windsurf_front(scope: Scope) -> str:
+    trigger = "always_on" if scope.is_always else "glob" if scope.globs else "model_decision"
+    return _dump_front(trigger=trigger, description=scope.description, globs=scope.globs)
+
+
+class RuleHost(NamedTuple):
+    """The page and the files of a host.
+
+    `file` is the path of a skill's file with `{}` in the place of its name. `front` writes the
+    front matter of a file; None for a folder with all files of the skill. `is_shared`: a person
+    may write in the page. `most` limits the characters of a file.
+    """
+
+    page: str
+    file: str
+    front: Callable[[Scope], str] | None = None
+    is_shared: bool = True
+    most: int | None = None
+
+
+HOSTS = {
+    "agents-md": RuleHost("AGENTS.md", ".skillvault/agents-md/{}"),
+    "gemini": RuleHost("GEMINI.md", ".skillvault/gemini/{}"),
+    "copilot": RuleHost(
+        ".github/copilot-instructions.md",
+        ".github/instructions/{}.instructions.md",
+        _copilot_front,
+    ),
+    "cursor": RuleHost(
+        ".cursor/rules/skillvault_rules.mdc", ".cursor/rules/{}.mdc", _cursor_front, is_shared=False
+    ),
+    "windsurf": RuleHost(
+        ".windsurf/rules/skillvault_rules.md",
+        ".windsurf/rules/{}.md",
+        _windsurf_front,
+        is_shared=False,
+        most=12_000,
+    ),
+}
+
+
+def write_rules(
+    skills: Sequence[OutgoingSkill],
+    budget: int | None = None,
+    rules: Sequence[OutgoingRule] = (),
+    *,
+    host: RuleHost,
+) -> Export:
+    """Write the rules, and then the skills whose lines fit the budget, best first."""
+    free = (budget or BUDGET) - len(_frame([_RULES, _SKILLS]))
+    omitted: list[OmittedSkill] = []
+    rule_lines: list[str] = []
+    for rule in rules:
+        line = f"- {' '.join(rule.text.split())}\n"
+        if _MARK.search(line):
+            omitted.append(OmittedSkill(rule.id, _HAS_MARK))
+        elif len(line.encode()) > free:
+            reason = f"is a rule of {len(line.encode())} bytes; {free} of the budget are free"
+            omitted.append(OmittedSkill(rule.id, reason))
+        else:
+            rule_lines.append(line)
+            free -= len(line.encode())
+    files = dict(_write_files(skills, host, omitted))
+    readable = [skill for skill in skills if skill.name in files]
+    cost = partial(_line_cost, host)
+    if host.is_shared:
+        fit, cut = fit_descriptions(readable, free, cost)
+    else:
+        fit, cut = select_fitting(readable, free, cost), None
+    page = _page(host, rule_lines, fit.skills)
+    units = dict(files[skill.name] for skill in fit.skills)
+    if page and host.is_shared:
+        units[""] = {host.page: page.encode()}
+    elif page:
+        units[host.page] = {"": page.encode()}
+    names = tuple(skill.name for skill in fit.skills)
+    return Export(units, names, (*omitted, *fit.left_out), _part_of(host), cut)
+
+
+def _frame(parts: Sequence[str]) -> str:
+    """Return the parts of a page between the marks."""
+    return "\n".join([managed_part.BEGIN, _NOTICE, *parts, managed_part.END])
+
+
+def _line(host: RuleHost, skill: OutgoingSkill) -> str:
+    path = host.file.format(skill.name) + ("" if host.front else f"/{FILE}")
+    return f"- {skill.name} (`{path}`): {' '.join(skill.description.split())}\n"
+
+
+def _line_cost(host: RuleHost, skill: OutgoingSkill) -> int:
+    return len(_line(host, skill).encode())
+
+
+def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSkill]) -> str:
+    """Return the page, or the part of it between the marks; "" if it would say nothing."""
+    parts = [_RULES + "".join(rule_lines)] if rule_lines else []
+    if skills and host.is_shared:
+        parts.append(_SKILLS + "".join(_line(host, skill) for skill in skills))
+    if not parts:
+        return ""
+    block = _frame(parts)
+    if host.is_shared or host.front is None:
+        return block
+    return f"---\n{host.front(Scope(_ABOUT, is_always=True))}---\n\n{block}\n"
+
+
+def _write_files(
+    skills: Sequence[OutgoingSkill], host: RuleHost, omitted: list[OmittedSkill]
+) -> Iterator[tuple[str, tuple[str, Mapping[str, bytes]]]]:
+    """Yield the (place, files by path in it) of each skill by name; report the others."""
+    for skill in skills:
+        place = host.file.format(skill.name)
+        try:
+            if host.front is None:
+                _check_marks(skill.description)
+                yield skill.name, (place, agent_skills.write_valid(skill))
+            else:
+                text = _file_text(skill, host.front)
+                _check_length(text, host.most)
+                yield skill.name, (place, {"": text.encode()})
+        except BadInputError as error:
+            omitted.append(OmittedSkill(skill.name, error.message))
+
+
+def _file_text(skill: OutgoingSkill, front: Callable[[Scope], str]) -> str:
+    """Return a skill as one file, with the globs that its author gave it for another host."""
+    author_meta = agent_skills.read_author_meta(skill.files)
+    _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
+    description = " ".join(skill.description.split())
+    _check_marks(f"{description}\n{body}")
+    globs = author_meta.get("globs") or author_meta.get("applyTo") or ""
+    globs = ",".join(map(str, globs)) if isinstance(globs, list) else str(globs)
+    words = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
+    is_always = not {"always_on", "**", "true"}.isdisjoint(str(word).lower() for word in words)
+    scope = Scope(description, "" if is_always else globs, is_always)
+    mark = managed_part.SKILL.format(skill.name)
+    return f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
+
+
+def _check_length(text: str, most: int | None) -> None:
+    if most and len(text) > most:
+        reason = f"takes {len(text):,} characters, and the host reads {most:,} of a file"
+        raise BadInputError(f"{reason}; shorten it", code="too-long")
+
+
+def _check_marks(text: str) -> None:
+    if _MARK.search(text):
+        raise BadInputError(_HAS_MARK, code="mark")
+
+
+def _part_of(host: RuleHost) -> ExportedPart:
+    """Return what an export manages: of a shared page the part between the marks, else all."""
+
+    def read(path: str, content: bytes) -> bytes | None:
+        return managed_part.read_part(content) if path == host.page else content
+
+    def put(path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
+        return managed_part.replace_part(old_content, part) if path == host.page else part
+
+    return ExportedPart(read, put)

@@ -69,10 +69,7 @@ class Exporter:
         unknown format, and for a folder of the vault.
         """
         write = _writer(to)
-        domains = self._store.head().domains
-        if domain is not None and domain not in domains:
-            names = join_items(domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
+        self._store.head().check_domain(domain)
         root = Path(target).absolute()
         live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)

@@ -31,7 +31,7 @@ MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specificati
 _PUBLISHED = "published"  # key of `metadata` for the front matter as its author wrote it
 # Keys that only the vault may set; a file may lower `trust`, never raise it.
 _RESERVED = frozenset(
-    "status origin trust expires subject account retired trial internal replaces".split()
+    "status origin trust expires subject account retired trial internal replaces formerly".split()
 ) | {_PUBLISHED}
 # Top-level key of other tools -> key of `metadata` that the vault reads.
 _VAULT_KEYS = {

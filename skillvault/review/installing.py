@@ -34,7 +34,6 @@ from skillvault.review.skill_sources import (
     read_offers,
 )
 from skillvault.sessions.transcripts import CODING, repository_of
-from skillvault.vault import setup
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
@@ -264,7 +263,11 @@ class Installer:
         now: datetime | None = None,
         dry: bool = False,
     ) -> InstallReport:
-        """Propose the rules and how-tos of the documents of a folder, of a file or of a URL."""
+        """Propose the rules and how-tos of the documents of a folder, of a file or of a URL.
+
+        UsageError for a domain that the vault does not have.
+        """
+        self._store.head().check_domain(domain)
         work = self._begin(now, dry=dry)
         if source.startswith(_WEB):
             work.take_all(skill_sources.read_page(source), None, domain)
@@ -356,7 +359,6 @@ class _Installation:
         if contents.rules:
             domains = self._store.head().domains
             domain = domain or (domains[0] if len(domains) == 1 else CODING)
-            setup.check_domains([domain])
             for page, rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
                 self._propose_rules(page, rules, domain, repository or domain)
         for skill in contents.skills:

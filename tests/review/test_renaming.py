@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from skills_ref import validate
+from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault import api
 from skillvault.api import Vault

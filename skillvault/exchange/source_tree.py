@@ -121,6 +121,12 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         for page in pages
         if (reason := _explain_no_skill(page, within, folders, tree.unfit))
     ]
+    passed_over += [
+        PassedOver(path, "its name is not SKILL.md in these letters; rename it")
+        for path in paths
+        if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
+        if path[-9:-8] in ("", "/")
+    ]
     folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:

@@ -157,8 +157,14 @@ def _replace_author_meta(
         written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
         values = {key: value for key, value in author_meta.items() if key in written_meta}
         values |= {key: value for key, value in author_meta.items() if key != "name"}
-        if not written_meta.get("metadata", True):  # an empty one stays as it is written
-            values.setdefault("metadata", written_meta["metadata"])
+        if str(written_meta.get("name")) == values.get("name"):  # such as a number
+            values["name"] = written_meta["name"]
+        # An empty mapping of metadata, or a text in its place, stays as it is written.
+        if "metadata" in written_meta and values.get("metadata", {}) in (
+            {},
+            {"metadata": written_meta["metadata"]},
+        ):
+            values["metadata"] = written_meta["metadata"]
         content = front_matter.with_mapping(content, values, takes_flow=True)
         return {**files, FILE: content}
     return _replace_front_matter(files, author_meta)

@@ -92,7 +92,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
         report = installer.install(_parse_source(source, registry), names, **choices)
     if not options.dry and report.installed:
         pack(vault)
-    print_report(report, as_data=options.as_data)
+    print_report(report, as_data=options.as_data, dry=options.dry)
 
 
 def _check_options(
@@ -165,7 +165,7 @@ def _sum_up(listing: SourceListing) -> str:
     return f"{files}: {', '.join(parts)}"
 
 
-def print_report(report: InstallReport, *, as_data: bool) -> None:
+def print_report(report: InstallReport, *, as_data: bool, dry: bool) -> None:
     """Print what was installed; exit with 1 if a skill was not installed."""
     if as_data:
         print_json(_report_shape(report))
@@ -175,8 +175,9 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
         for done in report.done:
             print_done(done)
         if report.rules:
-            rules = "1 rule waits" if len(report.rules) == 1 else f"{len(report.rules)} rules wait"
-            say(f"{rules}; `skillvault review` shows them")
+            is_one = len(report.rules) == 1
+            waits = "would wait" if dry else f"wait{'s' * is_one}; `skillvault review` shows them"
+            say(f"{len(report.rules)} rule{'s' * (not is_one)} {waits}")
         for sentence in report.known:
             say(sentence)
         print_waiting(report.waiting)
@@ -441,7 +442,7 @@ def import_(
         )
     if install_report.installed and not options.dry:
         pack(vault)
-    print_report(install_report, as_data=options.as_data)
+    print_report(install_report, as_data=options.as_data, dry=options.dry)
 
 
 @click.command()
@@ -484,7 +485,7 @@ def learn(
         if scope:
             raise UsageError("--scope works only with a rule; remove it")
         report = vault.curate.installer.learn(rule, domain=domain, dry=dry)
-        print_report(report, as_data=as_data)
+        print_report(report, as_data=as_data, dry=dry)
     elif domain is not None:
         raise UsageError("--domain works only with a folder, a file or a URL; remove it")
     elif rule is not None:

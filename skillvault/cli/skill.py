@@ -207,6 +207,52 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
         say(f"{name}: says the same as {pair.old}")
 
 
+@skill.command()
+@click.argument("name")
+@click.option("--domain", metavar="NAME", help="Serve the skill in this domain alone.")
+@click.option("--description", metavar="TEXT", default="", help="Say what it does, and when.")
+@click.option("--edit", is_flag=True, help="Open the draft in your editor.")
+@click.option("--commit", is_flag=True, help="Commit the draft at once.")
+@write_options
+def create(
+    name: str,
+    domain: str | None,
+    description: str,
+    edit: bool,
+    commit: bool,
+    options: WriteOptions,
+) -> None:
+    """Write a draft of a skill of your own, and print its path.
+
+    The skill is served once you commit the file.
+    """
+    vault = options.open_vault()
+    report = vault.curate.create(
+        name, domain=domain, description=description, commit=commit, **options.keywords
+    )
+    path = vault.root / "skills" / name / "SKILL.md"
+    if report.done:
+        print_changes(report, as_data=options.as_data)
+        return
+    if edit:
+        click.edit(filename=str(path))
+    if options.as_data:
+        print_json({"path": str(path)})
+    else:
+        echo(str(path))
+        say("edit it, then commit it: git add and git commit serve it")
+
+
+@skill.command()
+@click.argument("old")
+@click.argument("new")
+@write_options
+def rename(old: str, new: str, options: WriteOptions) -> None:
+    """Rename a skill; its history, links and use stay with it."""
+    report = options.open_vault().curate.rename(old, new, **options.keywords)
+    print_changes(report, as_data=options.as_data)
+
+
 def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
     """Add a command `skill VERB NAME` that makes one commit in the person's name."""
 

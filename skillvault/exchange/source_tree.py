@@ -121,6 +121,12 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         for page in pages
         if (reason := _explain_no_skill(page, within, folders, tree.unfit))
     ]
+    passed_over += [
+        PassedOver(path, "its name is not SKILL.md in these letters; rename it")
+        for path in paths
+        if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
+        if path[-9:-8] in ("", "/")
+    ]
     folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
@@ -128,9 +134,12 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         if folder is not None and _is_member(path.removeprefix(f"{folder}/"), folder == within):
             members[folder].append(path)
     skills: list[SkillPaths] = []
+    links_by_target: dict[str, list[str]] = {}
+    for link, target in sorted(tree.links.items()):
+        links_by_target.setdefault(target, []).append(link)
     for folder in sorted(folders):
         files = (p for p in members[folder] if not tree.unfit.get(p, "").startswith(_LINK))
-        skills.append(SkillPaths(folder, tuple(files), _link_paths(tree, folder)))
+        skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
     mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
     passed_over += [
         PassedOver(path, tree.unfit[path])
@@ -194,13 +203,17 @@ def _is_member(inner: str, is_top: bool) -> bool:
     return not (is_top and slash and (folder in _TESTS or folder.startswith(".")))
 
 
-def _link_paths(tree: SourceTree, folder: str) -> tuple[str, ...]:
+def _link_paths(folder: str, links_by_target: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return the other paths of a skill's folder, by links to it or to a folder above it."""
+    parts = folder.split("/")
+    targets = ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
     return tuple(
-        link + folder.removeprefix(target)
-        for link, target in sorted(tree.links.items())
-        if folder == target
-        or (target and folder.startswith(f"{target}/") and not link.startswith(f"{target}/"))
+        sorted(
+            link + folder.removeprefix(target)
+            for target in targets
+            for link in links_by_target.get(target, ())
+            if target == folder or not link.startswith(f"{target}/")
+        )
     )
 
 

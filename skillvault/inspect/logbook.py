@@ -124,13 +124,15 @@ class CommitReport(Struct, frozen=True):
 def find_commits(head: Topics, wanted: LogFilter, limit: int | None) -> list[Commit]:
     """Return the matching commits, newest first, each once a step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
+    skills = head.history.with_former([Ref("skill", wanted.skill)]) if wanted.skill else []
+    names = set(map(str, skills))
 
     def is_wanted(commit: Commit) -> bool:
         ends = (*commit.targets, *commit.sources)
         return (
             (wanted.since is None or datetime.fromisoformat(commit.date) >= wanted.since)
             and (wanted.step is None or commit.step == wanted.step)
-            and (wanted.skill is None or f"skill:{wanted.skill}" in ends)
+            and (not names or not names.isdisjoint(ends))
             and (wanted.domain is None or wanted.domain in map(domain_of, ends))
         )
 

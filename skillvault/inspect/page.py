@@ -20,7 +20,6 @@ from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.run import Run
 from skillvault.model.conditions import clause, risk, sample_note
-from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
 from skillvault.model.text import markdown
 from skillvault.model.text.text import first_sentences, flatten
@@ -497,9 +496,7 @@ def page_of(
 ) -> Page:
     """Return the page of these days; `answers` are the results of `status` and `stats`."""
     status, effects = answers
-    if domain is not None and domain not in run.view.domains:
-        domain_names = ", ".join(run.view.domains) or "none yet"
-        raise UsageError(f"--domain {domain}: no such domain; there are: {domain_names}")
+    run.view.check_domain(domain)
     vault = contents_of(run, effects, span, domain)
     benefit, domains, skills = benefit_of(vault), domains_of(vault), skill_pages(vault)
     return Page(

@@ -1,6 +1,6 @@
 """A person's decisions, each as one change: put, approve, retire, pin, restore, retract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -8,13 +8,16 @@ import msgspec
 from skillvault.learning.expire import EXPIRES
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import REJECT, RejectedSkill
-from skillvault.model.change import FORGET, Change, Edit, Move, Rewrite
+from skillvault.model.change import FORGET, LINK, Change, Edit, Move, Rewrite
+from skillvault.model.due import Queue, Trigger
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, stamp
+from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, link_of, stamp
 from skillvault.model.text.text import is_slug, join_items, pluralize
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
+RENAME, FOLLOW = "rename", "follow"
+DEPENDS_ON = (Queue(name=FOLLOW, every="skill", when=(Trigger("skill", "committed"),)),)
 RETRACT = "retract"
 _POLICY = "vault.yaml"
 _STATUS = ("metadata", "status")
@@ -71,6 +74,19 @@ def edit(name: str, text: str) -> Change:
     # Without a target, so that this counts as the person's text and not as one of skillvault.
     file = (f"proposed/{name}/SKILL.md", text.encode())
     return Change(step="put", subject=name, reason="Edited before the decision.", files=(file,))
+
+
+def draft(name: str, domain: str | None, description: str) -> Skill:
+    """Return a skill for its author to complete."""
+    if name == LEARNED:
+        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    title = name.replace("-", " ").capitalize()
+    return Skill(
+        name=name,
+        description=description or f"{title}. Say here what it does and when to use it.",
+        body=f"# {title}\n\n1. Say what to do first.\n2. Then say how to see that it worked.",
+        domain=domain,
+    )
 
 
 def approve(skill: Skill, shelf: str) -> Change:
@@ -190,6 +206,56 @@ def restore_beside(name: str, policy: Policy) -> Change:
     return _shelf_change("restore", name, lists)
 
 
+def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change:
+    """Give a skill another name: its folder moves, and its `links` lead to and from the new name.
+
+    The earlier names stay in its file, so that records which have them still count for it.
+    """
+    if LEARNED in (skill.name, name):
+        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    path = f"{shelf}/{skill.name}"
+    change = Change(
+        step=RENAME,
+        subject=f"{skill.name} to {name}",
+        reason=f"Records of {skill.name} count for {name} from now on.",
+        moves=(Move(path, f"{shelf}/{name}"),),
+        targets=(Ref("skill", name),),
+    )
+    return _with_former_names(change, path, [*skill.formerly, skill.name], links)
+
+
+def follow(shelf: str, name: str, former_names: Sequence[str], links: Iterable[Link]) -> Change:
+    """Note the former names of a skill whose folder a person renamed, and redirect its links."""
+    change = Change(
+        step=FOLLOW,
+        subject=f"{former_names[-1]} to {name}",
+        reason=f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
+        targets=(Ref("skill", name),),
+    )
+    return _with_former_names(change, f"{shelf}/{name}", former_names, links)
+
+
+def _with_former_names(
+    change: Change, folder: str, former_names: Collection[str], links: Iterable[Link]
+) -> Change:
+    """Add the names to the skill in a folder, and let the links of these names lead to it."""
+    (new_ref,) = change.targets
+    path, removes, new_links = f"{folder}/SKILL.md", [], []
+    for link in links:
+        source, target = (
+            new_ref if end.kind == "skill" and end.id in former_names else end
+            for end in (link.source, link.target)
+        )
+        new_link = link_of(link.type, source, target, link.created_at)
+        new_links.append(msgspec.structs.replace(new_link, metadata=link.metadata))
+        removes.append(f"{LINK}{link.id}")
+    formerly = " ".join(dict.fromkeys(name for name in former_names if name != new_ref.id))
+    edits = (Edit(path, ("name",), new_ref.id), Edit(path, ("metadata", "formerly"), formerly))
+    return msgspec.structs.replace(
+        change, edits=edits, writes=tuple(new_links), removes=tuple(removes)
+    )
+
+
 def _without(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
     """Return the list of `shelf` under a key without this name, if the list has it."""
     names: tuple[str, ...] = getattr(policy.shelf, key)
@@ -213,16 +279,21 @@ def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) ->
     )
 
 
+def check_name(name: str) -> None:
+    """Raise UsageError for a name that no skill can have."""
+    if not is_slug(name):
+        raise UsageError(
+            f"{name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "
+            "single hyphens, at most 64"
+        )
+
+
 def _check(skill: Skill, shelf: str) -> None:
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
     if skill.name == LEARNED:
         raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
-    if not is_slug(skill.name):
-        raise UsageError(
-            f"{skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "
-            "single hyphens, at most 64"
-        )
+    check_name(skill.name)
     if not 0 < len(skill.description) <= _MAX_DESCRIPTION:
         raise UsageError(
             f"{skill.name}: its description has {len(skill.description)} characters; say in 1 to "

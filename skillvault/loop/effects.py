@@ -67,6 +67,7 @@ class Uses:
         """Return every skill that a decision may name, by the first word of the name."""
         shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
         names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
+        names += head.history.former_names()
         if names != self._names[0]:
             self._names = names, mentions.by_first_word(names)
         return self._names[1]
@@ -108,7 +109,12 @@ class Uses:
         if not due_names:
             return
         commits: dict[str, list[tuple[str, int]]] = {}
-        for name in head.history.skills_touched_twice(due_names):
+        former_names = head.history.former_names()
+        renamed_names = {former_names.get(name, name) for name in due_names} & {
+            *former_names.values()
+        }
+        due_names = sorted({*due_names, *renamed_names})
+        for name in {*head.history.skills_touched_twice(due_names), *renamed_names}:
             # The first commit that touches a skill rewrites nothing.
             later_commits = head.history.commits_touching([Ref("skill", name)])[::-1][1:]
             commits[name] = [
@@ -122,7 +128,7 @@ class Uses:
             for sha, _ in edits
             for commit in (f"{sha}^", sha)
         ]
-        texts = skill_texts(self._store.git, places)
+        texts = skill_texts(self._store.git, places, former_names)
         starts: dict[str, list[int]] = {}
         for name in due_names:
             times = {at for sha, at in commits.get(name, ()) if _is_new_text(texts, name, sha)}

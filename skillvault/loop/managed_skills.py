@@ -66,7 +66,7 @@ def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | N
     """Return a skill's file as these steps moved it into archive/, if that was the last commit."""
     commits = run.commits_of(Ref("skill", name), steps)
     places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
-    files = skill_files(run.store.git, places).values()
+    files = skill_files(run.store.git, places, run.view.history.former_names()).values()
     return next((content for shelf, content in files if shelf == "archive"), None)
 
 
@@ -89,7 +89,8 @@ def references(run: Run, shelf: str, skill: Skill) -> References:
     commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})
     shas = [commit.sha for commit in program_commits(git, view, skill.name, commits)]
     places = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
-    contents = {place: data for place, (_, data) in skill_files(git, places).items()}
+    old_files = skill_files(git, places, view.history.former_names())
+    contents = {place: data for place, (_, data) in old_files.items()}
     unedited_names: set[str] = set()
     edited: set[str] = set()
     for path, data in files.items():

@@ -322,7 +322,8 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return the approved skill at the time of its version's first text, as far as git can tell."""
     base = _base_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
-    for _, content in skill_files(git, [(base, path)] if base else []).values():
+    places = [(base, path)] if base else []
+    for _, content in skill_files(git, places, view.history.former_names()).values():
         skill = parse_record(path, content)
         return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved

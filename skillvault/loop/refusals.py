@@ -39,7 +39,7 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
         return []
     reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY)
     places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejections}
-    contents = skill_files(git, places)
+    contents = skill_files(git, places, {})
     by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():
         shelf, content = contents.get(place, ("proposed", b""))

@@ -317,7 +317,9 @@ class Run:
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
         shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
         contents = skill_texts(
-            self.store.git, [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
+            self.store.git,
+            [(commit, name) for sha in shas for commit in (f"{sha}^", sha)],
+            self.view.history.former_names(),
         )
         pairs = [(contents.get((f"{sha}^", name)), contents.get((sha, name))) for sha in shas]
         texts = [(base[1:] if base else None, text[1:]) for base, text in pairs if text]

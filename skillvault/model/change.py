@@ -168,6 +168,7 @@ class Change(Struct, frozen=True, kw_only=True):
             for path, _ in self.files
             if path.endswith("/SKILL.md") and path.count("/") == 2
         }
+        new_records |= {Ref("skill", move.target.rpartition("/")[2]) for move in self.moves}
         targets = (record.target for record in self.writes if isinstance(record, Link))
         sources = (ref for ref in self.sources if ref.kind != "pattern")
         return {*sources, *targets} - new_records

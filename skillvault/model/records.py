@@ -48,7 +48,6 @@ FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 LEARNED = "learned"  # the name reserved for the skill that holds the patterns
 CAPTURED = "skill_sync"  # the source that a captured pattern states
 MAX_TEXT = 64 * 1024  # bytes of one text
-_PATTERN_WORDS = 40  # characters of a pattern's first words in its id
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -554,14 +553,15 @@ class Skill(Struct, frozen=True):
     retired: str | None = None  # the time in its domain at which use retired it
     trial: str | None = None  # the start of its latest trial after that
     replaces: str | None = None  # the skill in skills/ of which it is the next version
+    formerly: tuple[str, ...] = ()  # its earlier names, oldest first
     internal: bool = False  # omitted by hosts that walk a whole tree
     written: str | None = None  # digests of the sections that the program wrote
 
     @property
     def path(self) -> str:
         """The path in a vault by the status; `Vault.skill` knows it for any archived skill."""
-        folder = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
-        return f"{folder}/{self.name}/SKILL.md"
+        shelf = {"proposed": "proposed", "retired": "archive"}.get(self.status, "skills")
+        return f"{shelf}/{self.name}/SKILL.md"
 
     @property
     def markdown(self) -> str:
@@ -622,7 +622,7 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """Its first words and the digest of its key."""
         digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
-        return f"{texts.slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
+        return f"{texts.slug(self.pattern, limit=40)}-{digest}".lstrip("-")
 
 
 class EvolutionEntry(Struct, frozen=True, kw_only=True):

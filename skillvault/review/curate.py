@@ -17,6 +17,7 @@ from skillvault.learning import curate as rules
 from skillvault.loop import next_versions, run
 from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
+from skillvault.loop.follow import links_of
 from skillvault.loop.profiles import rules_of
 from skillvault.model import codec, integrity
 from skillvault.model.change import WHOLE
@@ -25,6 +26,7 @@ from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
 from skillvault.review.skill_sources import source_root, split_address
 from skillvault.vault import arguments
+from skillvault.vault.commit import files
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout, redact
@@ -283,6 +285,68 @@ class Curator:
         now = now or self._clock()
         done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
         return run.Report(done)
+
+    def create(
+        self,
+        name: str,
+        *,
+        domain: str | None = None,
+        description: str = "",
+        commit: bool = False,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> "run.Report":
+        """Write the draft of a person's skill, served once it is committed: now, if `commit`.
+
+        UsageError for a name that cannot be used or a domain that does not exist.
+        """
+        self._check_free(name)
+        self._store.head().check_domain(domain)
+        skill = clean_skill(rules.draft(name, domain, description))
+        if commit or dry:
+            return self.put(skill, now=now, dry=dry)
+        folder = self._store.git.dirs()[0] / "skillvault" / "drafts"
+        content = self._store.encode_record(skill)
+        files.write_file(self._store.root, skill.path, content, folder, mode=None, replace=False)
+        return run.Report()
+
+    def rename(
+        self, name: str, new_name: str, *, now: datetime | None = None, dry: bool = False
+    ) -> "run.Report":
+        """Give a skill another name; its history, its links and its use stay with it.
+
+        UsageError for a name that cannot be used, and for a skill of another layer.
+        """
+        layer_skill = self._layer_skill(name)
+        if layer_skill is not None:
+            raise UsageError(
+                f"{name}: is no file of this vault but {layer_skill.path}; rename it there"
+            )
+        self._check_free(new_name, name)
+
+        def rename_change(skill: Skill, shelf: str) -> "Change":
+            head = self._store.head()
+            next_versions.check_no_waiting_version(head, skill.name, "approve")
+            next_versions.check_is_no_version(head, skill.name)
+            return rules.rename(skill, shelf, new_name, links_of(head, [skill.name]))
+
+        return self._decide(name, rename_change, now, dry=dry)
+
+    def _check_free(self, name: str, renamed: str | None = None) -> None:
+        """Raise UsageError for a name that no skill, or not the `renamed` one, can have."""
+        rules.check_name(name)
+        head = self._store.head()
+        path = head.records.path_of(Ref("skill", name))
+        layer_skill = self._layer_skill(name)
+        if path is None and layer_skill is not None:
+            path = layer_skill.path
+        if path is None and (self._store.root / layout.skill_path(name)).exists():
+            path = layout.skill_path(name)
+        if path is not None:
+            raise UsageError(f"{name}: is the name of {path}; choose another")
+        skill_name = head.history.former_names().get(name)
+        if skill_name not in (None, renamed):
+            raise UsageError(f"{name}: is a former name of {skill_name}; choose another")
 
     def _decide(
         self,

@@ -266,7 +266,11 @@ class Installer:
         now: datetime | None = None,
         dry: bool = False,
     ) -> InstallReport:
-        """Propose the rules and how-tos of the documents of a folder, of a file or of a URL."""
+        """Propose the rules and how-tos of the documents of a folder, of a file or of a URL.
+
+        UsageError for a domain that the vault does not have.
+        """
+        self._store.head().check_domain(domain)
         work = self._begin(now, dry=dry)
         if source.startswith(_WEB):
             work.take_all(skill_sources.read_page(source), None, domain)
@@ -356,9 +360,7 @@ class _Installation:
         """Propose the skills, and the rules of a repository, that were read."""
         self.report.problems, self.report.passed_over = contents.problems, contents.passed_over
         if contents.rules:
-            domains = self._store.head().domains
-            domain = domain or (domains[0] if len(domains) == 1 else CODING)
-            setup.check_domains([domain])
+            domain = domain or self._store.head().only_domain or CODING
             for page, rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
                 self._propose_rules(page, rules, domain, repository or domain)
         for domain, memories in itertools.groupby(

@@ -52,9 +52,7 @@ class FactMemory:
         With `trusted`, facts of untrusted sources are left out. UsageError for an unknown domain.
         """
         head = self._store.head()
-        if domain is not None and domain not in head.domains:
-            domains = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {domains}")
+        head.check_domain(domain)
         all_facts = dict(head.facts)
         superseded = {fact.supersedes for fact in all_facts.values()}
         facts = [

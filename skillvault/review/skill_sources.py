@@ -325,7 +325,7 @@ def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Prob
 
 
 DOCUMENTS = "documents"  # the format of `learn`
-FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.read)
+FORMATS = sorted(name for name, f in SKILL_FORMATS.items() if f.read and name != DOCUMENTS)
 
 
 class ReadPath(Struct):
@@ -420,7 +420,10 @@ def _path_tree(place: Path) -> SourceTree:
         return folder_tree(place)
     if not place.is_file():
         raise UsageError(f"{place}: no such file or folder; check the path")
-    return tree_of({place.name: place.read_bytes()})
+    # Read only when its size is known to be allowed.
+    return SourceTree(
+        {place.name: place.stat().st_size}, lambda _paths: {place.name: place.read_bytes()}
+    )
 
 
 def _incoming(root: str, is_folder: bool, format_name: str, skill: TreeSkill) -> SourceSkill:

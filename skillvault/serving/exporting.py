@@ -71,13 +71,10 @@ class Exporter:
         """
         root = Path(target).absolute()
         write = _writer(to)
+        self._store.head().check_domain(domain)
         if host := rule_files.HOSTS.get(to):
             rules = self._rules(domain, root.resolve().name)
             write = partial(rule_files.write_rules, rules=rules, host=host)
-        domains = self._store.head().domains
-        if domain is not None and domain not in domains:
-            names = join_items(domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, OmittedSkill)]

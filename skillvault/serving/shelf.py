@@ -282,7 +282,10 @@ class Shelf:
         """Return the numbers of one skill, or of all used ones (of a domain), best lift first."""
         head = self.ready()
         evidence = self.uses.evidence(head)
-        names = [skill.replace("_", "-")] if skill else sorted(evidence)
+        names = sorted(evidence)
+        if skill:
+            name = skill.replace("_", "-")
+            names = [head.history.former_names().get(name, name)]
         merged: dict[str, list[str]] = {}
         for source, successor in head.uses.merges().items():
             merged.setdefault(successor, []).append(source)

@@ -37,6 +37,8 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
         for kind in order:
             if Ref(kind, name) in snapshot.records:
                 return Ref(kind, name)
+        if skill_name := snapshot.history.former_names().get(name):
+            return Ref("skill", skill_name)
     matches = {
         ref.id: ref
         for kind in reversed(order)

@@ -142,3 +142,9 @@ def test_a_folder_on_disk_is_read_like_any_other_tree(tmp_path: Path) -> None:
         "pipe",
         "skills/etc",
     ]
+
+
+def test_a_page_with_its_name_in_other_letters_is_named() -> None:
+    scan = scan_skills(tree_of({"a/SKILL.md": b"", "b/SKILL.MD": b"", "c/xskill.md": b""}))
+    assert [skill.folder for skill in scan.skills] == ["a"]
+    assert [entry.path for entry in scan.passed_over] == ["b/SKILL.MD"]

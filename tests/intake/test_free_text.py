@@ -264,8 +264,8 @@ recommend domain, recommend pins, report domain, report output, retract outcome,
 setup claude-code domain, setup claude-code project, setup codex domain, setup codex project, skill
 approve names, skill approve source, skill diff name, skill diff revision, skill list role, skill
 list stage, skill list tags, skill pin name, skill reject names, skill reject source, skill restore
-name, skill retire name, skill show name, stats agent, stats decision, stats domain, stats plot, stats skill, undo
-target, why ref, why-not ref
+name, skill retire name, skill show name, stats agent, stats decision, stats domain, stats plot,
+stats skill, undo target, why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
 

@@ -60,3 +60,24 @@ def test_a_dry_run_proposes_nothing(vault: Vault, shop: Path) -> None:
 def test_a_folder_without_documents_is_a_sentence(vault: Vault, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no skills of the format documents there"):
         vault.curate.installer.learn(str(tmp_path), now=NOW)
+
+
+def test_a_domain_that_does_not_exist_is_a_sentence(vault: Vault, shop: Path) -> None:
+    with pytest.raises(UsageError, match="--domain nope: no such domain"):
+        vault.curate.installer.learn(str(shop), domain="nope", now=NOW)
+
+
+def test_a_file_that_is_too_large_is_not_read(vault: Vault, tmp_path: Path) -> None:
+    page = tmp_path / "CONTRIBUTING.md"
+    with page.open("wb") as file:
+        file.truncate(1 << 40)  # a sparse file, which no memory holds
+    (problem,) = vault.curate.installer.learn(str(page), now=NOW).problems
+    assert problem.code == "too-large"
+
+
+def test_rules_beyond_a_number_are_counted(vault: Vault, tmp_path: Path) -> None:
+    page = tmp_path / "CONTRIBUTING.md"
+    page.write_text("## Rules\n\n" + "".join(f"- Use tool{n} for it.\n" for n in range(203)))
+    report = vault.curate.installer.learn(str(page), now=NOW)
+    assert len(report.rules) == 200
+    assert [entry.reason[:12] for entry in report.passed_over] == ["3 more rules"]

@@ -31,7 +31,7 @@ MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specificati
 _PUBLISHED = "published"  # key of `metadata` for the front matter as its author wrote it
 # Keys that only the vault may set; a file may lower `trust`, never raise it.
 _RESERVED = frozenset(
-    "status origin trust expires subject account retired trial internal replaces".split()
+    "status origin trust expires subject account retired trial internal replaces formerly".split()
 ) | {_PUBLISHED}
 # Top-level key of other tools -> key of `metadata` that the vault reads.
 _VAULT_KEYS = {
@@ -157,8 +157,14 @@ def _replace_author_meta(
         written_meta, _ = front_matter.read_document(content.decode(), as_written=True)
         values = {key: value for key, value in author_meta.items() if key in written_meta}
         values |= {key: value for key, value in author_meta.items() if key != "name"}
-        if not written_meta.get("metadata", True):  # an empty one stays as it is written
-            values.setdefault("metadata", written_meta["metadata"])
+        if str(written_meta.get("name")) == values.get("name"):  # such as a number
+            values["name"] = written_meta["name"]
+        # An empty mapping of metadata, or a text in its place, stays as it is written.
+        if "metadata" in written_meta and values.get("metadata", {}) in (
+            {},
+            {"metadata": written_meta["metadata"]},
+        ):
+            values["metadata"] = written_meta["metadata"]
         content = front_matter.with_mapping(content, values, takes_flow=True)
         return {**files, FILE: content}
     return _replace_front_matter(files, author_meta)

@@ -27,6 +27,7 @@ NAME = "agents-md"
 _SKILL = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
 _LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
+_MAX_RULES = 200  # of one page, as a person reads each of them
 
 
 def has_sections(tree: SourceTree) -> bool:
@@ -89,13 +90,14 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
         yield PassedOver(path, f"only points to another file ({shorten(pointer, 80)})")
         return
     skills: list[_Section] = []
+    rules: list[DocumentRule] = []
     purpose = str(meta.get("description") or "")
     for section in (part for page_text in texts for part in documents.split_sections(page_text)):
         title = section.title or purpose or "Project notes"
         place = f"{path}#{slug_of(title) or 'section'}"
         if section.kind == "rules":
             about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
-            yield from (DocumentRule(path, rule, about) for rule in documents.rules_of(section))
+            rules += [DocumentRule(path, rule, about) for rule in documents.rules_of(section)]
         elif section.kind in ("boilerplate", "empty"):
             reason = "boilerplate" if section.kind == "boilerplate" else "states nothing"
             yield PassedOver(place, reason)
@@ -103,6 +105,9 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
             yield PassedOver(place, "neither rules nor steps")
         else:
             skills.append(_skill_section(title, purpose, section.text))
+    yield from rules[:_MAX_RULES]
+    if (surplus := len(rules) - _MAX_RULES) > 0:
+        yield PassedOver(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
     stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
     yield from _convert_sections(path, skills, {"agents-md.file": path, **stored}, names)
 

@@ -149,6 +149,10 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     created = author_meta.get("created_at", metadata.get("created"))
     if agent_skills.is_time(created):  # with a bad time EurekaClaw would load no skill at all
         front["created_at"] = created
+    front.pop("metadata", None)
+    lifted_keys = {inner for key, inner in _LISTS.items() if key not in author_meta}
+    if own_values := {key: v for key, v in metadata.items() if key not in lifted_keys}:
+        front["metadata"] = own_values  # last, so that a round trip keeps the order
     text = front_matter.text_of(skill.files[FILE])
     return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
 

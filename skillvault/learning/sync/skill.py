@@ -47,7 +47,6 @@ from skillvault.model.text.text import rule_key, split_prose
 
 # The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
-_WORDS = ("tags", "roles", "stages")
 _RULES = {
     "status": rank_rule(SKILL_STATUSES),
     "created": lesser,
@@ -82,7 +81,7 @@ def merge_skill(versions: Versions) -> bytes:
         merge_both = partial(_merge_section, key, texts[0])
         result[key] = merge_values(texts[0], texts[1], texts[2], merge_both)
     metadata = merge_keys(base_metadata, *new_metadata, rules=_RULES)
-    for name in _WORDS:
+    for name in front_matter.WORD_KEYS:
         words = [side.get(name) for side in (base_metadata, *new_metadata)]
         metadata[name] = merge_values(words[0], words[1], words[2], partial(merge_words, words[0]))
     metadata["written"] = _stated_marks(result) or None

@@ -20,10 +20,11 @@ SKILL_KEYS = ("name", "description", "license", "compatibility", "allowed-tools"
 # The keys of skillvault in a skill's `metadata`, in order.
 METADATA_KEYS = (
     "internal", "kind", "domain", "subject", "account", "status", "origin", "version", "created",
-    "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "written",
+    "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "formerly",
+    "written",
 )  # fmt: skip
 
-WORD_KEYS = ("tags", "roles", "stages")  # of these keys, each value is a text of words
+WORD_KEYS = ("tags", "roles", "stages", "formerly")  # of these keys, each value is a text of words
 
 # An entry of a front matter with text behind its key, and the indented lines that continue it.
 _ENTRY = re.compile(

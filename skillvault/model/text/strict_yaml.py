@@ -98,8 +98,11 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
     """
     data = load(text)
     try:
+        new_data = _set_data(data, key, value)
+        if repr(new_data) == repr(data):  # however it is written
+            return text
         edited = _set_entry(text, key, value, order)
-        matches = load(edited) == _set_data(data, key, value)
+        matches = load(edited) == new_data
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:

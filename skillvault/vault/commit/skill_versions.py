@@ -31,11 +31,13 @@ class SkillText(NamedTuple):
     labels: str = ""
 
 
-def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SkillText]:
-    """Map (commit, name) to the text of the skill at that commit."""
+def skill_texts(
+    git: Git, places: Iterable[tuple[str, str]], former_names: Mapping[str, str]
+) -> dict[tuple[str, str], SkillText]:
+    """Map (commit, name) to the text of the skill at that commit, then perhaps of another name."""
     names = {(commit, layout.skill_path(name)): name for commit, name in places}
     texts: dict[tuple[str, str], SkillText] = {}
-    for (commit, path), (shelf, content) in skill_files(git, names).items():
+    for (commit, path), (shelf, content) in skill_files(git, names, former_names).items():
         name = names[commit, path]
         try:
             meta, body = front_matter.read_document(front_matter.text_of(content))
@@ -52,15 +54,30 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
 
 
 def skill_files(
-    git: Git, places: Iterable[tuple[str, str]]
+    git: Git, places: Iterable[tuple[str, str]], former_names: Mapping[str, str]
 ) -> dict[tuple[str, str], tuple[str, bytes]]:
-    """Map (commit, path in skills/) to (shelf, bytes) of a skill's file."""
+    """Map (commit, path in skills/) to (shelf, bytes) of a skill's file.
+
+    `former_names` maps names that skills had earlier to the names in these paths.
+    """
     pending = list(places)
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
     for shelf in layout.SHELVES:  # most are on the first
-        names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in pending]
-        contents = git.objects.read_files(names)
-        pairs = zip(pending, names, strict=True)
-        files |= {place: (shelf, contents[name]) for place, name in pairs if name in contents}
+        pairs = [
+            (place, f"{place[0]}:{shelf}/{path}")
+            for place in pending
+            for path in _find_paths(place[1].partition("/")[2], former_names)
+        ]
+        contents = git.objects.read_files([name for _, name in pairs])
+        for place, name in pairs:
+            if name in contents:
+                files.setdefault(place, (shelf, contents[name]))
         pending = [place for place in pending if place not in files]
     return files
+
+
+def _find_paths(path: str, former_names: Mapping[str, str]) -> list[str]:
+    """Return the path of a skill's file below its shelf, with each name that the skill had."""
+    name, _, rest = path.partition("/")
+    aliases = [alias for alias, skill in former_names.items() if skill == name]
+    return [path, *(f"{alias}/{rest}" for alias in aliases)]

@@ -1,5 +1,6 @@
 """The commits of the branch: which records they made, changed and took away."""
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 
@@ -14,6 +15,24 @@ _MADE = "role = 'target' and ref_kind != 'link'"  # of links and sources it may 
 
 class History(Topic):
     """The queries about commits."""
+
+    def former_names(self) -> dict[str, str]:
+        """Map each former name of a skill to the skill's present name, if no skill has it now."""
+        query = "select id, formerly from skill where formerly != '' and n > 0 order by id desc"
+        rows = self._reader.rows(query)
+        skill_by_alias = {alias: name for name, names in rows for alias in names.split("\n")}
+        query = "select id from skill where n > 0 and id in {}"
+        for (name,) in list(self._reader.rows_matching(query, skill_by_alias)):
+            del skill_by_alias[name]
+        return skill_by_alias
+
+    def with_former(self, refs: Iterable[Ref]) -> list[Ref]:
+        """Return these records, and the former names of those that are skills."""
+        refs = list(dict.fromkeys(refs))
+        names = {ref.id for ref in refs if ref.kind == "skill"}
+        former_names = self.former_names() if names else {}
+        aliases = [alias for alias, name in former_names.items() if name in names]
+        return [*refs, *(Ref("skill", alias) for alias in aliases)]
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """Return the parts of the program's last `limit` commits, newest first."""
@@ -73,7 +92,7 @@ class History(Topic):
         Without their sources and the links that they made.
         """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits(self._reader.rows_of(query, refs), _MADE)
+        return self._commits(self._reader.rows_of(query, self.with_former(refs)), _MADE)
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """The program's commits that made or changed a record, newest first.
@@ -87,8 +106,8 @@ class History(Topic):
         return self._commits(self._naming(ref, "source"))
 
     def _naming(self, ref: Ref, role: str) -> list[Row]:
-        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = ?"
-        return self._reader.rows(query, [ref.kind, ref.id, role])
+        query = f"select c from trailer where role = '{role}' and ref_kind = ? and ref_id in {{}}"
+        return list(self._reader.rows_of(query, self.with_former([ref])))
 
     def commits_of_removed(self) -> list[Commit]:
         """Return the commits that made records which no longer exist, newest first."""
@@ -107,6 +126,15 @@ class History(Topic):
         return {
             ref for ref, (sha, role) in last.items() if role == "source" and sha in step_commits
         }
+
+    def first_touches(self, skills: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Map each skill to (commit, step) of the first commit that touches it."""
+        query = (
+            "select t.ref_id, c.sha, c.step from touch t join commits c on c.c = t.c "
+            f"where t.ref_kind = 'skill' and t.ref_id in {{}} {_NEWEST}"
+        )
+        rows = self._reader.rows_matching(query, skills)
+        return {name: (sha, step) for name, sha, step in rows}
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
         """Return the skills that more than one commit touches."""
@@ -150,10 +178,12 @@ class History(Topic):
         """Return the step, of these, that made or changed a record last."""
         query = (
             "select c.step from trailer t join commits c on c.c = t.c "
-            "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target' "
+            "where t.ref_kind = ? and t.ref_id in (select value from json_each(?)) "
+            "and t.role = 'target' "
             f"and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
-        step: str | None = self._reader.value(query, [ref.kind, ref.id, *steps])
+        names = json.dumps([name.id for name in self.with_former([ref])])
+        step: str | None = self._reader.value(query, [ref.kind, names, *steps])
         return step
 
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:

@@ -173,7 +173,7 @@ class Layers(Topic):
         self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
         self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
-        add = f"insert into skill values ({', '.join('?' * 19)})"
+        add = f"insert into skill values ({', '.join('?' * 20)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
         self._keep("layers", state)

@@ -187,11 +187,12 @@ def skill_columns(
     name: str, shelf: str, skill: records.Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
     """Return the columns of a skill of any layer, except `hidden` and `serves`."""
-    roles, stages, tags = map(join_names, (skill.roles, skill.stages, skill.tags))
+    lists = (skill.roles, skill.stages, skill.tags, skill.formerly)
+    roles, stages, tags, formerly = map(join_names, lists)
     counts = skill.elsewhere  # of another tool
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
-        *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags),
+        *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, formerly),
         *((counts.times_applied, counts.success_rate) if counts else (None, None)),
         layer,
     )

@@ -16,7 +16,7 @@ from skillvault.model.change import FORGET
 from skillvault.model.decision_outcomes import complete_outcomes
 from skillvault.model.due import Agenda
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import Commit, Outcome, Recommendation, Ref
+from skillvault.model.records import Commit, Outcome, Recommendation, Ref, Skill
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderNames
 from skillvault.vault.index import dirty
@@ -58,6 +58,8 @@ insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 and not (t.ref_kind = 'link' and exists (select 1 from link l where l.id = t.ref_id))
+and not (t.ref_kind = 'skill' and exists (select 1 from skill s where s.formerly != ''
+and instr(char(10) || s.formerly || char(10), char(10) || t.ref_id || char(10))))
 """
 _EVALUATION = (
     "select path, type, value from file "
@@ -170,6 +172,13 @@ def _replace_files(
     moved = [n for path, n in old_numbers.items() if path not in stable_paths]
     dirty.mark_files(database, marks, numbers, moved, going=True)
     rows = [(n,) for n in old_numbers.values()]
+    query = "select formerly from skill where n = ? and formerly != ''"
+    former_names = {
+        name
+        for n in old_numbers.values()
+        for (names,) in database.execute(query, [n])
+        for name in names.split("\n")
+    }
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
@@ -203,6 +212,10 @@ def _replace_files(
     dirty.mark_files(database, marks, numbers, moved)
     dirty.mark_missing(database, marks, refs.values())
     changed = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
+    new_skills = (file[1] for file in files.values() if file and isinstance(file[1], Skill))
+    former_names = {*former_names, *(name for skill in new_skills for name in skill.formerly)}
+    changed |= {Ref("skill", name) for name in former_names}
+    dirty.mark(database, marks, "rewritten", former_names)  # their uses count for another skill
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         # Which outcomes count is the policy's to say.

@@ -12,6 +12,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
+from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
@@ -174,6 +175,12 @@ class Topics:
             "union select domain from session"
         )
         return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
+
+    def check_domain(self, name: str | None) -> None:
+        """Raise UsageError for a domain that the vault does not have; None is any domain."""
+        if name is not None and name not in self.domains:
+            names = ", ".join(self.domains) or "none yet"
+            raise UsageError(f"--domain {name}: no such domain; there are: {names}")
 
     @property
     def only_domain(self) -> str | None:

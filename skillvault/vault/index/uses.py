@@ -11,6 +11,7 @@ import msgspec
 
 from skillvault.model.records import Status
 from skillvault.vault.index import dirty, schema
+from skillvault.vault.index.history import History
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import bind, group
 
@@ -189,8 +190,9 @@ class Uses(Topic):
         return group(self._reader.rows_matching(query, skills))
 
     def merges(self) -> dict[str, str]:
-        """Map each merged skill in archive/ to the skill that contains it now."""
-        return dict(self._reader.rows(f"select {_MERGED} order by id"))
+        """Map merged skills in archive/, and former names, to the skill that stands for them."""
+        merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGED} order by id"))
+        return merges | History(self._reader).former_names()
 
     def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
         """Return the merges that concern these skills."""
@@ -202,8 +204,12 @@ class Uses(Topic):
             "where l.target_kind = 'skill' and l.type = 'merged') "
             f"select {_MERGED} and source_id in near order by id"
         )
-        names = msgspec.json.encode(sorted(skills)).decode()
-        return dict(self._reader.rows(query, [names]))
+        former_names = History(self._reader).former_names()
+        present_names = {former_names.get(name, name) for name in skills}
+        names = msgspec.json.encode(sorted(present_names)).decode()
+        merges: dict[str, str] = dict(self._reader.rows(query, [names]))
+        near = {*present_names, *merges, *merges.values()}
+        return merges | {alias: name for alias, name in former_names.items() if name in near}
 
     # ── what was added up ────────────────────────────────────────────────────────────
 

@@ -1,0 +1,94 @@
+"""The step `follow`: a skill whose folder a person renamed keeps its links and its use."""
+
+from collections.abc import Iterable, Iterator
+
+from skillvault.learning.curate import FOLLOW, follow
+from skillvault.loop.run import Run
+from skillvault.model.change import Change
+from skillvault.model.records import Link, Ref, Skill
+from skillvault.vault.commit.skill_versions import skill_files
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import parse_record
+from skillvault.vault.index.snapshot import Topics
+
+
+def step(run: Run) -> Iterator[Change]:
+    """Yield a change for each skill with a former name that its file or a link does not know."""
+    keys = run.view.due.keys(FOLLOW)
+    skills = run.view.skills.live(keys) | run.view.skills.archived.get_many(keys)
+    moves = _find_moves(run, skills)
+    for name, skill in skills.items():
+        new_aliases = [a for a in _trace_names(name, moves) if a not in skill.formerly]
+        former_names = [*skill.formerly, *new_aliases]
+        gone_names = [a for a in former_names if Ref("skill", a) not in run.view.records]
+        links = links_of(run.view, gone_names)
+        if links or new_aliases:
+            shelf = layout.shelf_of(run.view.records.path_of(Ref("skill", name)) or "")
+            yield follow(shelf, name, former_names, links)
+    run.settle(FOLLOW, keys)
+
+
+def links_of(view: Topics, names: Iterable[str]) -> list[Link]:
+    """Return the links from and to skills of these names."""
+    refs = [Ref("skill", name) for name in names]
+    return [
+        *{
+            link.id: link
+            for find in (view.links.by_source, view.links.by_target)
+            for link in find(refs)
+        }.values()
+    ]
+
+
+def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
+    """Return the names that a skill had before, oldest first."""
+    names: list[str] = []
+    while (name := moves.get(name, "")) and name not in names:
+        names.insert(0, name)
+    return names
+
+
+def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
+    """Map each skill that a person's commit renamed to its old name, these names included."""
+    moves: dict[str, str] = {}
+    pending = list(names)
+    while pending:
+        first_touches = run.view.history.first_touches(pending)
+        pending = []
+        for name, (sha, made_by) in first_touches.items():
+            if not made_by and (old_name := _find_old_name(run, name, sha)):
+                moves[name] = old_name
+                pending.append(old_name)
+    return moves
+
+
+def _find_old_name(run: Run, name: str, sha: str) -> str | None:
+    """Return the name of the skill with the same id or text that a commit moved to this name."""
+    view, git = run.view, run.store.git
+    gone_names = [
+        ref.id
+        for ref in view.history.touched_refs(sha)
+        if ref.kind == "skill" and ref.id != name and ref not in view.records
+    ]
+    if not gone_names:
+        return None
+    places = {(f"{sha}^", layout.skill_path(alias)): alias for alias in gone_names}
+    new_place = (sha, layout.skill_path(name))
+    skills = {
+        place: skill
+        for place, (_, content) in skill_files(git, [new_place, *places], {}).items()
+        if isinstance(skill := parse_record(place[1], content), Skill)
+    }
+    new_skill = skills.pop(new_place, None)
+    likeness = {places[place]: _likeness(new_skill, skill) for place, skill in skills.items()}
+    nearest_name = max(likeness, key=likeness.__getitem__, default=None)
+    return nearest_name if nearest_name and likeness[nearest_name] else None
+
+
+def _likeness(new_skill: Skill | None, old_skill: Skill) -> int:
+    """Return 0 unless two versions have the same name, subject or text in their files."""
+    if new_skill is None:
+        return 0
+    has_name = new_skill.name == old_skill.name
+    has_subject = new_skill.subject is not None and new_skill.subject == old_skill.subject
+    return 4 * has_name + 2 * has_subject + (new_skill.body.strip() == old_skill.body.strip())

@@ -107,7 +107,7 @@ def with_named_subjects(
     raised_matches = dict(matches)
     for name in names:
         match = matches.get(name, Match(best, 0.0))
-        raised_matches[name] = match._replace(share=max(match.share, answers))
+        raised_matches[name] = match._replace(evidence=max(match.evidence, answers))
     return raised_matches
 
 
@@ -258,7 +258,7 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
     return guides
 
 
-def with_line_shares(
+def with_line_evidence(
     task: str, matches: Mapping[str, Match], guides: Mapping[str, Guide], answers: float
 ) -> dict[str, Match]:
     """Return how well skills answer a task, a guide by the one of its lines that says most.
@@ -266,13 +266,14 @@ def with_line_shares(
     The words of many tries together say a little of any task: a guide without a related line
     needs more evidence, and one with a line that says enough answers whatever the others say.
     """
-    shares = dict(matches)
+    new_matches = dict(matches)
     for name in guides.keys() & matches.keys():
         best = guides[name].best_match(task)
-        share = matches[name].share * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
-        share = max(share, answers, best.share) if best.strength >= ANSWERS else share
-        shares[name] = matches[name]._replace(share=share)
-    return shares
+        evidence = matches[name].evidence * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
+        if best.strength >= ANSWERS:
+            evidence = max(evidence, answers, best.share)
+        new_matches[name] = matches[name]._replace(evidence=evidence)
+    return new_matches
 
 
 # ── facts ──────────────────────────────────────────────────────────────────────────
@@ -287,10 +288,10 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
     searches = [
         head.search(task, _HITS, kinds=("fact",), domains=domains) for domains in ((domain,), None)
     ]
-    shares = {hit.id.partition(":")[2]: hit.share for hits in searches for hit in hits}
-    for older, newer in current_versions(head, shares).items():
-        shares[newer] = max(shares.get(newer, 0.0), shares[older])
-    facts = _in_force(head, shares)
+    evidence = {hit.id.partition(":")[2]: hit.evidence for hits in searches for hit in hits}
+    for older, newer in current_versions(head, evidence).items():
+        evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
+    facts = _in_force(head, evidence)
     actions = head.facts.actions(facts)
     notes = fact_notes(head, facts.values())
     return [
@@ -298,7 +299,7 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
             id=fact.id,
             domain=fact.domain,
             text=fact.text,
-            share=shares[fact.id],
+            evidence=evidence[fact.id],
             blob=head.files.get(head.records.path_of(Ref("fact", fact.id)) or "") or "",
             advice=_advice(fact, evaluations),
             actions=frozenset(actions.get(fact.id, ())),

@@ -228,7 +228,7 @@ class Shelf:
         actions = ground.find_actions(head, scores or {})
         if scores is not None:
             answers = head.policy.recommend.answers
-            scores = ground.with_line_shares(task, scores, guides, answers)
+            scores = ground.with_line_evidence(task, scores, guides, answers)
             scores = ground.with_named_subjects(head, query.domain, task, scores, answers)
         candidates = self._candidates(head, query)
         read = _read_text(head)
@@ -572,4 +572,4 @@ def _scores(
     head: Topics, task: str, domains: tuple[str | None, ...] | None, nearness: Near | None
 ) -> dict[str, Match]:
     hits = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=nearness)
-    return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in hits}
+    return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.evidence) for hit in hits}

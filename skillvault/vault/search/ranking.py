@@ -99,7 +99,7 @@ _LONG = 100  # words of such a document
 _TELLING = 2.5  # bits of a word that tells nothing: it is common in the vault or in English
 _NAME = 2.0  # worth of a word of the name
 _BODY = 0.3  # worth of a word that stands in the body alone
-_DOUBT = 11.0  # bits of evidence that give a hit half of the highest `share`
+_DOUBT = 11.0  # bits of evidence that give a hit half of the highest `evidence`
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
 _READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
@@ -185,12 +185,12 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
 class Hit(Struct, frozen=True):
     """A document that answers a query; `score` orders.
 
-    `share`, 0..1, grows with the bits of evidence that this very document is the answer.
+    `evidence`, 0..1, grows with the bits that point at this very document.
     """
 
     id: str
     score: float
-    share: float
+    evidence: float
 
 
 class Hits(Struct, frozen=True):
@@ -209,7 +209,7 @@ class Hits(Struct, frozen=True):
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.share)
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.evidence)
             for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))

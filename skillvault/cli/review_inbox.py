@@ -11,6 +11,7 @@ import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -22,36 +23,39 @@ from rich.table import Table
 from rich.text import Text
 
 from skillvault.api import Vault, proposals
-from skillvault.cli.why import notes_of, rule_lines
+from skillvault.cli.why import due_lines, notes_of, rule_lines
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.records import Correction
+from skillvault.model.records import Correction, Fact
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.review.review import WaitingSkill
 
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
+FACT_KEYS = "k keep   e word it anew   r retire   l later   q quit"
 RULE_KEYS = "a approve   r reject   e word it anew   l later   q quit"
 _LEAVE = ("q", "\x03", "\x04", "")  # keys
 _ROWS = 8  # the latest outcomes that a screen shows
 _LINES = 24  # the most lines of a text on a screen
 
 
-def review_all(vault: Vault) -> None:
+def review_all(vault: Vault, now: datetime | None = None) -> None:
     """Show each proposal until the person has decided about all, or leaves."""
     # No markup, because a text that somebody else wrote could contain a link.
-    ReviewSession(vault, Console(highlight=False, markup=False, emoji=False)).run()
+    ReviewSession(vault, Console(highlight=False, markup=False, emoji=False), now).run()
 
 
 class ReviewSession:
     """One review of all proposals in a terminal."""
 
-    def __init__(self, vault: Vault, console: Console) -> None:
+    def __init__(self, vault: Vault, console: Console, now: datetime | None = None) -> None:
         self._vault = vault
         self._console = console
+        self._now = now
         self._decided = 0
 
     def run(self) -> None:
-        """Show the rules and then the proposals, one after the other."""
-        waiting = proposals(self._vault) if self._review_rules() else []
+        """Show the rules, the due facts and the proposals, one after the other."""
+        goes_on = self._review_rules() and self._review_facts()
+        waiting = proposals(self._vault) if goes_on else []
         position = 0
         while position < len(waiting):
             skill = waiting[position]
@@ -67,7 +71,8 @@ class ReviewSession:
                 position += 1
             elif key == "e":
                 waiting = proposals(self._vault)
-        count = len(proposals(self._vault)) + len(self._vault.memory.waiting())
+        memory = self._vault.memory
+        count = len(proposals(self._vault)) + len(memory.waiting()) + len(memory.due(self._now))
         self._console.print(f"{self._decided} decided, {count} wait")
 
     def _review_rules(self) -> bool:
@@ -85,6 +90,26 @@ class ReviewSession:
                 self._vault.memory.approve(rule.id, text)
             elif key == "r" and (reason := self._console.input("why is it rejected? ").strip()):
                 self._vault.memory.reject(rule.id, reason)
+            else:
+                continue
+            self._decided += 1
+        return True
+
+    def _review_facts(self) -> bool:
+        """Show the facts that are due; return False if they leave."""
+        facts, memory = self._vault.memory.due(self._now), self._vault.memory
+        for position, fact in enumerate(facts, 1):
+            self._console.clear()
+            self._console.print(fact_screen(fact, position, len(facts)))
+            key = _read_key()
+            if key in _LEAVE:
+                return False
+            if key == "k":
+                memory.keep(fact.id, now=self._now)
+            elif key == "e" and (text := self._console.input("the fact: ").strip()):
+                memory.keep(fact.id, text, now=self._now)
+            elif key == "r" and (reason := self._console.input("why is it retired? ").strip()):
+                memory.retire(fact.id, reason, now=self._now)
             else:
                 continue
             self._decided += 1
@@ -120,6 +145,13 @@ def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
     head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(rule.id), "bold"))
     lines = [Text(escape_hidden(line)) for line in rule_lines(rule)]
     return Group(head, *lines, Text(RULE_KEYS, style="bold"))
+
+
+def fact_screen(fact: Fact, position: int, count: int) -> RenderableType:
+    """Lay out a fact that is due on one screen."""
+    head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(fact.id), "bold"))
+    lines = [Text(escape_hidden(line)) for line in due_lines(fact)]
+    return Group(head, *lines, Text(FACT_KEYS, style="bold"))
 
 
 def screen(skill: WaitingSkill, position: int, count: int) -> RenderableType:

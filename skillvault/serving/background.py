@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from skillvault.learning.fact_review import is_due
 from skillvault.learning.naming import subject_key
 from skillvault.learning.promote import versions
 from skillvault.learning.promote.facts import is_contested, text_with_rate
@@ -305,7 +306,7 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
             actions=frozenset(actions.get(fact.id, ())),
             note=notes[fact.id],
             at=versions.day_of(fact),
-            is_due=versions.is_due(fact, day),
+            is_due=is_due(fact, day),
         )
         for fact in facts.values()
         if _applies(domain, fact, evaluations := head.evaluations.supporting([fact.id]))

@@ -51,13 +51,22 @@ class Notebook:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def learn(self, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
+    def learn(
+        self, rule: str, scope: Sequence[str] = (), *, keep_both: bool = False, dry: bool = False
+    ) -> str:
         """Append a rule to LEARNINGS.md, without secrets; return it as it stands there.
 
+        A noted rule that has another value, such as another port, is replaced, and named in a
+        comment in front of the new one; with `keep_both` both hold.
         `scope`: the patterns of the files that it is about, YAML and markdown among them. The next
         run commits it. UsageError for an invalid rule. `dry`: nothing is written.
         """
-        return tiers.note_rule(self._store, rule, scope, dry=dry)
+        return tiers.note_rule(self._store, rule, scope, keep_both=keep_both, dry=dry)
+
+    def remarks(self, rule: str, *, keep_both: bool = False) -> list[str]:
+        """Return what the vault says already of a rule, and which older versions of it stay."""
+        head = self._store.head()
+        return tiers.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
 
     def uncommitted_rules(self) -> list[str]:
         """Return the noted rules that no run committed yet; prompts have them all the same."""

@@ -15,6 +15,7 @@ from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref, stamp
+from skillvault.model.sameness.versions import find_value_change
 from skillvault.model.text.text import join_items, rule_key, shorten, slug
 
 STEP = "propose"
@@ -122,10 +123,10 @@ def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> I
         name = _id_of(first.scope, key)
         if name in settled[0] or key in settled[1]:
             continue
-        rivals = [fact for fact in valid_rules if are_opposite(key, key_of(fact.text))]
+        rivals = [fact for fact in valid_rules if _excludes(first.text, fact.text)]
         older = [fact for fact in rivals if fact.order[0] <= latest.at]
         newer = [(fact.order[0], fact.text) for fact in rivals if fact not in older]
-        opposites = [group[-1] for rival, group in by_key.items() if are_opposite(key, rival)]
+        opposites = [group[-1] for group in by_key.values() if _excludes(first.text, group[0].text)]
         newer += [
             (opposite.at, opposite.text)
             for opposite in opposites
@@ -247,6 +248,13 @@ def path_of(correction: Correction) -> str:
 
 
 # ── contradiction ────────────────────────────────────────────────────────────────────
+
+
+def _excludes(text: str, other_text: str) -> bool:
+    """Return True if two rules cannot both hold: opposites, or versions such as another port."""
+    if are_opposite(key_of(text), key_of(other_text)):
+        return True
+    return find_value_change(text, other_text) is not None
 
 
 def are_opposite(sides: Key, other_sides: Key) -> bool:

@@ -39,6 +39,7 @@ _ENDING = 2  # letters at the end of a word that may differ: `migrations` says `
 _STEM = 4  # letters that words have in common at least
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
+_TIE = 1e-9  # of a score, for a word's distance from the beginning of a fact
 _COMMON = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
@@ -99,16 +100,18 @@ def with_named_subjects(
 ) -> dict[str, Match]:
     """Return the matches, and as answers the skills whose action or target the task names.
 
-    The skills are those of the action, and of the action on this very target.
+    The skills are those of the action, and of the action on this very target. They have as much
+    evidence as the best skill, so that a skill that is about another action outdoes none of them.
     """
     names = _find_named_skills(head, domain, task)
     if not names:
         return dict(matches)
     best = max((match.score for match in matches.values()), default=1.0)
+    most = max((match.evidence for match in matches.values()), default=0.0)
     raised_matches = dict(matches)
     for name in names:
         match = matches.get(name, Match(best, 0.0))
-        raised_matches[name] = match._replace(evidence=max(match.evidence, answers))
+        raised_matches[name] = match._replace(evidence=max(most, answers))
     return raised_matches
 
 
@@ -290,6 +293,8 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
         head.search(task, _HITS, kinds=("fact",), domains=domains) for domains in ((domain,), None)
     ]
     evidence = {hit.id.partition(":")[2]: hit.evidence for hits in searches for hit in hits}
+    nearness = subject_nearness(head, task, evidence)
+    evidence = {name: bits * nearness.get(name, 1.0) for name, bits in evidence.items()}
     for older, newer in current_versions(head, evidence).items():
         evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
     facts = _in_force(head, evidence)
@@ -311,6 +316,20 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
         for fact in facts.values()
         if _applies(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
     ]
+
+
+def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[str, float]:
+    """Map facts to a factor just below 1 that orders those that match a question alike.
+
+    A statement begins with its subject, so the words of the question stand first in its answer.
+    """
+    words = set(_words(question))
+    factors: dict[str, float] = {}
+    for name, fact in head.facts.get_many(ids).items():
+        fact_words = _WORD.findall(fact.text.lower())
+        places = [fact_words.index(word) for word in words.intersection(fact_words)]
+        factors[name] = 1 - _TIE * sum(places)
+    return factors
 
 
 def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:

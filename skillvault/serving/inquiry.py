@@ -125,7 +125,7 @@ class Inquiry:
                 ids = background.applicable_facts(head, facts, domain)
                 hits += [hit for name, hit in facts.items() if name in ids]
             doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
-            hits = _with_current_facts(head, hits)
+            hits = _with_current_facts(head, text, hits)
             ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
             best = [hit for hit in ranking if hit.id not in seeds][:k]
             requested = seeds - _unrequested_seeds(head, domain)
@@ -175,9 +175,13 @@ def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
     return {f"skill:{name}" for name in names}
 
 
-def _with_current_facts(head: "Topics", hits: "Iterable[Hit]") -> "list[Hit]":
-    """Put the current version in the place of each fact that was superseded."""
+def _with_current_facts(head: "Topics", question: str, hits: "Iterable[Hit]") -> "list[Hit]":
+    """Put the current version in the place of each fact that was superseded.
+
+    Of facts that match alike, the one that has the words of the question first comes first.
+    """
     facts = [hit.id.partition(":")[2] for hit in hits if hit.id.startswith("fact:")]
+    nearness = background.subject_nearness(head, question, facts)
     current = background.current_versions(head, facts)
     newer_facts = head.facts.get_many(current.values()).values()
     trusted = {fact.id for fact in newer_facts if fact.trust == "local"}
@@ -185,7 +189,8 @@ def _with_current_facts(head: "Topics", hits: "Iterable[Hit]") -> "list[Hit]":
     for hit in hits:
         name = current.get(hit.id.partition(":")[2]) if hit.id.startswith("fact:") else None
         if name is None or name in trusted:
-            new_hit = replace(hit, id=f"fact:{name}") if name else hit
+            score = hit.score * nearness.get(hit.id.partition(":")[2], 1.0)
+            new_hit = replace(hit, id=f"fact:{name}" if name else hit.id, score=score)
             best[new_hit.id] = max(new_hit, best.get(new_hit.id, new_hit), key=_score_of)
     return list(best.values())
 

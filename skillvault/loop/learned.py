@@ -123,9 +123,9 @@ def note_rule(
             raise UsageError(f"--scope {pattern}: is not a file pattern; write one such as *.yaml")
     try:
         noted_rules = _work_tree_rules(store)
-        older = noted_versions(text, noted_rules, keep_both=keep_both).replaced
+        versions = noted_versions(text, noted_rules, keep_both=keep_both)
         text = rules.with_scope(text, scope)
-        text = rules.with_replaced(text, [fact.text for fact in older])
+        text = rules.with_replaced(text, [fact.text for fact in versions.replaced])
         if not dry:
             with pause_on_disk_errors():
                 learnings.append(store.root, lambda content: rules.render_addition(content, [text]))
@@ -157,9 +157,9 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
             for p in read_expertise(view).patterns
         ]
         facts = similar_facts(view, text, domain=None)
-        others = find_versions(text, [*patterns, *facts], {}, keeps_both=True)
-        copies = [f"{copy.id} says it already." for copy in (*versions.copies, *others.copies)]
-        return [*copies, *versions.remarks, *others.remarks]
+        statements = find_versions(text, [*patterns, *facts], {}, keeps_both=True)
+        copies = [f"{copy.id} says it already." for copy in (*versions.copies, *statements.copies)]
+        return [*copies, *versions.remarks, *statements.remarks]
     return []
 
 

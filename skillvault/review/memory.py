@@ -98,8 +98,9 @@ class FactMemory:
         correction = self._find_waiting(name)
         head = self._store.head()
         final_text = redact.redact_value(text.strip() or correction.text)
-        older = versions_in(head, final_text, correction.domain, scope=correction.scope).replaced
-        older_id = correction.supersedes or next((fact.id for fact in reversed(older)), "")
+        older_facts = versions_in(head, final_text, correction.domain, scope=correction.scope)
+        names = [fact.id for fact in older_facts.replaced]
+        older_id = correction.supersedes or "".join(names[-1:])
         superseded = head.facts.get(older_id)
         return self._decide(corrections.approval(correction, final_text, superseded), now, dry=dry)
 
@@ -142,8 +143,8 @@ class FactMemory:
         head, facts = self._store.head(), [self.fact(name)[0]]
         if newer := head.facts.successors([name]):
             raise UsageError(f"{name}: was replaced by {newer[name]} already; retire that one")
-        while older := head.facts.get(facts[-1].supersedes or ""):
-            facts.append(older)
+        while predecessor := head.facts.get(facts[-1].supersedes or ""):
+            facts.append(predecessor)
         refs = [Ref("fact", fact.id) for fact in facts]
         links = (*head.links.by_source(refs), *head.links.by_target(refs))
         paths = [path for ref in refs if (path := head.records.path_of(ref))]

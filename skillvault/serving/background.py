@@ -30,6 +30,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar
 from skillvault.model.sameness.form import stem
 from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.search.ranking import Near
 
 _HITS = 50  # facts that are looked at, of the domain and of all
 _ABROAD = frozenset({"cross_domain", "general"})
@@ -48,8 +49,9 @@ def background_of(
     query: Query,
     task_matches: tuple[str, Mapping[str, Match]] | None,
     actions: Mapping[str, frozenset[Action]],
+    nearness: Near | None = None,
 ) -> Background:
-    """Collect the background of a query.
+    """Collect the background of a query; `nearness` ranks the facts as it ranked the skills.
 
     `task_matches` is the task and how well skills answer it, None without a task; `actions` are
     those of the best of these skills.
@@ -59,7 +61,7 @@ def background_of(
         about=_about(head),
         actions=actions,
         leads=_leads(head, query, task, matches),
-        facts=_fact_hits(head, task, query.domain, query.day) if task else (),
+        facts=_fact_hits(head, task, query, nearness) if task else (),
     )
 
 
@@ -283,18 +285,19 @@ def with_line_evidence(
 # ── facts ──────────────────────────────────────────────────────────────────────────
 
 
-def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
+def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> list[FactHit]:
     """Return the trusted facts in force that match a task and apply to its domain.
 
     An older version that matches leads to the current one.
     """
     # Apart, so that the many of other domains take no place from those of this one.
     searches = [
-        head.search(task, _HITS, kinds=("fact",), domains=domains) for domains in ((domain,), None)
+        head.search(task, _HITS, kinds=("fact",), domains=domains, nearness=nearness)
+        for domains in ((query.domain,), None)
     ]
     evidence = {hit.id.partition(":")[2]: hit.evidence for hits in searches for hit in hits}
-    nearness = subject_nearness(head, task, evidence)
-    evidence = {name: bits * nearness.get(name, 1.0) for name, bits in evidence.items()}
+    factors = subject_nearness(head, task, evidence)
+    evidence = {name: bits * factors.get(name, 1.0) for name, bits in evidence.items()}
     for older, newer in current_versions(head, evidence).items():
         evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
     facts = _in_force(head, evidence)
@@ -311,10 +314,10 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
             actions=frozenset(actions.get(fact.id, ())),
             note=notes[fact.id],
             at=versions.day_of(fact),
-            is_due=is_due(fact, day),
+            is_due=is_due(fact, query.day),
         )
         for fact in facts.values()
-        if _applies(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
+        if _applies(query.domain, fact, evaluations := head.evaluations.supporting([fact.id]))
     ]
 
 

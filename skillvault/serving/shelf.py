@@ -233,7 +233,7 @@ class Shelf:
         candidates = self._candidates(head, query)
         read = _read_text(head)
         task_matches = None if scores is None else (task, scores)
-        background = ground.background_of(head, query, task_matches, actions)
+        background = ground.background_of(head, query, task_matches, actions, nearness)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)

@@ -215,9 +215,13 @@ class Hits(Struct, frozen=True):
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
+        # Texts that match alike by words differ in the words that the query lacks, such as names.
+        nearest = defaultdict[float, float](float)
+        for hit, similarity in zip(self.hits, nearness, strict=True):
+            nearest[hit.score] = max(nearest[hit.score], similarity)
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.evidence)
-            for hit, similarity in zip(self.hits, nearness, strict=True)
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * nearest[hit.score], hit.evidence)
+            for hit in self.hits
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
 

@@ -141,15 +141,15 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
     """Return the commit by which a person adds a fact, in their name."""
-    older = [link.source for link in succession.links]
-    replaced = f"It replaces {join_items([ref.id for ref in older])}." if older else ""
+    sources = [link.source for link in succession.links]
+    replaced = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
     return Change(
         step="add",
         subject=f"fact {fact.id}",
         reason="\n".join(filter(None, [replaced, *remarks, fact.text])),
         writes=(fact, *succession.links),
         edits=succession.edits,
-        sources=tuple(older),
+        sources=tuple(sources),
         targets=(Ref("fact", fact.id),),
     )
 
@@ -178,6 +178,6 @@ def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     if predecessor is None:
         return f"({day})"
     change = find_value_change(_text_of(predecessor), _text_of(fact))
-    older = change.older if change else flatten(_text_of(predecessor))
+    value = change.older if change else flatten(_text_of(predecessor))
     end = f", until {day}" if fact.created_at else ""
-    return f"({day}; was {shorten(older, _VALUE)}{end})"
+    return f"({day}; was {shorten(value, _VALUE)}{end})"

@@ -103,7 +103,7 @@ _NAME = 2.0  # worth of a word of the name
 _BODY = 0.3  # worth of a word that stands in the body alone
 _DOUBT = 11.0  # bits of evidence that give a hit half of the highest `evidence`
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
-_PHRASE = 4  # words of a query that say something if a description has them in this order
+_PHRASE = 5  # words of a query that say something if a description has them in this order
 _PHRASE_BITS = 1.0  # of each word of such a phrase, however common the word is
 _PHRASED = 10  # hits whose descriptions are searched for phrases
 _READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
@@ -215,13 +215,9 @@ class Hits(Struct, frozen=True):
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
-        # Texts that match alike by words differ in the words that the query lacks, such as names.
-        nearest = defaultdict[float, float](float)
-        for hit, similarity in zip(self.hits, nearness, strict=True):
-            nearest[hit.score] = max(nearest[hit.score], similarity)
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * nearest[hit.score], hit.evidence)
-            for hit in self.hits
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.evidence)
+            for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
 

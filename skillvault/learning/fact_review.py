@@ -18,8 +18,8 @@ def is_due(fact: Fact, day: str) -> bool:
 
 def due_facts(facts: Iterable[Fact], superseded: Container[str]) -> list[Fact]:
     """Return the facts that hold of those to be reviewed, the longest overdue first."""
-    due = [fact for fact in facts if fact.id not in superseded and fact.trust == "local"]
-    return sorted(due, key=lambda fact: (fact.review_by or "", fact.id))
+    valid_facts = [fact for fact in facts if fact.id not in superseded and fact.trust == "local"]
+    return sorted(valid_facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 
 def next_review(fact: Fact, now: datetime) -> str:
@@ -56,6 +56,6 @@ def retire_change(fact: Fact, paths: Sequence[str], reason: str) -> Change:
     )
 
 
-def day_of(now: datetime) -> str:
+def day_of(at: datetime) -> str:
     """Return the day of a time in UTC."""
-    return f"{now.astimezone(UTC):%Y-%m-%d}"
+    return f"{at.astimezone(UTC):%Y-%m-%d}"

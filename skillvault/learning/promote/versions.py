@@ -103,12 +103,14 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
         if fact.kind != "judge":
             continue
         replaced[fact.id] = None
-        for older in reversed(current):
-            change = find_value_change(_text_of(older), _text_of(fact))
-            if change and is_as_supported(support[fact.id], older, support[older.id]):
-                replaced[fact.id] = older.id
-                lines.append(f"- {fact.id} says {change.newer}, {older.id} said {change.older}.")
-                current.remove(older)
+        for predecessor in reversed(current):
+            change = find_value_change(_text_of(predecessor), _text_of(fact))
+            if change and is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
+                replaced[fact.id] = predecessor.id
+                lines.append(
+                    f"- {fact.id} says {change.newer}, {predecessor.id} said {change.older}."
+                )
+                current.remove(predecessor)
                 break
         current.append(fact)
     changed = [fact for fact in facts if replaced.get(fact.id, fact.supersedes) != fact.supersedes]

@@ -20,11 +20,11 @@ PURE = {"model", "learning"}
 # Within these packages too, a part imports only those that follow it here.
 ORDER = {
     "learning": [
-        "why_not", "seed", "sync", "curate", "install", "next_version", "skill_stats", "assess",
-        "propose", "lint", "capture", "recommend", "merge", "refresh", "promote", "answer",
-        "distill", "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect",
-        "expire", "account", "tries", "contrast", "rejection", "sections", "length", "naming",
-        "rules",
+        "why_not", "seed", "sync", "curate", "fact_review", "install", "next_version",
+        "skill_stats", "assess", "propose", "lint", "capture", "recommend", "merge", "refresh",
+        "promote", "answer", "distill", "generate", "gate", "evaluate", "record", "advise",
+        "accuracy", "effect", "expire", "account", "tries", "contrast", "rejection", "sections",
+        "length", "naming", "rules",
     ],
     "vault": [
         "check", "provenance", "setup", "export_folder", "commit", "index", "code_base",

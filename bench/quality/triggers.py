@@ -97,8 +97,8 @@ def rank_by_evidence(database: sqlite3.Connection, *, semantic: bool = False) ->
 
     def rank(text: str) -> First | None:
         hits = ranking.search_texts(database, text, 50, nearness=nearness)
-        shown = [hit for hit in hits if hit.share >= FLOOR] or hits
-        return First(shown[0].id, max(hit.share for hit in hits)) if hits else None
+        shown = [hit for hit in hits if hit.evidence >= FLOOR] or hits
+        return First(shown[0].id, max(hit.evidence for hit in hits)) if hits else None
 
     return rank
 
@@ -220,7 +220,7 @@ def _separate(
     database.execute("update ranked_stamp set stamp = randomblob(16)")
     for one in cases:
         hits = ranking.search_texts(database, one.text, 1)
-        yield from ((hit.share, one.must and hit.id == one.skill) for hit in hits)
+        yield from ((hit.evidence, one.must and hit.id == one.skill) for hit in hits)
 
 
 def main() -> int:

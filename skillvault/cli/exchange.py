@@ -455,6 +455,7 @@ def import_(
 )
 @click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
 @click.option("--domain", metavar="NAME", help="Put the rules of documents into this domain.")
+@click.option("--keep-both", is_flag=True, help="Keep older versions of the rule beside it.")
 @vault_option
 @dry_option
 @json_option
@@ -463,14 +464,15 @@ def learn(
     scope: tuple[str, ...],
     lists: bool,
     domain: str | None,
+    keep_both: bool,
     vault_path: Path | None,
     dry: bool,
     as_data: bool,
 ) -> None:
     """Note a RULE, read documents, or list what was learned.
 
-    A RULE goes to LEARNINGS.md; if enough files of your code support it, it becomes a pattern
-    (`skillvault run capture`).
+    A RULE goes to LEARNINGS.md, in the place of an older version such as another port; if enough
+    files of your code support it, it becomes a pattern (`skillvault run capture`).
     RULE may also be a folder, a file or a URL, such as CONTRIBUTING.md or a runbook. The rules
     and how-tos in it wait for your approval.
     """
@@ -489,7 +491,7 @@ def learn(
     elif domain is not None:
         raise UsageError("--domain works only with a folder, a file or a URL; remove it")
     elif rule is not None:
-        _note(vault, rule, scope, dry=dry, as_data=as_data)
+        _note(vault, rule, scope, keep_both=keep_both, dry=dry, as_data=as_data)
     else:
         _print_learned(vault, as_data=as_data)
 
@@ -514,8 +516,19 @@ def _print_learned(vault: Vault, *, as_data: bool) -> None:
         say(f"not committed yet: {rules}; next: skillvault run")
 
 
-def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
-    text = vault.learn(rule, scope, dry=dry)
+def _note(
+    vault: Vault,
+    rule: str,
+    scope: tuple[str, ...],
+    *,
+    keep_both: bool,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    remarks = vault.notebook.remarks(rule, keep_both=keep_both)
+    text = vault.learn(rule, scope, keep_both=keep_both, dry=dry)
+    for remark in remarks:
+        say(remark)
     if as_data:
         print_json({"rule": text})
     elif dry:

@@ -1,4 +1,4 @@
-"""fact: list, show and add facts; approve and reject stated rules."""
+"""fact: list, show, add, keep and retire facts; approve and reject stated rules."""
 
 from datetime import date
 from pathlib import Path
@@ -31,7 +31,7 @@ _LINE = 72  # characters of a fact in a list
 
 @click.group()
 def fact() -> None:
-    """List, show and add facts."""
+    """List, show, add, keep and retire facts."""
 
 
 @fact.command("list")
@@ -141,6 +141,33 @@ def approve(name: str, text: str, options: WriteOptions) -> None:
 def reject(name: str, reason: str, options: WriteOptions) -> None:
     """Reject a rule that you stated; it is not proposed again."""
     report = options.open_vault().memory.reject(name, reason, **options.keywords)
+    print_changes(report, as_data=options.as_data)
+
+
+@fact.command()
+@click.argument("name", metavar="ID")
+@click.option("--text", default="", metavar="TEXT", help="Word the fact like this.")
+@click.option(
+    "--review-by",
+    callback=lambda *values: _day(values[2]),
+    metavar="DAY",
+    help="Review the fact again by this day (default: after a period as long as the first one).",
+)
+@write_options
+def keep(name: str, text: str, review_by: str | None, options: WriteOptions) -> None:
+    """Keep a fact that is to be reviewed, for another period."""
+    memory = options.open_vault().memory
+    report = memory.keep(name, text, review_by=review_by, **options.keywords)
+    print_changes(report, as_data=options.as_data)
+
+
+@fact.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Say why it holds no longer.")
+@write_options
+def retire(name: str, reason: str, options: WriteOptions) -> None:
+    """Remove a fact that holds no longer, with its older versions; it is not made again."""
+    report = options.open_vault().memory.retire(name, reason, **options.keywords)
     print_changes(report, as_data=options.as_data)
 
 

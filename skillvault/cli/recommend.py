@@ -313,7 +313,8 @@ def _print_reasons(answer: Selection) -> None:
         if withheld.reason != "unknown-pin":
             say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
     for fact in answer.facts:
-        say(f"shown: {fact.handle} {fact.id}: evidence {fact.share:.2f} that it answers the task")
+        evidence = f"evidence {fact.evidence:.2f} that it answers the task"
+        say(f"shown: {fact.handle} {fact.id}: {evidence}")
     for name in answer.unknown_context:
         say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
 

@@ -23,9 +23,9 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.run import print_recomputed, run_shape
-from skillvault.cli.why import basis_lines, notes_of, rule_lines
+from skillvault.cli.why import basis_lines, due_lines, notes_of, rule_lines
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Correction
+from skillvault.model.records import Correction, Fact
 from skillvault.review.review import WaitingSkill
 
 
@@ -68,7 +68,7 @@ def undo(target: str, reason: str, options: WriteOptions) -> None:
 @now_option
 @json_option
 def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Review the skills and rules that wait for you, one by one.
+    """Review the skills, rules and due facts that wait for you, one by one.
 
     In a terminal, one key decides about each. Elsewhere it lists them with their commands.
     """
@@ -78,11 +78,11 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
     if branch:
         _print_branches(vault, now)
     elif as_data:
-        print_json([*proposals(vault), *vault.memory.waiting()])
+        print_json([*proposals(vault), *vault.memory.waiting(), *vault.memory.due(now)])
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        review_inbox.review_all(vault)
+        review_inbox.review_all(vault, now)
     else:
-        _print_list(proposals(vault), vault.memory.waiting())
+        _print_list(proposals(vault), vault.memory.waiting(), vault.memory.due(now))
 
 
 def _print_branches(vault: Vault, now: datetime | None) -> None:
@@ -93,13 +93,22 @@ def _print_branches(vault: Vault, now: datetime | None) -> None:
         echo("nothing waits for you")
 
 
-def _print_list(waiting: Sequence[WaitingSkill], rules: Sequence[Correction]) -> None:
+def _print_list(
+    waiting: Sequence[WaitingSkill], rules: Sequence[Correction], facts: Sequence[Fact]
+) -> None:
     for rule in rules:
         echo(f"{rule.id}  (rule, {rule.scope})")
         for line in rule_lines(rule):
             echo(f"  {line}")
         say(f"  skillvault fact approve {rule.id}")
         say(f'  skillvault fact reject {rule.id} --reason "…"')
+        echo()
+    for fact in facts:
+        echo(f"{fact.id}  (fact, {fact.domain})")
+        for line in due_lines(fact):
+            echo(f"  {line}")
+        say(f"  skillvault fact keep {fact.id}")
+        say(f'  skillvault fact retire {fact.id} --reason "…"')
         echo()
     for number, skill in enumerate(waiting):
         if number:
@@ -112,5 +121,5 @@ def _print_list(waiting: Sequence[WaitingSkill], rules: Sequence[Correction]) ->
             echo(f"  {line}")
         say(f"  skillvault skill approve {skill.name}")
         say(f'  skillvault skill reject {skill.name} --reason "…"')
-    if not (waiting or rules):
+    if not (waiting or rules or facts):
         echo("nothing waits for you")

@@ -10,7 +10,8 @@ import termios
 import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 
 import click
 import msgspec
@@ -22,17 +23,20 @@ from rich.table import Table
 from rich.text import Text
 
 from skillvault.api import Vault, question
-from skillvault.cli.why import notes_of, rule_lines
+from skillvault.cli.why import due_lines, notes_of, rule_lines
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.records import Correction, Skill
+from skillvault.model.records import Correction, Fact, Skill
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import pluralize
 from skillvault.review.curate import parse_edited
 from skillvault.review.review import WaitingSkill, proposal
 from skillvault.vault.files import layout
 
+Item = TypeVar("Item", Correction, Fact)
+
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
 MANY_KEYS = "space select   / filter   * approve all like this"
+FACT_KEYS = "k keep   e word it anew   r retire   l later   q quit"
 RULE_KEYS = "a approve   r reject   e word it anew   l later   q quit"
 _KEY_LINES = (Text(KEYS, style="bold"), Text(MANY_KEYS, style="bold"))
 _LEAVE = ("q", "\x03", "\x04", "")  # keys
@@ -40,10 +44,10 @@ _LINES = 24  # the most lines of a text on a screen
 _NAMES = 10  # the most names that a question lists
 
 
-def review_all(vault: Vault) -> None:
+def review_all(vault: Vault, now: datetime | None = None) -> None:
     """Show each proposal until the person has decided about all, or leaves."""
     # No markup, because a text that somebody else wrote could contain a link.
-    ReviewSession(vault, Console(highlight=False, markup=False, emoji=False)).run()
+    ReviewSession(vault, Console(highlight=False, markup=False, emoji=False), now).run()
 
 
 class ReviewSession:
@@ -52,9 +56,10 @@ class ReviewSession:
     `texts` are the files that the person edited and did not decide about yet, by skill.
     """
 
-    def __init__(self, vault: Vault, console: Console) -> None:
+    def __init__(self, vault: Vault, console: Console, now: datetime | None = None) -> None:
         self._vault = vault
         self._console = console
+        self._now = now
         self._decided = 0
         self._names: list[str] = []
         self._decided_names: set[str] = set()
@@ -64,27 +69,34 @@ class ReviewSession:
         self._note = ""
 
     def run(self) -> None:
-        """Show the rules and then the proposals, one after the other."""
+        """Show the rules, the due facts and the proposals, one after the other."""
         self._vault.shelf.ready()
+        memory = self._vault.memory
         try:
-            if self._review_rules():
+            if self._review_each(
+                memory.waiting(), rule_screen, self._decide_rule
+            ) and self._review_each(memory.due(self._now), fact_screen, self._decide_fact):
                 self._review_skills()
         finally:
             self._write_texts()
-        count = len(self._waiting()) + len(self._vault.memory.waiting())
+        count = len(self._waiting()) + len(memory.waiting()) + len(memory.due(self._now))
         self._console.print(f"{self._decided} decided, {count} wait")
 
-    def _review_rules(self) -> bool:
-        """Show the rules that the user stated; return False if they leave."""
-        rules = self._vault.memory.waiting()
+    def _review_each(
+        self,
+        items: Sequence[Item],
+        screen_of: Callable[[Item, int, int], RenderableType],
+        decide: Callable[[str, Item], bool],
+    ) -> bool:
+        """Show the items until each has been decided or left; return False if the user leaves."""
         position = 0
-        while position < len(rules):
-            rule = rules[position]
-            self._show(rule_screen(rule, position + 1, len(rules)))
+        while position < len(items):
+            item = items[position]
+            self._show(screen_of(item, position + 1, len(items)))
             key = _read_key()
             if key in _LEAVE:
                 return False
-            is_decided = self._try(self._decide_rule, key, rule)
+            is_decided = self._try(decide, key, item)
             self._decided += is_decided
             position += is_decided or key == "l"
         return True
@@ -103,6 +115,21 @@ class ReviewSession:
         elif key != "l":
             self._note = _explain_key(key)
         return key == "a"
+
+    def _decide_fact(self, key: str, fact: Fact) -> bool:
+        """Carry out a key; return True if the key decided about the due fact."""
+        memory = self._vault.memory
+        if key == "k":
+            memory.keep(fact.id, now=self._now)
+        elif key == "e":
+            text = self._ask("the fact: ")
+            return bool(text and memory.keep(fact.id, text, now=self._now).done)
+        elif key == "r":
+            reason = self._ask("why is it retired? ")
+            return bool(reason and memory.retire(fact.id, reason, now=self._now).done)
+        elif key != "l":
+            self._note = _explain_key(key)
+        return key == "k"
 
     def _review_skills(self) -> None:
         actions: dict[str, Callable[[str], None]] = {
@@ -270,6 +297,13 @@ def rule_screen(rule: Correction, position: int, count: int) -> RenderableType:
     head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(rule.id), "bold"))
     lines = [Text(escape_hidden(line)) for line in rule_lines(rule)]
     return Group(head, *lines, Text(RULE_KEYS, style="bold"))
+
+
+def fact_screen(fact: Fact, position: int, count: int) -> RenderableType:
+    """Lay out a fact that is due on one screen."""
+    head = Text.assemble((f"{position} of {count}  ", "dim"), (escape_hidden(fact.id), "bold"))
+    lines = [Text(escape_hidden(line)) for line in due_lines(fact)]
+    return Group(head, *lines, Text(FACT_KEYS, style="bold"))
 
 
 def screen(

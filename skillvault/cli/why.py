@@ -18,7 +18,7 @@ from skillvault.cli.options import (
 )
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
 from skillvault.learning.propose.corrections import DOCUMENT
-from skillvault.model.records import Correction, Ref
+from skillvault.model.records import Correction, Fact, Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract
 
@@ -260,5 +260,11 @@ def rule_lines(rule: Correction) -> list[str]:
     origin = f"stated on {rule.created_at:%Y-%m-%d} in {place}"
     repeat_note = f", in {sessions} sessions" if sessions > 1 else ""
     served_note = "" if rule.said_by else "; served to nobody until you approve it"
-    superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []
+    superseded = [f"replaces the rule {rule.supersedes}"] if rule.supersedes else []
     return [f'"{rule.text}"', f"{origin}{repeat_note}{served_note}", *superseded]
+
+
+def due_lines(fact: Fact) -> list[str]:
+    """Return a fact that is to be reviewed, and its dates."""
+    since = f"a fact since {fact.created_at:%Y-%m-%d}, " if fact.created_at else ""
+    return [f'"{fact.text}"', f"{since}to be reviewed by {(fact.review_by or '')[:10]}"]

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.accuracy import Accuracy
-from skillvault.learning.promote import versions
+from skillvault.learning.fact_review import due_facts
 from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of, judge_name
@@ -164,15 +164,14 @@ class Attention(Struct, frozen=True):
 def find_attention(run: Run, questions: int) -> Attention:
     """Return the work that waits for a person; `questions` counts the open ones."""
     view, day = run.view, f"{run.now:%Y-%m-%d}"
-    facts = view.facts.by_persons(view.domains)
-    superseded = view.facts.superseded_ids(facts)
-    due = [name for name, fact in facts.items() if versions.is_due(fact, day)]
+    names = view.facts.due(day)
+    facts = due_facts(view.facts.get_many(names).values(), view.facts.superseded_ids(names))
     return Attention(
         skills=len(view.skills.proposed),
         rules=len(view.corrections.waiting()),
         questions=questions,
         quarantine=len(run.inbox.quarantine.file_names()),
-        facts=tuple(sorted(set(due) - superseded)),
+        facts=tuple(fact.id for fact in facts),
         learned=next(filter(_has_learned, view.history.log(_RECENT)), None),
     )
 

@@ -20,7 +20,7 @@ _LEARNED = frozenset({"skill", "fact"})
 GENERAL = "general"
 REJECT, UNDO = "reject", "undo"
 # A person's decisions make nothing; they may concern a skill that is no file of the vault.
-_DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET, UNDO})
+_DECIDED = frozenset({"pin", "keep", "retire", "restore", REJECT, FORGET, UNDO})
 
 
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):

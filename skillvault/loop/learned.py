@@ -8,19 +8,22 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
 from skillvault.learning import why_not
 from skillvault.learning.capture import rules
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.prompt import LearnedText, StatedRule, select_learned
+from skillvault.learning.promote.versions import Versions, find_versions
 from skillvault.learning.propose.corrections import needs_review
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import is_untouched
 from skillvault.loop import code_bases
+from skillvault.loop.similar_facts import similar_facts
 from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Problem, Ref, Skill
+from skillvault.model.records import LEARNED, Expertise, Fact, LearnedPattern, Problem, Ref, Skill
 from skillvault.model.text.text import rule_key, shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
@@ -35,6 +38,7 @@ _SKILL = Ref("skill", LEARNED)
 _PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
 _LISTED_PATTERNS = 20  # in a commit's message
 _MIN_PREFIX = 6  # characters of an id
+_NAMED, _NOTES = 60, "notes"  # characters of a rule in a remark, and the domain of notes
 _LISTED_RULES = 3  # in an error
 
 
@@ -99,7 +103,14 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
 
 
-def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
+def note_rule(
+    store: Store,
+    rule: str,
+    scope: Sequence[str] = (),
+    *,
+    keep_both: bool = False,
+    dry: bool = False,
+) -> str:
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
     if flaw := rules.flaw_of(rules.Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
@@ -110,11 +121,12 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     for pattern in scope:
         if rules.scope_of(rules.with_scope("", [pattern])) != (pattern.strip(),):
             raise UsageError(f"--scope {pattern}: is not a file pattern; write one such as *.yaml")
-    text = rules.with_scope(text, scope)
     try:
-        if dry:
-            learnings.read_file(store.root)
-        else:
+        noted_rules = _work_tree_rules(store)
+        versions = noted_versions(text, noted_rules, keep_both=keep_both)
+        text = rules.with_scope(text, scope)
+        text = rules.with_replaced(text, [fact.text for fact in versions.replaced])
+        if not dry:
             with pause_on_disk_errors():
                 learnings.append(store.root, lambda content: rules.render_addition(content, [text]))
     except BadInputError as error:
@@ -122,14 +134,55 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     return text
 
 
+def noted_versions(text: str, noted_rules: Iterable[str], *, keep_both: bool = False) -> Versions:
+    """Return the noted rules of which a rule is a copy or a newer version, as facts.
+
+    One that no comment can hold is never replaced.
+    """
+    candidates = [Fact(id=shorten(rule, _NAMED), domain=_NOTES, text=rule) for rule in noted_rules]
+    versions = find_versions(text, candidates, {}, keeps_both=keep_both)
+    replaced = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
+    return msgspec.structs.replace(versions, replaced=tuple(replaced))
+
+
+def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = False) -> list[str]:
+    """Return what the vault says already of a rule that is to be noted, and what stays of it.
+
+    A pattern stays, because code supports it; so does a fact, which belongs to a domain.
+    """
+    with suppress(BadInputError):
+        versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
+        patterns = [
+            Fact(id=f"the pattern {p.id}", domain=_NOTES, text=p.pattern, kind="judge")
+            for p in read_expertise(view).patterns
+        ]
+        facts = similar_facts(view, text, domain=None)
+        statements = find_versions(text, [*patterns, *facts], {}, keeps_both=True)
+        copies = [f"{copy.id} says it already." for copy in (*versions.copies, *statements.copies)]
+        return [*copies, *versions.remarks, *statements.remarks]
+    return []
+
+
+def _work_tree_rules(store: Store) -> list[str]:
+    """Return the rules of the work tree's file; BadInputError if the file cannot be read."""
+    file = learnings.read_file(store.root)
+    return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
+
+
 def uncommitted_rules(store: Store, view: Topics) -> list[str]:
     """Return the rules of the work tree that are not committed yet."""
     with suppress(BadInputError):  # a run reports it
-        if file := learnings.read_file(store.root):
-            committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
-            texts = rules.rule_texts(file.content.decode(errors="surrogateescape"))
-            return [text for text in texts if rule_key(text) not in committed]
+        committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+        return [text for text in _work_tree_rules(store) if rule_key(text) not in committed]
     return []
+
+
+def _replaced_rules(store: Store) -> set[str]:
+    """Return the keys of the rules that a later one of the work tree replaces."""
+    with suppress(BadInputError):
+        if file := learnings.read_file(store.root):
+            return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
+    return set()
 
 
 def learned_text(
@@ -150,6 +203,8 @@ def learned_text(
     keeps_repeats = budget is None and not is_whole
     read_rules = rules.repeated_rule_texts if keeps_repeats else rules.rule_texts
     noted_rules = [*read_rules(tiers.text), *uncommitted_rules(store, view)]
+    replaced = _replaced_rules(store)
+    noted_rules = [rule for rule in noted_rules if rule_key(rule) not in replaced]
     stated_rules = _stated_rules(store, view, repository)
     text = select_learned(tiers.expertise.patterns, noted_rules, budget, stated_rules)
     return LearnedPrompt(text, problem)

@@ -13,7 +13,7 @@ from itertools import chain, islice
 import msgspec
 
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.promote import CONSOLIDATE, RECOUNT
+from skillvault.learning.promote import CONSOLIDATE, RECOUNT, versions
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import (
@@ -367,13 +367,47 @@ def _fact_changes(run: Run) -> Iterator[Change]:
     retellings = [retold for retold in plan.retellings if retold.fact.id in run.view.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
+    names = [*(fact.fact for fact in plan.facts), *(link.target.id for link in links)]
+    version_changes = list(_version_changes(run, names))
+    yield from version_changes
     if len(links) == len(plan.links):
         # Settle what the plan itself made due, but not what another writer did meanwhile.
-        refs = (Ref("fact", retelling.fact.id) for retelling in plan.retellings)
+        refs = [Ref("fact", retelling.fact.id) for retelling in plan.retellings]
+        refs += (ref for change in version_changes for ref in change.targets)
         all_links = [*plan.links, *run.view.links.by_target(refs)]
         sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
         promoted_ids = {fact.evaluation.id for fact in plan.facts}
         run.settle(promote.STEP, sources.union(promoted_ids, keys))
+
+
+def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
+    """Yield the changes by which the newest of several values replaces the older ones.
+
+    Only facts that runs made are compared with those of these names: a person's fact stays.
+    """
+    if not run.rules.weighs:
+        return
+    view = run.view
+    book, makers = run_book(view), view.facts.makers(names)
+    families: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for source in book.load(makers.values()).values():
+        members = book.first_facts(source.domain, [source.slot])
+        families[source.domain, source.slot].update(members)
+    for family in families.values():
+        if len(family) < 2:
+            continue
+        successors = view.facts.successors(family)
+        # What a person replaced, or lets replace another fact, stays as it is.
+        facts = [
+            fact
+            for name, fact in view.facts.get_many(family).items()
+            if successors.get(name, name) in family and (fact.supersedes or name) in family
+        ]
+        ids = [fact.id for fact in facts]
+        runs, against = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
+        support = {name: runs.get(name, 0) - against.get(name, 0) for name in ids}
+        if change := versions.succession_change(facts, support):
+            yield change
 
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
@@ -388,10 +422,12 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     if not run.options.asks:
         insights = run.store.staging.insights
         for new_run in book.new.values():
-            insights.keep_run(new_run.domain, new_run.saying, [new_run.words, *new_run.states])
+            insights.keep_run(
+                new_run.domain, new_run.saying, [new_run.words, new_run.slot, *new_run.states]
+            )
             insights.keep_claim(new_run.domain, new_run.words, lookup_keys(new_run.claim))
         for maker in book.load(book.makers).values():
-            insights.keep_maker(maker.domain, maker.id, [maker.words, *maker.grounds])
+            insights.keep_maker(maker.domain, maker.id, [maker.words, maker.slot, *maker.grounds])
     return plan
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.exchange.skills.folders import DocumentRule, MemoryFact
 from skillvault.exchange.source_tree import PassedOver
@@ -21,6 +22,7 @@ from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.learning.propose import corrections
 from skillvault.loop.run import ChangeResult, WaitingItem
+from skillvault.loop.similar_facts import versions_in
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Correction, Fact, Link, Problem, Ref
@@ -395,18 +397,21 @@ class _Installation:
         self, page: str, rules: Iterable[DocumentRule], domain: str, scope: str
     ) -> None:
         """Commit the rules of a document that were never proposed before."""
-        proposals = {
-            rule.id: rule
-            for rule in (
-                corrections.document_rule(
-                    entry.text, domain, scope, page=page, about=entry.about, at=self._now
-                )
-                for entry in rules
-            )
-        }
-        refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
         head = self._store.head()
-        mentions = {ref.id for ref in head.history.last_mentions(refs)}
+        proposals: dict[str, Correction] = {}
+        mentions: set[str] = set()
+        for entry in rules:
+            versions = versions_in(head, entry.text, domain, scope=scope)
+            mentions.update(fact.id for fact in versions.copies)
+            rule = corrections.document_rule(
+                entry.text, domain, scope, page=page, about=entry.about, at=self._now
+            )
+            if versions.replaced:
+                rule = replace(rule, supersedes=versions.replaced[-1].id)
+            if not versions.copies:
+                proposals[rule.id] = rule
+        refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
+        mentions |= {ref.id for ref in head.history.last_mentions(refs)}
         mentions |= {ref.id for ref in refs if ref in head.records}
         texts = {" ".join(fact.text.split()) for fact in head.facts.values()}
         mentions |= {name for name, rule in proposals.items() if rule.text in texts}

@@ -3,28 +3,32 @@
 The facts that learning steps make of insights are made in `learning/promote/`, not here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.inspect import lookup
+from skillvault.learning.fact_review import (
+    day_of,
+    due_facts,
+    keep_change,
+    next_review,
+    retire_change,
+)
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import versions
 from skillvault.learning.propose import corrections
 from skillvault.loop import run
-from skillvault.model.change import Change
+from skillvault.loop.similar_facts import versions_in
+from skillvault.model.change import LINK, Change
 from skillvault.model.errors import UsageError
 from skillvault.model.records import IMPORTANCES, Correction, Fact, Importance, Ref, kind_of
-from skillvault.model.text.text import pluralize
 from skillvault.review import commits
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import redact
-from skillvault.vault.index.snapshot import Topics
-
-_SIMILAR = 50  # facts that are compared with a new one
 
 
 class ListedFact(Struct, frozen=True):
@@ -90,8 +94,12 @@ class FactMemory:
     ) -> "run.Report":
         """Make a stated rule a fact of its repository, with another `text` if given."""
         correction = self._find_waiting(name)
-        superseded = self._store.head().facts.get(correction.supersedes or "")
+        head = self._store.head()
         final_text = redact.redact_value(text.strip() or correction.text)
+        older_facts = versions_in(head, final_text, correction.domain, scope=correction.scope)
+        names = [fact.id for fact in older_facts.replaced]
+        older_id = correction.supersedes or "".join(names[-1:])
+        superseded = head.facts.get(older_id)
         return self._decide(corrections.approval(correction, final_text, superseded), now, dry=dry)
 
     def reject(
@@ -101,6 +109,45 @@ class FactMemory:
         if not reason.strip():
             raise UsageError(f"{name}: why is it rejected? Say so with --reason TEXT")
         change = corrections.rejection(self._find_waiting(name), redact.redact_value(reason))
+        return self._decide(change, now, dry=dry)
+
+    def due(self, now: datetime | None = None) -> list[Fact]:
+        """Return the facts that you were to review by now, the longest overdue first."""
+        facts = self._store.head().facts
+        names = facts.due(day_of(now or self._clock()))
+        return due_facts(facts.get_many(names).values(), facts.superseded_ids(names))
+
+    def keep(
+        self,
+        name: str,
+        text: str = "",
+        *,
+        review_by: str | None = None,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> "run.Report":
+        """Keep a fact for another period, or until a day, with another `text` if given."""
+        fact, path = self.fact(name)
+        day = review_by or next_review(fact, now or self._clock())
+        new_text = redact.redact_value(text.strip())
+        return self._decide(keep_change(fact, path, day, new_text), now, dry=dry)
+
+    def retire(
+        self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
+    ) -> "run.Report":
+        """Remove a fact with its older versions; it is not made again."""
+        if not reason.strip():
+            raise UsageError(f"{name}: why is it retired? Say so with --reason TEXT")
+        head, facts = self._store.head(), [self.fact(name)[0]]
+        if newer := head.facts.successors([name]):
+            raise UsageError(f"{name}: was replaced by {newer[name]} already; retire that one")
+        while predecessor := head.facts.get(facts[-1].supersedes or ""):
+            facts.append(predecessor)
+        refs = [Ref("fact", fact.id) for fact in facts]
+        links = (*head.links.by_source(refs), *head.links.by_target(refs))
+        paths = [path for ref in refs if (path := head.records.path_of(ref))]
+        paths += dict.fromkeys(f"{LINK}{link.id}" for link in links)
+        change = retire_change(facts[0], paths, redact.redact_value(reason))
         return self._decide(change, now, dry=dry)
 
     def _find_waiting(self, name: str) -> Correction:
@@ -146,15 +193,13 @@ class FactMemory:
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
         statement = redact.redact_value(text)
-        similar_facts = self._find_similar(head, statement, domain)
-        if copies := versions.find_copies(statement, similar_facts):
-            raise UsageError(f"{copies[0].id}: this fact is in the vault already")
-        remarks: list[str] = []
+        found_versions = versions_in(head, statement, domain, keep_both=keep_both)
+        if found_versions.copies:
+            raise UsageError(f"{found_versions.copies[0].id}: this fact is in the vault already")
+        replaced, remarks = list(found_versions.replaced), list(found_versions.remarks)
         if supersedes:
-            replaced = [self.fact(supersedes)[0]]
-        else:
-            older = [fact for fact in similar_facts if (fact.created_at or now) <= now]
-            replaced, remarks = self._split_versions(head, statement, older, keep_both=keep_both)
+            replaced, remarks = [self.fact(supersedes)[0]], []
+        replaced = [fact for fact in replaced if supersedes or (fact.created_at or now) <= now]
         fact = promote.human_fact(
             statement,
             domain,
@@ -169,31 +214,3 @@ class FactMemory:
             fact, versions.plan_succession(fact.id, replaced, now), remarks
         )
         return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))
-
-    def _find_similar(self, head: Topics, text: str, domain: str) -> list[Fact]:
-        """Return the current facts of a domain that share the most telling words with a text."""
-        hits = head.search(text, _SIMILAR, kinds=("fact",), domains=(domain,))
-        facts = head.facts.get_many(hit.id.partition(":")[2] for hit in hits)
-        superseded = head.facts.superseded_ids(facts)
-        return [fact for name, fact in facts.items() if name not in superseded]
-
-    @staticmethod
-    def _split_versions(
-        head: Topics, text: str, facts: Sequence[Fact], *, keep_both: bool
-    ) -> tuple[list[Fact], list[str]]:
-        """Return the versions that a statement replaces, and a remark on each that it does not."""
-        older = versions.find_predecessors(text, facts)
-        names = [predecessor.fact.id for predecessor in older]
-        runs, against = head.facts.supporter_counts(names), head.facts.opponent_counts(names)
-        replaced, remarks = list[Fact](), list[str]()
-        for fact, change in ((predecessor.fact, predecessor.change) for predecessor in older):
-            if keep_both:
-                remarks.append(f"{fact.id} says {change.older} and stays.")
-            elif versions.is_replaceable(fact, runs.get(fact.id, 0), against.get(fact.id, 0)):
-                replaced.append(fact)
-            else:
-                remarks.append(
-                    f"{fact.id} says {change.older}, by {pluralize(runs[fact.id], 'run')}, "
-                    "and stays; --supersedes replaces it."
-                )
-        return replaced, remarks

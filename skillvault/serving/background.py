@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from skillvault.learning.fact_review import is_due
 from skillvault.learning.naming import subject_key
 from skillvault.learning.promote import versions
 from skillvault.learning.promote.facts import is_contested, text_with_rate
@@ -29,6 +30,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Ref, Scalar
 from skillvault.model.sameness.form import stem
 from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.search.ranking import Near
 
 _HITS = 50  # facts that are looked at, of the domain and of all
 _ABROAD = frozenset({"cross_domain", "general"})
@@ -38,6 +40,7 @@ _ENDING = 2  # letters at the end of a word that may differ: `migrations` says `
 _STEM = 4  # letters that words have in common at least
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
+_TIE = 1e-9  # of a score, for a word's distance from the beginning of a fact
 _COMMON = FUNCTION_WORDS | REQUEST_WORDS | WORK_WORDS
 
 
@@ -46,8 +49,9 @@ def background_of(
     query: Query,
     task_matches: tuple[str, Mapping[str, Match]] | None,
     actions: Mapping[str, frozenset[Action]],
+    nearness: Near | None = None,
 ) -> Background:
-    """Collect the background of a query.
+    """Collect the background of a query; `nearness` ranks the facts as it ranked the skills.
 
     `task_matches` is the task and how well skills answer it, None without a task; `actions` are
     those of the best of these skills.
@@ -57,7 +61,7 @@ def background_of(
         about=_about(head),
         actions=actions,
         leads=_leads(head, query, task, matches),
-        facts=_fact_hits(head, task, query.domain, query.day) if task else (),
+        facts=_fact_hits(head, task, query, nearness) if task else (),
     )
 
 
@@ -98,16 +102,18 @@ def with_named_subjects(
 ) -> dict[str, Match]:
     """Return the matches, and as answers the skills whose action or target the task names.
 
-    The skills are those of the action, and of the action on this very target.
+    The skills are those of the action, and of the action on this very target. They have as much
+    evidence as the best skill, so that a skill that is about another action outdoes none of them.
     """
     names = _find_named_skills(head, domain, task)
     if not names:
         return dict(matches)
     best = max((match.score for match in matches.values()), default=1.0)
+    most = max((match.evidence for match in matches.values()), default=0.0)
     raised_matches = dict(matches)
     for name in names:
         match = matches.get(name, Match(best, 0.0))
-        raised_matches[name] = match._replace(share=max(match.share, answers))
+        raised_matches[name] = match._replace(evidence=max(most, answers))
     return raised_matches
 
 
@@ -258,7 +264,7 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
     return guides
 
 
-def with_line_shares(
+def with_line_evidence(
     task: str, matches: Mapping[str, Match], guides: Mapping[str, Guide], answers: float
 ) -> dict[str, Match]:
     """Return how well skills answer a task, a guide by the one of its lines that says most.
@@ -266,31 +272,35 @@ def with_line_shares(
     The words of many tries together say a little of any task: a guide without a related line
     needs more evidence, and one with a line that says enough answers whatever the others say.
     """
-    shares = dict(matches)
+    new_matches = dict(matches)
     for name in guides.keys() & matches.keys():
         best = guides[name].best_match(task)
-        share = matches[name].share * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
-        share = max(share, answers, best.share) if best.strength >= ANSWERS else share
-        shares[name] = matches[name]._replace(share=share)
-    return shares
+        evidence = matches[name].evidence * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
+        if best.strength >= ANSWERS:
+            evidence = max(evidence, answers, best.share)
+        new_matches[name] = matches[name]._replace(evidence=evidence)
+    return new_matches
 
 
 # ── facts ──────────────────────────────────────────────────────────────────────────
 
 
-def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
+def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> list[FactHit]:
     """Return the trusted facts in force that match a task and apply to its domain.
 
     An older version that matches leads to the current one.
     """
     # Apart, so that the many of other domains take no place from those of this one.
     searches = [
-        head.search(task, _HITS, kinds=("fact",), domains=domains) for domains in ((domain,), None)
+        head.search(task, _HITS, kinds=("fact",), domains=domains, nearness=nearness)
+        for domains in ((query.domain,), None)
     ]
-    shares = {hit.id.partition(":")[2]: hit.share for hits in searches for hit in hits}
-    for older, newer in current_versions(head, shares).items():
-        shares[newer] = max(shares.get(newer, 0.0), shares[older])
-    facts = _in_force(head, shares)
+    evidence = {hit.id.partition(":")[2]: hit.evidence for hits in searches for hit in hits}
+    factors = subject_nearness(head, task, evidence)
+    evidence = {name: bits * factors.get(name, 1.0) for name, bits in evidence.items()}
+    for older, newer in current_versions(head, evidence).items():
+        evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
+    facts = _in_force(head, evidence)
     actions = head.facts.actions(facts)
     notes = fact_notes(head, facts.values())
     return [
@@ -298,17 +308,31 @@ def _fact_hits(head: Topics, task: str, domain: str, day: str) -> list[FactHit]:
             id=fact.id,
             domain=fact.domain,
             text=fact.text,
-            share=shares[fact.id],
+            evidence=evidence[fact.id],
             blob=head.files.get(head.records.path_of(Ref("fact", fact.id)) or "") or "",
             advice=_advice(fact, evaluations),
             actions=frozenset(actions.get(fact.id, ())),
             note=notes[fact.id],
             at=versions.day_of(fact),
-            is_due=versions.is_due(fact, day),
+            is_due=is_due(fact, query.day),
         )
         for fact in facts.values()
-        if _applies(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
+        if _applies(query.domain, fact, evaluations := head.evaluations.supporting([fact.id]))
     ]
+
+
+def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[str, float]:
+    """Map facts to a factor just below 1 that orders those that match a question alike.
+
+    A statement begins with its subject, so the words of the question stand first in its answer.
+    """
+    words = set(_words(question))
+    factors: dict[str, float] = {}
+    for name, fact in head.facts.get_many(ids).items():
+        fact_words = _WORD.findall(fact.text.lower())
+        places = [fact_words.index(word) for word in words.intersection(fact_words)]
+        factors[name] = 1 - _TIE * sum(places)
+    return factors
 
 
 def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:

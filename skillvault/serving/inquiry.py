@@ -51,13 +51,22 @@ class Notebook:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def learn(self, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
+    def learn(
+        self, rule: str, scope: Sequence[str] = (), *, keep_both: bool = False, dry: bool = False
+    ) -> str:
         """Append a rule to LEARNINGS.md, without secrets; return it as it stands there.
 
+        A noted rule that has another value, such as another port, is replaced, and named in a
+        comment in front of the new one; with `keep_both` both hold.
         `scope`: the patterns of the files that it is about, YAML and markdown among them. The next
         run commits it. UsageError for an invalid rule. `dry`: nothing is written.
         """
-        return tiers.note_rule(self._store, rule, scope, dry=dry)
+        return tiers.note_rule(self._store, rule, scope, keep_both=keep_both, dry=dry)
+
+    def remarks(self, rule: str, *, keep_both: bool = False) -> list[str]:
+        """Return what the vault says already of a rule, and which older versions of it stay."""
+        head = self._store.head()
+        return tiers.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
 
     def uncommitted_rules(self) -> list[str]:
         """Return the noted rules that no run committed yet; prompts have them all the same."""
@@ -116,7 +125,7 @@ class Inquiry:
                 ids = background.applicable_facts(head, facts, domain)
                 hits += [hit for name, hit in facts.items() if name in ids]
             doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
-            hits = _with_current_facts(head, hits)
+            hits = _with_current_facts(head, text, hits)
             ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
             best = [hit for hit in ranking if hit.id not in seeds][:k]
             requested = seeds - _unrequested_seeds(head, domain)
@@ -166,9 +175,13 @@ def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
     return {f"skill:{name}" for name in names}
 
 
-def _with_current_facts(head: "Topics", hits: "Iterable[Hit]") -> "list[Hit]":
-    """Put the current version in the place of each fact that was superseded."""
+def _with_current_facts(head: "Topics", question: str, hits: "Iterable[Hit]") -> "list[Hit]":
+    """Put the current version in the place of each fact that was superseded.
+
+    Of facts that match alike, the one that has the words of the question first comes first.
+    """
     facts = [hit.id.partition(":")[2] for hit in hits if hit.id.startswith("fact:")]
+    nearness = background.subject_nearness(head, question, facts)
     current = background.current_versions(head, facts)
     newer_facts = head.facts.get_many(current.values()).values()
     trusted = {fact.id for fact in newer_facts if fact.trust == "local"}
@@ -176,7 +189,8 @@ def _with_current_facts(head: "Topics", hits: "Iterable[Hit]") -> "list[Hit]":
     for hit in hits:
         name = current.get(hit.id.partition(":")[2]) if hit.id.startswith("fact:") else None
         if name is None or name in trusted:
-            new_hit = replace(hit, id=f"fact:{name}") if name else hit
+            score = hit.score * nearness.get(hit.id.partition(":")[2], 1.0)
+            new_hit = replace(hit, id=f"fact:{name}" if name else hit.id, score=score)
             best[new_hit.id] = max(new_hit, best.get(new_hit.id, new_hit), key=_score_of)
     return list(best.values())
 

@@ -228,12 +228,12 @@ class Shelf:
         actions = ground.find_actions(head, scores or {})
         if scores is not None:
             answers = head.policy.recommend.answers
-            scores = ground.with_line_shares(task, scores, guides, answers)
+            scores = ground.with_line_evidence(task, scores, guides, answers)
             scores = ground.with_named_subjects(head, query.domain, task, scores, answers)
         candidates = self._candidates(head, query)
         read = _read_text(head)
         task_matches = None if scores is None else (task, scores)
-        background = ground.background_of(head, query, task_matches, actions)
+        background = ground.background_of(head, query, task_matches, actions, nearness)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)
@@ -591,4 +591,4 @@ def _scores(
     head: Topics, task: str, domains: tuple[str | None, ...] | None, nearness: Near | None
 ) -> dict[str, Match]:
     hits = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=nearness)
-    return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in hits}
+    return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.evidence) for hit in hits}

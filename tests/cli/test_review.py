@@ -1,7 +1,7 @@
 """review: the inbox in a terminal, as JSON, as branches; every key has a command."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault, proposals
 from skillvault.cli.commands import cli
-from skillvault.cli.review_inbox import KEYS, RULE_KEYS
+from skillvault.cli.review_inbox import FACT_KEYS, KEYS, RULE_KEYS
 from skillvault.exchange.sources import source_of
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
@@ -253,3 +253,48 @@ def test_a_key_rejects_a_stated_rule(stating: Vault) -> None:
 
 def test_a_stated_rule_is_listed_with_its_commands(stating: Vault) -> None:
     assert f'"{RULE}"' in say(stating)
+
+
+# ── facts that are due ───────────────────────────────────────────────────────────────
+
+FACT = "The staging database runs PostgreSQL 14."
+
+
+@pytest.fixture
+def due(vault: Vault) -> Vault:
+    """A vault with a fact that was to be reviewed ten days after it was added."""
+    added = NOW - timedelta(days=20)
+    day = f"{NOW - timedelta(days=10):%Y-%m-%d}"
+    vault.memory.add_fact(FACT, "coding", review_by=day, now=added)
+    vault.memory.add_fact("Deploys go out on weekdays.", "coding", now=added)
+    return vault
+
+
+def test_a_due_fact_is_listed_with_its_commands(due: Vault) -> None:
+    (fact,) = due.memory.due(NOW)
+    text = say(due, "--now", NOW.isoformat())
+    for line in (FACT, f"skillvault fact keep {fact.id}", f"skillvault fact retire {fact.id} --r"):
+        assert line in text
+    assert [row["id"] for row in json.loads(say(due, "--json"))] == [fact.id]
+
+
+def test_a_key_keeps_a_due_fact_for_another_period(due: Vault) -> None:
+    assert "1 decided, 0 wait" in decide(due, (FACT_KEYS, "k"))
+    (name,) = (listed.id for listed in due.memory.facts() if listed.text == FACT)
+    fact, _ = due.memory.fact(name)
+    period = date.fromisoformat(fact.review_by or "") - datetime.now(UTC).date()
+    assert period == timedelta(days=10)
+
+
+def test_a_due_fact_can_be_worded_anew(due: Vault) -> None:
+    decide(due, (FACT_KEYS, "e"), ("the fact:", "Staging runs PostgreSQL 16.\n"))
+    assert "Staging runs PostgreSQL 16." in [fact.text for fact in due.memory.facts()]
+    assert due.memory.due() == []
+
+
+def test_a_key_retires_a_due_fact_with_its_older_versions(due: Vault) -> None:
+    day = f"{NOW:%Y-%m-%d}"
+    due.memory.add_fact(FACT.replace("14", "16"), "coding", review_by=day, now=NOW)
+    decide(due, (FACT_KEYS, "r"), ("why is it retired?", "staging is gone\n"))
+    assert [fact.text for fact in due.memory.facts()] == ["Deploys go out on weekdays."]
+    assert due.check().problems == []

@@ -8,7 +8,7 @@ from skillvault.api import Vault
 from skillvault.learning.promote.versions import note_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Fact
-from tests.given import NOW
+from tests.given import NOW, as_file, raw
 
 OLDER, NEWER = (
     "The staging database runs PostgreSQL 14.",
@@ -77,3 +77,50 @@ def test_an_undated_fact_gives_no_day_to_the_end_of_the_older_one() -> None:
         Fact(id=name, domain="coding", text=text) for name, text in (("a", OLDER), ("b", NEWER))
     )
     assert note_of(newer, older) == "(undated; was 14)"
+
+
+# ── rules of LEARNINGS.md, of documents and of persons ───────────────────────────────
+
+RULE = "Set the pool size to {} for the worker."
+
+
+def test_a_noted_rule_replaces_an_older_version_and_names_it(vault: Vault) -> None:
+    vault.learn(RULE.format(20))
+    assert vault.learn(RULE.format(10)).startswith(f"<!-- replaces: {RULE.format(20)} -->")
+    assert vault.notebook.learned_rules().told.rules == (RULE.format(10),)
+    vault.run(["capture"], now=NOW)
+    assert vault.notebook.learned_rules().told.rules == (RULE.format(10),)
+
+
+def test_both_noted_rules_can_be_kept(vault: Vault) -> None:
+    vault.learn(RULE.format(20))
+    assert vault.notebook.remarks(RULE.format(10), keep_both=True) == [
+        f"{RULE.format(20)} says 20 and stays."
+    ]
+    vault.learn(RULE.format(10), keep_both=True)
+    assert len(vault.notebook.learned_rules().told.rules) == 2
+
+
+def test_a_noted_value_can_come_back(vault: Vault) -> None:
+    for size in (20, 10, 20):
+        vault.learn(RULE.format(size))
+    assert vault.notebook.learned_rules().told.rules == (RULE.format(20),)
+
+
+def test_a_copy_of_a_noted_rule_and_an_older_fact_are_named(vault: Vault) -> None:
+    vault.learn(RULE.format(20))
+    (remark,) = vault.notebook.remarks(RULE.format(20).upper())
+    assert "says it already" in remark
+    vault.memory.add_fact(OLDER, "coding", now=NOW)
+    (remark,) = vault.notebook.remarks(NEWER)
+    assert "says 14 and stays" in remark
+
+
+def test_a_stated_rule_waits_in_the_place_of_its_older_version(vault: Vault) -> None:
+    for day, version in enumerate(("3.11", "3.12")):
+        result = {"status": "failure", "next_words": f"no, always use Python {version}"}
+        given = raw(day, result={**result, "observed_by": "person"}, context={"repository": "shop"})
+        vault.record([(f"{day}.json", as_file(given))], now=NOW)
+    vault.run(["propose"], now=NOW)
+    (rule,) = vault.memory.waiting()
+    assert "3.12" in rule.text

@@ -30,6 +30,7 @@ _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n?")
 _KEYS = re.compile(r"(?:[\w-]+:(?:[ \t][^\n]*)?\r?\n)+")
 _LEAD = re.compile(r"\s*(?:#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)|<!--.*?-->)", re.DOTALL)
 _SCOPE = re.compile(r"<!--\s*scope:(?P<patterns>[^<>]*?)-->")
+_REPLACES = re.compile(r"<!--\s*replaces:(?P<rule>[^<>]*?)-->")
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: |\r?$)|^={7}\r?$", re.MULTILINE)
 _NO_UTF8 = re.compile("[\ud800-\udfff]")  # what `surrogateescape` makes of such bytes
 _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
@@ -79,6 +80,17 @@ def rule_texts(text: str) -> list[str]:
     return [rule.text for rule in read_learnings(text).rules]
 
 
+def replaced_keys(text: str) -> set[str]:
+    """Return the keys of the rules that a later rule replaces, as a comment in front of it says."""
+    replaced: set[str] = set()
+    for block in blocks_of(text) if "replaces:" in text else ():
+        if rule := rule_of(block):
+            replaced.discard(rule.key)  # a value can come back
+            comments = _REPLACES.finditer(block.text, 0, _end_of_lead(block.text))
+            replaced.update(rule_key(comment["rule"]) for comment in comments)
+    return replaced
+
+
 def repeated_rule_texts(text: str) -> list[str]:
     """Return the rules in a text as often as they are noted, the newest last."""
     rules = (rule_of(block) for block in blocks_of(text) if not flaw_of(block))
@@ -86,7 +98,7 @@ def repeated_rule_texts(text: str) -> list[str]:
 
 
 def read_learnings(text: str) -> Learnings:
-    """Read the rules and the mistakes of a text."""
+    """Read the rules and the mistakes of a text; a rule that a later one replaces is none."""
     blocks = blocks_of(text)
     by_key: dict[str, WrittenRule] = {}
     problems: list[Problem] = []
@@ -102,7 +114,9 @@ def read_learnings(text: str) -> Learnings:
             if len(_BULLET.findall(block.text)) > 1:
                 message = "several bullets are one rule; part them with lines `---`"
                 notes.append(_problem(rule.line, "several-bullets", message))
-    return Learnings(tuple(by_key.values()), tuple(problems), tuple(notes))
+    replaced = replaced_keys(text)
+    valid_rules = tuple(rule for rule in by_key.values() if rule.key not in replaced)
+    return Learnings(valid_rules, tuple(problems), tuple(notes))
 
 
 def rule_of(block: Block) -> WrittenRule | None:
@@ -126,6 +140,16 @@ def with_scope(rule: str, scope: Iterable[str]) -> str:
     """Return a rule as noted in the file, its scope in a comment in front."""
     patterns = ", ".join(scope)
     return f"<!-- scope: {patterns} --> {rule}" if patterns else rule
+
+
+def with_replaced(rule: str, older_rules: Iterable[str]) -> str:
+    """Return a rule as noted in the file, the rules that it replaces in comments in front."""
+    return " ".join([*(f"<!-- replaces: {older} -->" for older in older_rules), rule])
+
+
+def can_be_replaced(rule: str) -> bool:
+    """Return True if a comment can hold a rule."""
+    return _REPLACES.fullmatch(with_replaced("", [rule]).strip()) is not None
 
 
 def flaw_of(block: Block) -> Problem | None:

@@ -76,6 +76,11 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
         return self.outcome.result.status
 
     @property
+    def slot(self) -> str:
+        """The digest of a claim without its numbers and names, which all of its versions share."""
+        return _digest(["slot", *sorted(self.claim.stems)])
+
+    @property
     def saying(self) -> Saying:
         """The part of the run that is stored beside its words."""
         return Saying(self.id, self.ending, self.session)
@@ -277,7 +282,7 @@ class RunBook:
     def add_fact(self, run: EvaluatedRun, fact: str) -> None:
         """Note that a run made a fact."""
         self.makers[run.id].add(fact)
-        for words in (run.words, *run.grounds):
+        for words in (run.words, run.slot, *run.grounds):
             self._made[run.domain, words].add((run.id, fact))
 
     def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:

@@ -116,7 +116,7 @@ def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
 STEP = "promote"
 RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
-_LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
+LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
 _CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
 
 
@@ -170,6 +170,11 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     def successors(self) -> dict[str, str]:
         """Fact id -> the fact that replaced it."""
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
+
+    @cached_property
+    def weighed_on(self) -> set[str]:
+        """The replaced facts for which runs still count: a newer value of a run replaced them."""
+        return {f.supersedes for f in self.facts.values() if f.supersedes and f.kind == "judge"}
 
     @cached_property
     def current_facts(self) -> list[Fact]:
@@ -355,7 +360,7 @@ def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
     if opponents >= runs + (fact.kind == "human"):
         return opponents > 0
     statement = statement_of(fact)
-    states_ground = fact.kind == "judge" and "“" in statement and _LESSON not in statement
+    states_ground = fact.kind == "judge" and "“" in statement and LESSON not in statement
     return opponents > 0 and states_ground and not _is_biased(runs, opponents)
 
 

@@ -1,24 +1,28 @@
 """Older versions of a fact: find them, replace them, and name them beside the current one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from skillvault.learning.promote.facts import statement_of
-from skillvault.model.change import Change, Edit
-from skillvault.model.records import Fact, Link, Ref, link_of
-from skillvault.model.sameness.versions import ValueChange, find_value_change, is_copy
-from skillvault.model.text.text import flatten, join_items, shorten
+from skillvault.learning.promote.facts import LESSON, STEP, statement_of
+from skillvault.model.change import LINK, Change, Edit
+from skillvault.model.records import Fact, Link, Ref, link_id, link_of
+from skillvault.model.sameness.versions import find_value_change, is_copy
+from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 
 _VALUE = 60  # characters of an older value beside the current one
 
 
-class OlderVersion(Struct, frozen=True):
-    """A fact of which another one is a newer version, with the values that differ."""
+class Versions(Struct, frozen=True):
+    """The facts that already say a statement, those that it replaces, and remarks on the others.
 
-    fact: Fact
-    change: ValueChange
+    A remark names an older version that stays.
+    """
+
+    copies: tuple[Fact, ...] = ()
+    replaced: tuple[Fact, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Succession(Struct, frozen=True):
@@ -29,23 +33,35 @@ class Succession(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
 
 
-def find_copies(text: str, facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that say a text in the same words, whatever their case and spacing."""
-    return [fact for fact in facts if is_copy(statement_of(fact), text)]
+def find_versions(
+    text: str, facts: Iterable[Fact], support: Mapping[str, int], *, keeps_both: bool = False
+) -> Versions:
+    """Compare a statement with facts that may say the same or another value, the oldest first.
+
+    Copies differ in case and spacing at most. An older version is replaced if the statement, as the
+    word of one person, is as well supported. `support` is the number of runs for a fact less those
+    against it; a fact without runs is a person's word. `keeps_both`: none is replaced.
+    """
+    copies, replaced, remarks = list[Fact](), list[Fact](), list[str]()
+    for fact in sorted(facts, key=lambda fact: fact.order):
+        change = find_value_change(_text_of(fact), text)
+        runs = support.get(fact.id, 0)
+        if is_copy(_text_of(fact), text):
+            copies.append(fact)
+        elif change and keeps_both:
+            remarks.append(f"{fact.id} says {change.older} and stays.")
+        elif change and is_as_supported(1, fact, runs):
+            replaced.append(fact)
+        elif change:
+            count = pluralize(runs, "run")
+            remark = f"{fact.id} says {change.older}, by {count}, and stays"
+            remarks.append(f"{remark}; --supersedes replaces it.")
+    return Versions(tuple(copies), tuple(replaced), tuple(remarks))
 
 
-def find_predecessors(text: str, facts: Iterable[Fact]) -> list[OlderVersion]:
-    """Return the facts that a statement is another version of, the oldest first."""
-    return [
-        OlderVersion(fact, change)
-        for fact in sorted(facts, key=lambda fact: fact.order)
-        if fact.kind != "correction" and (change := find_value_change(statement_of(fact), text))
-    ]
-
-
-def is_replaceable(fact: Fact, supporters: int, opponents: int, newer_runs: int = 1) -> bool:
-    """Return True if a newer version is as well supported; a person's word counts as one run."""
-    return supporters - opponents + (fact.kind == "human") <= newer_runs
+def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
+    """Return True if a newer version has the support of an older one; a person counts as a run."""
+    return runs + (older.kind == "human") <= newer_runs
 
 
 def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> Succession:
@@ -75,17 +91,67 @@ def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> S
     )
 
 
+def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Change | None:
+    """Let the newest values of a slot replace the older ones that have no more support.
+
+    `facts` are those that runs made; others are ignored. The change depends on the facts and their
+    support alone, so that the order of their arrival makes no difference.
+    """
+    replaced, lines = dict[str, str | None](), list[str]()
+    current: list[Fact] = []
+    for fact in sorted(facts, key=lambda fact: fact.order):
+        if fact.kind != "judge":
+            continue
+        replaced[fact.id] = None
+        for predecessor in reversed(current):
+            change = find_value_change(_text_of(predecessor), _text_of(fact))
+            if change and is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
+                replaced[fact.id] = predecessor.id
+                lines.append(
+                    f"- {fact.id} says {change.newer}, {predecessor.id} said {change.older}."
+                )
+                current.remove(predecessor)
+                break
+        current.append(fact)
+    changed = [fact for fact in facts if replaced.get(fact.id, fact.supersedes) != fact.supersedes]
+    if not changed:
+        return None
+    at = max(fact.created_at for fact in changed if fact.created_at)
+    return Change(
+        step=STEP,
+        subject=f"newer values of {pluralize(len(changed), 'fact')}",
+        reason="\n".join(lines) or "The older values have more runs for them.",
+        edits=tuple(
+            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replaced[fact.id])
+            for fact in changed
+        ),
+        writes=tuple(
+            link_of(
+                "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
+            )
+            for fact in changed
+            if (older_id := replaced[fact.id])
+        ),
+        removes=tuple(
+            f"{LINK}{link_id('superseded', Ref('fact', fact.supersedes), Ref('fact', fact.id))}"
+            for fact in changed
+            if fact.supersedes
+        ),
+        targets=tuple(Ref("fact", fact.id) for fact in changed),
+    )
+
+
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
     """Return the commit by which a person adds a fact, in their name."""
-    older = [link.source for link in succession.links]
-    replaced = f"It replaces {join_items([ref.id for ref in older])}." if older else ""
+    sources = [link.source for link in succession.links]
+    replaced = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
     return Change(
         step="add",
         subject=f"fact {fact.id}",
         reason="\n".join(filter(None, [replaced, *remarks, fact.text])),
         writes=(fact, *succession.links),
         edits=succession.edits,
-        sources=tuple(older),
+        sources=tuple(sources),
         targets=(Ref("fact", fact.id),),
     )
 
@@ -94,6 +160,13 @@ def remarks_of(change: Change) -> list[str]:
     """Return what the commit of an added fact says of other facts."""
     texts = [record.text for record in change.writes if isinstance(record, Fact)]
     return change.reason.removesuffix(texts[0]).splitlines()
+
+
+def _text_of(fact: Fact) -> str:
+    """Return the statement of a fact, or the lesson of a run that it quotes."""
+    statement = statement_of(fact)
+    _, is_lesson, quotation = statement.partition(f"{LESSON}: \u201c")
+    return quotation.removesuffix(".").removesuffix("\u201d") if is_lesson else statement
 
 
 def day_of(fact: Fact) -> str:
@@ -106,12 +179,7 @@ def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     day = day_of(fact) or "undated"
     if predecessor is None:
         return f"({day})"
-    change = find_value_change(statement_of(predecessor), statement_of(fact))
-    older = change.older if change else flatten(statement_of(predecessor))
+    change = find_value_change(_text_of(predecessor), _text_of(fact))
+    value = change.older if change else flatten(_text_of(predecessor))
     end = f", until {day}" if fact.created_at else ""
-    return f"({day}; was {shorten(older, _VALUE)}{end})"
-
-
-def is_due(fact: Fact, day: str) -> bool:
-    """Return True if a fact was to be reviewed by a day that has come."""
-    return bool(day) and fact.review_by is not None and fact.review_by[: len(day)] <= day
+    return f"({day}; was {shorten(value, _VALUE)}{end})"

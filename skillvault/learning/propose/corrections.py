@@ -15,6 +15,7 @@ from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref, stamp
+from skillvault.model.sameness.versions import find_value_change
 from skillvault.model.text.text import join_items, rule_key, shorten, slug
 
 STEP = "propose"
@@ -145,13 +146,15 @@ def _read_spoken(statements: Collection[SpokenRule], approved: Sequence[Fact]) -
 
 def _find_later_opposite(key: Key, spoken: _Spoken) -> str:
     """Return the latest words that contradict a rule after its last statement; "" for none."""
-    latest = spoken.groups[key][-1]
+    first, latest = spoken.groups[key][0], spoken.groups[key][-1]
     newer = [
         (fact.order[0], fact.text)
         for fact in spoken.valid_rules
-        if fact.order[0] > latest.at and are_opposite(key, key_of(fact.text))
+        if fact.order[0] > latest.at and _excludes(first.text, fact.text)
     ]
-    opposites = [group[-1] for rival, group in spoken.groups.items() if are_opposite(key, rival)]
+    opposites = [
+        group[-1] for group in spoken.groups.values() if _excludes(first.text, group[0].text)
+    ]
     newer += [
         (opposite.at, opposite.text)
         for opposite in opposites
@@ -173,7 +176,7 @@ def _rules_of(spoken: _Spoken) -> Iterator[_Rule]:
         older = [
             fact
             for fact in valid_rules
-            if fact.order[0] <= latest.at and are_opposite(key, key_of(fact.text))
+            if fact.order[0] <= latest.at and _excludes(first.text, fact.text)
         ]
         supersedes = max(older, key=attrgetter("order")).id if older else None
         if name in spent:  # it was superseded, and is stated again
@@ -305,6 +308,13 @@ def path_of(correction: Correction) -> str:
 
 
 # ── contradiction and confirmation ───────────────────────────────────────────────────
+
+
+def _excludes(text: str, other_text: str) -> bool:
+    """Return True if two rules cannot both hold: opposites, or versions such as another port."""
+    if are_opposite(key_of(text), key_of(other_text)):
+        return True
+    return find_value_change(text, other_text) is not None
 
 
 def are_opposite(sides: Key, other_sides: Key) -> bool:

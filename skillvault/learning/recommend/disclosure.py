@@ -86,7 +86,7 @@ class AnswerText(Struct, frozen=True):
 
 
 class FactHit(Struct, frozen=True):
-    """A fact that a search found. `share`, 0..1, grows with the evidence that it is the answer.
+    """A fact that a search found, with the evidence, 0..1, that it is the answer.
 
     `advice` is what to do; `actions` is what it is about. `note` says since when it holds, from the
     day `at`, and what held before; `is_due`: a person was to review it by now.
@@ -95,7 +95,7 @@ class FactHit(Struct, frozen=True):
     id: str
     domain: str
     text: str
-    share: float
+    evidence: float
     blob: str = ""
     advice: str = ""
     actions: frozenset[Action] = frozenset()
@@ -110,7 +110,7 @@ class ServedFact(Struct, frozen=True):
     handle: str
     id: str
     domain: str
-    share: float
+    evidence: float
     blob: str
     text: str
 
@@ -323,10 +323,10 @@ def choose_facts(
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
     # Of equals, what something is comes before what it is not.
-    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.share, _denies(hit.text))):
+    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.evidence, _denies(hit.text))):
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
-        is_answer = hit.share >= bound and hit.share > 0 and hit.text.strip()
+        is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
         if is_answer and not any(_repeats(hit, fact) for fact in fitting):
             fitting.append(hit)
     del fitting[rules.facts :]
@@ -335,7 +335,7 @@ def choose_facts(
             lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in fitting]
             if facts_tokens(lines) <= room:
                 return [
-                    ServedFact(f"F{n}", hit.id, hit.domain, round(hit.share, 6), hit.blob, line)
+                    ServedFact(f"F{n}", hit.id, hit.domain, round(hit.evidence, 6), hit.blob, line)
                     for n, (hit, line) in enumerate(zip(fitting, lines, strict=True), 1)
                 ]
         fitting.pop()

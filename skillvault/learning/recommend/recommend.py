@@ -156,7 +156,9 @@ class Selection(Struct, frozen=True):
             (skill.handle, skill.name, skill.badge, f"{skill.relevance:.2f}", skill.description)
             for skill in self.recommended
         ]
-        facts = [(fact.handle, fact.id, "", f"{fact.share:.2f}", fact.text) for fact in self.facts]
+        facts = [
+            (fact.handle, fact.id, "", f"{fact.evidence:.2f}", fact.text) for fact in self.facts
+        ]
         columns = ("handle", "name", "use", "relevance", "about")
         return html_table(f"recommended in {self.domain}", columns, [*skills, *facts])
 
@@ -372,18 +374,20 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
     """
     weighing, actions = request.weighing, request.background.actions
     rules = request.rules.policy.recommend
-    if all(name in unasked for name in weighing.names_with_share(rules.answers)):
+    if all(name in unasked for name in weighing.names_with_evidence(rules.answers)):
         return []
-    names = [n for n in weighing.names_with_share(_NEARLY * rules.answers) if n not in unasked]
+    names = [n for n in weighing.names_with_evidence(_NEARLY * rules.answers) if n not in unasked]
     learned_names = [name for name in names if actions.get(name)]
-    best = min(learned_names, key=lambda name: (-weighing.share(name), name), default=None)
+    best = min(learned_names, key=lambda name: (-weighing.evidence_of(name), name), default=None)
     if best is None:
         return names
-    needed = rules.beside * weighing.share(best)
+    needed = rules.beside * weighing.evidence_of(best)
     return [
         name
         for name in names
-        if not actions.get(name) or actions[name] & actions[best] or weighing.share(name) >= needed
+        if not actions.get(name)
+        or actions[name] & actions[best]
+        or weighing.evidence_of(name) >= needed
     ]
 
 
@@ -682,13 +686,13 @@ def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[W
         if candidate.seed:
             detail = _UNASKED
         elif weighing.has_task:
-            share = weighing.share(name)
+            evidence = weighing.evidence_of(name)
             bound = (
                 f"{rules.answers:.2f}"
-                if share < rules.answers
+                if evidence < rules.answers
                 else f"{rules.beside:.2f} times that of the best skill, on another action"
             )
-            detail = f"evidence {share:.2f} that it answers the task is below {bound}"
+            detail = f"evidence {evidence:.2f} that it answers the task is below {bound}"
         else:
             detail = f"relevance {value:.2f} is below {rules.min_relevance:.2f}"
         yield _withhold(candidate, "low-relevance", detail)

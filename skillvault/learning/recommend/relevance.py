@@ -20,12 +20,12 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class Match(NamedTuple):
     """The match of a text with a task.
 
-    `score` orders the texts of one question; `share`, 0..1, grows with the evidence that the text
-    answers it, and can be compared between questions and vaults.
+    `score` orders the texts of one question; `evidence`, 0..1, that the text answers it
+    can be compared between questions and vaults.
     """
 
     score: float
-    share: float
+    evidence: float
 
 
 NO_MATCH = Match(0.0, 0.0)
@@ -133,17 +133,17 @@ class Weighing:
         """True if a task is given."""
         return self._scores is not None
 
-    def names_with_share(self, least: float) -> list[str]:
+    def names_with_evidence(self, least: float) -> list[str]:
         """Return the skills with at least this evidence that they answer the task."""
-        return [name for name, match in self._matches.items() if match.share >= least]
+        return [name for name, match in self._matches.items() if match.evidence >= least]
 
     def has_match(self, name: str) -> bool:
         """Return True if the text of a skill shares a word with the task."""
         return name in self._matches
 
-    def share(self, name: str) -> float:
+    def evidence_of(self, name: str) -> float:
         """Return the evidence that a skill answers the task, 0..1."""
-        return self._matches.get(name, NO_MATCH).share
+        return self._matches.get(name, NO_MATCH).evidence
 
     def parts(self, name: str, kind: str) -> dict[str, float]:
         """Return part -> addend, in the order of the policy, without zeros."""

@@ -85,6 +85,11 @@ class Facts(Folder[Fact]):
         query = f"{FILES} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
         return list(self._reader.records(self._reader.rows(query), Fact))
 
+    def due(self, day: str) -> list[str]:
+        """Return the facts, superseded ones included, that were to be reviewed by a day."""
+        query = "select id from fact where review_by is not null and substr(review_by, 1, 10) <= ?"
+        return [name for (name,) in self._reader.rows(query, [day])]
+
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
         """Map each fact to the outcome of the run that made it, if a run did."""
         query = (

@@ -143,7 +143,8 @@ def typed_rows(
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
             yield "evaluation", ref.id, *row
         case records.Fact():
-            yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes, parsed.kind
+            columns = (ref.id, parsed.domain, parsed.trust, parsed.supersedes, parsed.kind)
+            yield "fact", *columns, parsed.review_by
         case records.Skill() if (
             ref.id != records.LEARNED
         ):  # which nobody recommends, merges or assesses

@@ -71,11 +71,12 @@ create index answer_id on answer (id);
 create index answer_subject on answer (subject, kind);
 create index answer_session on answer (session) where session is not null;
 create table fact (
-    n integer primary key, id text, domain text, trust text, supersedes text, kind text);
+    n integer primary key, id text, domain text, trust text, supersedes text, kind text, review_by text);
 create index fact_by_person on fact (domain)
     where kind in ('human', 'correction') or supersedes is not null;
 create index fact_correction on fact (n) where kind = 'correction';
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
+create index fact_review on fact (review_by) where review_by is not null;
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
 create table fact_key (key text, fact text, primary key (key, fact)) without rowid;

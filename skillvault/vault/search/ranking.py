@@ -20,6 +20,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.model.english import (
+    FULL,
     FUNCTION_WORDS,
     REQUEST_WORDS,
     WORK_WORDS,
@@ -69,8 +70,9 @@ class Stems:
         return self._database.execute("select term, col, cnt from v order by term, col").fetchall()
 
 
-# `against` has the clauses of a description that say when not to use the skill.
-WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0, "against": -1.0}
+# `against` has the clauses of a description that say when not to use the skill: one such clause
+# outweighs the mentions of the same word elsewhere.
+WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0, "against": -4.0}
 # The medium length of a field in words: words of a shorter one count more.
 PIVOTS = {"description": 30, "body": 300, "task": 60}
 
@@ -99,8 +101,11 @@ _LONG = 100  # words of such a document
 _TELLING = 2.5  # bits of a word that tells nothing: it is common in the vault or in English
 _NAME = 2.0  # worth of a word of the name
 _BODY = 0.3  # worth of a word that stands in the body alone
-_DOUBT = 11.0  # bits of evidence that give a hit half of the highest `share`
+_DOUBT = 11.0  # bits of evidence that give a hit half of the highest `evidence`
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
+_PHRASE = 5  # words of a query that say something if a description has them in this order
+_PHRASE_BITS = 1.0  # of each word of such a phrase, however common the word is
+_PHRASED = 10  # hits whose descriptions are searched for phrases
 _READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
@@ -125,10 +130,12 @@ from ranked r left join ranked_text t on t.rowid = r.number
 # The tasks that find a document of an id.
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
-_CLAUSE_ENDS = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)")
+_CLAUSE_ENDS = re.compile(
+    r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+", re.IGNORECASE
+)
 _AGAINST = re.compile(
-    r"^not (?:for|if|when)\b|\b(?:do not|don't|never) (?:use|trigger|apply|invoke)\b"
-    r"|^(?:skip|avoid)\b|\b(?:does not|doesn't)\b",
+    r"^\(?not\b|\b(?:do not|don't|never) (?:use|trigger|apply|invoke)\b"
+    r"|^(?:skip|avoid)\b|^(?:(?:it|this skill) )?(?:does not|doesn't)\b",
     re.IGNORECASE,
 )
 # The stored columns depend on these; an index of another version is rebuilt.
@@ -185,12 +192,12 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
 class Hit(Struct, frozen=True):
     """A document that answers a query; `score` orders.
 
-    `share`, 0..1, grows with the bits of evidence that this very document is the answer.
+    `evidence`, 0..1, grows with the bits that point at this very document.
     """
 
     id: str
     score: float
-    share: float
+    evidence: float
 
 
 class Hits(Struct, frozen=True):
@@ -209,7 +216,7 @@ class Hits(Struct, frozen=True):
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.share)
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.evidence)
             for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
@@ -335,7 +342,10 @@ def find(
         query_words = _weigh_words(index, stems, query) if texts else {}
         telling_terms = _weights(stems, list(filter(_is_telling, words)))
     covered = index.coverage(asked_terms)
-    evidence = index.evidence(telling_terms, [number for number, *_ in best])
+    numbers = [number for number, *_ in best]
+    evidence = index.evidence(telling_terms, numbers)
+    descriptions = index.descriptions(numbers[:_PHRASED])
+    evidence[:_PHRASED] = map(sum, zip(evidence, _phrase_bits(query, descriptions), strict=False))
     hits = [
         Hit(name, score * covered, bits / (bits + _DOUBT))
         for (_, name, score), bits in zip(best, evidence, strict=True)
@@ -359,6 +369,27 @@ def _is_name(word: str) -> bool:
 def _word_worth(field: str, text: str) -> float:
     """Return the worth of a word in a field; it is less in a long field."""
     return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
+
+
+def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
+    """Return the evidence of the phrases that a query shares with each description.
+
+    A phrase has two words at least that neither English nor requests are made of.
+    """
+    words = _WORD.findall(query.lower())[:_WORDS]
+    is_content = [word not in FUNCTION_WORDS and word not in REQUEST_WORDS for word in words]
+    phrases = {
+        start: f" {' '.join(words[start : start + _PHRASE])} "
+        for start in range(len(words) - _PHRASE + 1)
+        if sum(is_content[start : start + _PHRASE]) > 1
+    }
+    bits: list[float] = []
+    for description in descriptions if phrases else ():
+        text = f" {' '.join(_WORD.findall(description.lower()))} "
+        starts = [start for start, phrase in phrases.items() if phrase in text]
+        places = {place for start in starts for place in range(start, start + _PHRASE)}
+        bits.append(len(places) * _PHRASE_BITS)
+    return bits or [0.0] * len(descriptions)
 
 
 # ── terms ────────────────────────────────────────────────────────────────────────────
@@ -470,6 +501,13 @@ class _Index:
         name, description, body = self._database.execute(sql, (number,)).fetchone()
         return f"{name} {description or body}"
 
+    def descriptions(self, numbers: Sequence[int]) -> list[str]:
+        """Return the descriptions of documents, without the clauses that say when not to use."""
+        marks = ", ".join("?" * len(numbers))
+        sql = f"select rowid, description from ranked_text where rowid in ({marks})"  # noqa: S608
+        texts = dict(self._database.execute(sql, numbers).fetchall())
+        return [texts[number] for number in numbers]
+
     def unused_weight(self, terms: Terms) -> float:
         """Return the weight of terms as if no document had them."""
         return sum(weight * self._bits(term, 0) for term, weight in terms.items())
@@ -509,9 +547,12 @@ class _Index:
         """Return the bits by which the query's telling words point at each of these documents.
 
         A word counts once in description and tasks, twice in the name, less in the body alone, and
-        against a document that says not to be used for it.
+        against a document that says not to be used for it. Half of the query or less, in one word
+        of ordinary English, says nothing of a document without a description, such as a fact.
         """
+        terms = list(terms)
         evidence = dict.fromkeys(numbers, 0.0)
+        matches = Counter[int]()
         for term, (count, _) in self._counts(terms).items():
             bits = min(_RAREST, self._bits(term, count)) - _TELLING
             if bits <= 0 or term not in self._chosen:
@@ -519,7 +560,15 @@ class _Index:
             for number, place in self._places[term].items():
                 if number in evidence:
                     evidence[number] += bits * place
-        return [max(0.0, bits) for bits in evidence.values()]
+                    matches[number] += 1 if weight(term) < FULL else len(terms)
+        return [
+            0.0 if bits < 0 or self._is_chance(number, matches[number], len(terms)) else bits
+            for number, bits in evidence.items()
+        ]
+
+    def _is_chance(self, number: int, matches: int, terms: int) -> bool:
+        has_description = self._worths[number][1] < _NO_DESCRIPTION
+        return matches == 1 and terms > 1 and not has_description
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """Return the highest scores, ties by id."""
@@ -568,7 +617,7 @@ class _Index:
                 is_aside = field == "body" and worths[number][1] < _NO_DESCRIPTION
                 part = _BODY if is_aside else _NAME if field == "name" else 1.0
                 evidence[number] = max(evidence.get(number, 0.0), part)
-        evidence |= {number: evidence.get(number, 0.0) - 1.0 for number in opposed}
+        evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in opposed}
         counts = {number: count for number, count in counts.items() if count > 0}
         most = _SATURATION + 1
         scores = {n: count * most / (count + _SATURATION) for n, count in counts.items()}

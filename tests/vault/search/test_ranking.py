@@ -160,7 +160,7 @@ def test_words_that_no_document_says_lower_the_score(database: sqlite3.Connectio
 
 
 def shares(database: sqlite3.Connection, query: str) -> dict[str, float]:
-    return {hit.id: hit.share for hit in search_texts(database, query, 50)}
+    return {hit.id: hit.evidence for hit in search_texts(database, query, 50)}
 
 
 ASKED = "reconcile the quarterly ledger with the exported invoices"

@@ -1,0 +1,61 @@
+"""Review of facts by a person: find those that are due, keep, reword and retire them."""
+
+from collections.abc import Container, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+
+from skillvault.model.change import Change, Edit, Rewrite
+from skillvault.model.records import Fact, Ref
+from skillvault.model.text.text import shorten
+
+_PERIOD = 90  # days until the next review of a fact without a date of its own
+_SUBJECT = 50  # characters
+
+
+def is_due(fact: Fact, day: str) -> bool:
+    """Return True if a fact was to be reviewed by a day that has come."""
+    return bool(day) and fact.review_by is not None and fact.review_by[: len(day)] <= day
+
+
+def due_facts(facts: Iterable[Fact], superseded: Container[str]) -> list[Fact]:
+    """Return the facts that hold of those to be reviewed, the longest overdue first."""
+    valid_facts = [fact for fact in facts if fact.id not in superseded and fact.trust == "local"]
+    return sorted(valid_facts, key=lambda fact: (fact.review_by or "", fact.id))
+
+
+def next_review(fact: Fact, now: datetime) -> str:
+    """Return the day after another period as long as the first one, counted from now."""
+    period = timedelta(days=_PERIOD)
+    if fact.review_by and fact.created_at:
+        start = fact.created_at.astimezone(UTC).date()
+        period = max(date.fromisoformat(fact.review_by[:10]) - start, timedelta(days=1))
+    return (now.astimezone(UTC).date() + period).isoformat()
+
+
+def keep_change(fact: Fact, path: str, day: str, text: str = "") -> Change:
+    """Keep a fact until another day of review, with another `text` if given."""
+    is_reworded = bool(text) and text != fact.text
+    return Change(
+        step="keep",
+        subject=shorten(f"fact {fact.id}", _SUBJECT),
+        reason=f"It is to be reviewed by {day} again.\n{text or fact.text}",
+        edits=(Edit(path, ("review_by",), day),),
+        rewrites=(Rewrite(path, text + "\n"),) if is_reworded else (),
+        targets=(Ref("fact", fact.id),),
+    )
+
+
+def retire_change(fact: Fact, paths: Sequence[str], reason: str) -> Change:
+    """Remove a fact with its older versions, which would hold again without it."""
+    return Change(
+        step="retire",
+        subject=shorten(f"fact {fact.id}", _SUBJECT),
+        reason=f"{reason}\n{fact.text}",
+        removes=tuple(paths),
+        targets=(Ref("fact", fact.id),),
+        why=reason,
+    )
+
+
+def day_of(at: datetime) -> str:
+    """Return the day of a time in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d}"

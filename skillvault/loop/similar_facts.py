@@ -1,0 +1,32 @@
+"""Find the facts of a vault that may say the same as a statement, or another value of it."""
+
+from skillvault.learning.promote.versions import Versions, find_versions
+from skillvault.model.records import Fact
+from skillvault.vault.index.snapshot import Topics
+
+_COMPARED = 50  # facts that are compared with a statement
+
+
+def similar_facts(
+    head: Topics, text: str, domain: str | None, scope: str | None = None
+) -> list[Fact]:
+    """Return the current facts of a domain, or of all, that share the most telling words.
+
+    Only those of the same `scope`: a rule of one repository says nothing of others.
+    """
+    domains = None if domain is None else (domain,)
+    hits = head.search(text, _COMPARED, kinds=("fact",), domains=domains)
+    facts = head.facts.get_many(hit.id.partition(":")[2] for hit in hits)
+    superseded = head.facts.superseded_ids(facts)
+    return [f for name, f in facts.items() if name not in superseded and f.scope == scope]
+
+
+def versions_in(
+    head: Topics, text: str, domain: str, *, scope: str | None = None, keep_both: bool = False
+) -> Versions:
+    """Return the facts of a vault that a statement repeats or is a newer version of."""
+    facts = similar_facts(head, text, domain, scope)
+    names = [fact.id for fact in facts]
+    runs, against = head.facts.supporter_counts(names), head.facts.opponent_counts(names)
+    support = {name: runs.get(name, 0) - against.get(name, 0) for name in names}
+    return find_versions(text, facts, support, keeps_both=keep_both)

@@ -289,12 +289,15 @@ def status(vault_path: Path | None, as_data: bool) -> None:
 
 def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None:
     """Print what waits for the person, the latest lesson, and the latest use of a skill."""
-    reviews = [(attention.skills, "skill"), (attention.rules, "rule")]
+    reviews = [
+        (attention.skills, "skill"),
+        (attention.rules, "rule"),
+        (attention.facts, "due fact"),
+    ]
     work = (
         (reviews, "review"),
         ([(attention.questions, "question")], "ask"),
         ([(attention.quarantine, "refused file")], "quarantine list"),
-        ([(len(attention.facts), "fact to check")], f"fact show {next(iter(attention.facts), '')}"),
     )
     for counts, command in work:
         if words := join_items(pluralize(count, noun) for count, noun in counts if count):

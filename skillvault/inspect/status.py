@@ -149,7 +149,7 @@ def status(run: Run) -> Status:
 class Attention(Struct, frozen=True):
     """The work that waits for a person, and what the vault learned and helped with last.
 
-    `questions` are for the agent that judges, `facts` the ids to be reviewed by today. `learned` is
+    `questions` are for the agent that judges, `facts` are to be reviewed by today. `learned` is
     the latest commit that changed a skill or a fact.
     """
 
@@ -157,21 +157,21 @@ class Attention(Struct, frozen=True):
     rules: int
     questions: int
     quarantine: int
-    facts: tuple[str, ...]
+    facts: int
     learned: Commit | None
 
 
 def find_attention(run: Run, questions: int) -> Attention:
     """Return the work that waits for a person; `questions` counts the open ones."""
     view, day = run.view, f"{run.now:%Y-%m-%d}"
-    names = view.facts.due(day)
-    facts = due_facts(view.facts.get_many(names).values(), view.facts.superseded_ids(names))
+    due = view.facts.due(day)
+    facts = due_facts(view.facts.get_many(due).values(), view.facts.superseded_ids(due))
     return Attention(
         skills=len(view.skills.proposed),
         rules=len(view.corrections.waiting()),
         questions=questions,
         quarantine=len(run.inbox.quarantine.file_names()),
-        facts=tuple(fact.id for fact in facts),
+        facts=len(facts),
         learned=next(filter(_has_learned, view.history.log(_RECENT)), None),
     )
 

@@ -124,7 +124,7 @@ def add(domain: str | None, options: WriteOptions, **values: object) -> None:
         say(remark)
 
 
-@fact.command()
+@fact.command("keep")
 @click.argument("name", metavar="ID")
 @click.option("--text", default="", metavar="TEXT", help="Word the rule like this.")
 @write_options
@@ -144,7 +144,7 @@ def reject(name: str, reason: str, options: WriteOptions) -> None:
     print_changes(report, as_data=options.as_data)
 
 
-@fact.command()
+@fact.command("keep")
 @click.argument("name", metavar="ID")
 @click.option("--text", default="", metavar="TEXT", help="Word the fact like this.")
 @click.option(
@@ -154,19 +154,22 @@ def reject(name: str, reason: str, options: WriteOptions) -> None:
     help="Review the fact again by this day (default: after a period as long as the first one).",
 )
 @write_options
-def keep(name: str, text: str, review_by: str | None, options: WriteOptions) -> None:
+def keep_fact(name: str, text: str, review_by: str | None, options: WriteOptions) -> None:
     """Keep a fact that is to be reviewed, for another period."""
     memory = options.open_vault().memory
     report = memory.keep(name, text, review_by=review_by, **options.keywords)
     print_changes(report, as_data=options.as_data)
 
 
-@fact.command()
+@fact.command("retire")
 @click.argument("name", metavar="ID")
 @click.option("--reason", required=True, metavar="TEXT", help="Say why it holds no longer.")
 @write_options
-def retire(name: str, reason: str, options: WriteOptions) -> None:
-    """Remove a fact that holds no longer, with its older versions; it is not made again."""
+def retire_fact(name: str, reason: str, options: WriteOptions) -> None:
+    """Remove a fact that no longer holds.
+
+    Its older versions go, too, and it is not made again.
+    """
     report = options.open_vault().memory.retire(name, reason, **options.keywords)
     print_changes(report, as_data=options.as_data)
 

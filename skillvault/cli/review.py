@@ -68,7 +68,7 @@ def undo(target: str, reason: str, options: WriteOptions) -> None:
 @now_option
 @json_option
 def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Review the skills, rules and due facts that wait for you, one by one.
+    """Review the skills, rules and facts that wait for you.
 
     In a terminal, one key decides about each. Elsewhere it lists them with their commands.
     """

@@ -137,7 +137,7 @@ class ReviewSession:
             "r": self._reject,
             "e": self._edit,
             "o": self._open,
-            "l": lambda _: self._go_on(),
+            "l": lambda _: self._show_next(),
             " ": self._select,
             "/": lambda _: self._filter(),
             "*": self._approve_alike,
@@ -194,7 +194,7 @@ class ReviewSession:
 
     # ── keys ─────────────────────────────────────────────────────────────────────────
 
-    def _go_on(self) -> None:
+    def _show_next(self) -> None:
         """Go to the next skill without a decision."""
         self._position += 1
         while self._names[self._position : self._position + 1] and (
@@ -210,7 +210,7 @@ class ReviewSession:
         for name in names:
             self._texts.pop(name, None)
         if self._names[self._position] in self._decided_names:
-            self._go_on()
+            self._show_next()
 
     def _approve(self, name: str) -> None:
         names = self._selected or [name]
@@ -227,15 +227,15 @@ class ReviewSession:
 
     def _approve_alike(self, name: str) -> None:
         """Approve the proposals of the same source in which the lint finds nothing."""
-        clean, others = self._vault.curate.select_alike(name)
-        rest = f"; in {pluralize(len(others), 'other')} it finds something" if others else ""
+        clean, flagged = self._vault.curate.select_alike(name)
+        flaws = f"; in {pluralize(len(flagged), 'other')} it finds something" if flagged else ""
         if not clean:
-            self._note = f"the lint finds something in all {len(others)} from the same source"
+            self._note = f"the lint finds something in all {len(flagged)} from the same source"
             return
         more = f" and {len(clean) - _NAMES} more" if len(clean) > _NAMES else ""
         self._console.print(Text(escape_hidden(f"{', '.join(clean[:_NAMES])}{more}")))
         text = f"the lint finds nothing in {pluralize(len(clean), 'skill')} from the same source"
-        if self._confirm(f"{text}{rest}. Approve {len(clean)}?"):
+        if self._confirm(f"{text}{flaws}. Approve {len(clean)}?"):
             self._vault.curate.approve(*clean, texts=self._texts)
             self._settle(clean)
 
@@ -246,7 +246,7 @@ class ReviewSession:
             return
         self._selected.append(name)
         if self._position + 1 < len(self._names):
-            self._go_on()
+            self._show_next()
 
     def _filter(self) -> None:
         """Show only the skills that contain all of these words; all skills without a word."""

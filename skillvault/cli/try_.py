@@ -13,7 +13,7 @@ from skillvault.api import Vault
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_place
-from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, look_at, times
+from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, take_first_look, times
 from skillvault.loop.learned import learned_text
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import join_items, pluralize, sentences, shorten
@@ -63,7 +63,7 @@ def try_(folder: Path | None, yes: bool) -> None:
             return
         _learn(vault, groups)
         files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
-        look = look_at(vault.store.head(), files.have)
+        look = take_first_look(vault.store.head(), files.have)
         _print_look(look)
         _print_next_prompt(vault, look)
         _offer(vault, list(dict.fromkeys(group.client for group in groups)))

@@ -1,6 +1,6 @@
 """A first look at what a person's transcripts teach: the best lessons, and rules said in vain.
 
-`skillvault try` shows it. The selection works on values; `look_at` reads a vault for it.
+`skillvault try` shows it. The selection works on values; `take_first_look` reads a vault for it.
 """
 
 from collections import Counter
@@ -90,7 +90,7 @@ class FirstLook(Struct, frozen=True, kw_only=True):
     needs: tuple[Need, ...]
 
 
-def look_at(view: Topics, is_in_file: Callable[[str, str], bool]) -> FirstLook:
+def take_first_look(view: Topics, is_in_file: Callable[[str, str], bool]) -> FirstLook:
     """Return the first look at a vault; see `choose` for `is_in_file`."""
     names = [row.name for row in view.skills.living("guide")]
     guides = {
@@ -122,11 +122,11 @@ def choose(
     `guides` are the statements of the guides by subject. `is_in_file(repository, rule)` says that
     a file of instructions has the rule already.
     """
-    ordered = sorted(outcomes, key=lambda outcome: outcome.order)
-    by_id = {outcome.id: outcome for outcome in ordered}
-    rules = rank_rules(ordered, corrections)
+    sorted_outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
+    by_id = {outcome.id: outcome for outcome in sorted_outcomes}
+    rules = rank_rules(sorted_outcomes, corrections)
     repeats = [rule for rule in rules if len(rule.origins) > 1]
-    stories = [*_stories(ordered, rules)]
+    stories = [*_stories(sorted_outcomes, rules)]
     groups = (
         [_repeat_lesson(rule) for rule in repeats],
         [lesson for is_seen, lesson in stories if is_seen],
@@ -134,22 +134,24 @@ def choose(
         [lesson for is_seen, lesson in stories if not is_seen],
     )
     lessons = choose_lessons(groups)
-    told = {origin.outcome for lesson in lessons for origin in lesson.origins}
+    lesson_outcomes = {origin.outcome for lesson in lessons for origin in lesson.origins}
     rules_in_vain = [
         rule
         for rule in rules
-        if not told.issuperset(origin.outcome for origin in rule.origins)
+        if not lesson_outcomes.issuperset(origin.outcome for origin in rule.origins)
         and not is_in_file(rule.origins[0].repository, rule.text)
     ]
     return FirstLook(
-        ended=Counter(outcome.result.status for outcome in ordered),
-        sessions=len({outcome.session for outcome in ordered}),
-        repositories=tuple(dict.fromkeys(filter(None, map(_repository_of, ordered)))),
-        span=(ordered[0].occurred_at, ordered[-1].occurred_at) if ordered else None,
+        ended=Counter(outcome.result.status for outcome in sorted_outcomes),
+        sessions=len({outcome.session for outcome in sorted_outcomes}),
+        repositories=tuple(dict.fromkeys(filter(None, map(_repository_of, sorted_outcomes)))),
+        span=(sorted_outcomes[0].occurred_at, sorted_outcomes[-1].occurred_at)
+        if sorted_outcomes
+        else None,
         lessons=lessons,
         rules=tuple(rules_in_vain),
         needs=(
-            *(Need(each.origins[0].repository, each.task, each.words) for each in lessons),
+            *(Need(lesson.origins[0].repository, lesson.task, lesson.words) for lesson in lessons),
             *(Need(rule.origins[0].repository, rule.tasks[0], rule.text) for rule in rules_in_vain),
         ),
     )
@@ -158,11 +160,11 @@ def choose(
 def choose_lessons(groups: Iterable[Sequence[Takeaway]]) -> tuple[Takeaway, ...]:
     """Choose the best lesson of each group, then the second ones; each outcome stands once."""
     lessons: list[Takeaway] = []
-    told: set[str] = set()
+    used_outcomes: set[str] = set()
     for lesson in filter(None, chain.from_iterable(zip_longest(*groups))):
         outcomes = {origin.outcome for origin in lesson.origins}
-        if told.isdisjoint(outcomes) and len(lessons) < LESSONS:
-            told |= outcomes
+        if used_outcomes.isdisjoint(outcomes) and len(lessons) < LESSONS:
+            used_outcomes |= outcomes
             lessons.append(lesson)
     return tuple(lessons)
 
@@ -255,13 +257,13 @@ def _stories(
         if _is_repair(failure, repair) and (deed := _deed_words(repair))
     ]
 
-    def place(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
+    def sort_key(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
         failure, _, deed = story
         told_terms = min(len(terms(words_of(failure))), _MOST_TERMS)
         size = told_terms + min(len(terms(deed)), _MOST_TERMS)
         return failure.id in in_rules, -size, -failure.occurred_at.timestamp(), failure.id
 
-    for failure, repair, deed in sorted(stories, key=place):
+    for failure, repair, deed in sorted(stories, key=sort_key):
         words = words_of(failure)
         task = shorten(failure.decision.task, _TASK)
         heading = (
@@ -318,10 +320,10 @@ def _guide_lessons(
         }
         if action in ([], [_NO_ACTION]) or not all(sides.values()):
             continue
-        ended = Counter(
+        by_status = Counter(
             o.result.status for o in outcomes.values() if o.decision.action == action[0]
         )
-        counts = {"worked": ended["success"], "failed": ended["failure"]}
+        counts = {"worked": by_status["success"], "failed": by_status["failure"]}
         best = {kind: max(side, key=_weight) for kind, side in sides.items()}
         names = [name for statement in best.values() for name in statement.supporting]
         origins = tuple(_origin_of(outcomes[name]) for name in names if name in outcomes)

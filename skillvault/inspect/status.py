@@ -164,8 +164,8 @@ class Attention(Struct, frozen=True):
 def find_attention(run: Run, questions: int) -> Attention:
     """Return the work that waits for a person; `questions` counts the open ones."""
     view, day = run.view, f"{run.now:%Y-%m-%d}"
-    due = view.facts.due(day)
-    facts = due_facts(view.facts.get_many(due).values(), view.facts.superseded_ids(due))
+    due_names = view.facts.due(day)
+    facts = due_facts(view.facts.get_many(due_names).values(), view.facts.superseded_ids(due_names))
     return Attention(
         skills=len(view.skills.proposed),
         rules=len(view.corrections.waiting()),

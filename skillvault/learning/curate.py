@@ -224,7 +224,9 @@ def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change
     return _with_former_names(change, path, [*skill.formerly, skill.name], links)
 
 
-def follow(shelf: str, name: str, former_names: Sequence[str], links: Iterable[Link]) -> Change:
+def follow_rename(
+    shelf: str, name: str, former_names: Sequence[str], links: Iterable[Link]
+) -> Change:
     """Note the former names of a skill whose folder a person renamed, and redirect its links."""
     change = Change(
         step=FOLLOW,

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from skillvault.learning.curate import FOLLOW, follow
+from skillvault.learning.curate import FOLLOW, follow_rename
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import Link, Ref, Skill
+from skillvault.model.text.text import is_slug
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
@@ -24,7 +25,7 @@ def step(run: Run) -> Iterator[Change]:
         links = links_of(run.view, gone_names)
         if links or new_aliases:
             shelf = layout.shelf_of(run.view.records.path_of(Ref("skill", name)) or "")
-            yield follow(shelf, name, former_names, links)
+            yield follow_rename(shelf, name, former_names, links)
     run.settle(FOLLOW, keys)
 
 
@@ -51,7 +52,7 @@ def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
 def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
     """Map each skill that a person's commit renamed to its old name, these names included."""
     moves: dict[str, str] = {}
-    pending = list(names)
+    pending = [name for name in names if is_slug(name)]  # else its file cannot be found by it
     while pending:
         first_touches = run.view.history.first_touches(pending)
         pending = []
@@ -68,7 +69,7 @@ def _find_old_name(run: Run, name: str, sha: str) -> str | None:
     gone_names = [
         ref.id
         for ref in view.history.touched_refs(sha)
-        if ref.kind == "skill" and ref.id != name and ref not in view.records
+        if ref.kind == "skill" and is_slug(ref.id) and ref.id != name and ref not in view.records
     ]
     if not gone_names:
         return None

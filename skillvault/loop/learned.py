@@ -15,7 +15,7 @@ from skillvault.learning import why_not
 from skillvault.learning.capture import rules
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.prompt import LearnedText, StatedRule, select_learned
-from skillvault.learning.promote.versions import Versions, find_versions
+from skillvault.learning.promote.versions import FactVersions, find_versions
 from skillvault.learning.propose.corrections import needs_review
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import is_untouched
@@ -134,7 +134,9 @@ def note_rule(
     return text
 
 
-def noted_versions(text: str, noted_rules: Iterable[str], *, keep_both: bool = False) -> Versions:
+def noted_versions(
+    text: str, noted_rules: Iterable[str], *, keep_both: bool = False
+) -> FactVersions:
     """Return the noted rules of which a rule is a copy or a newer version, as facts.
 
     One that no comment can hold is never replaced.

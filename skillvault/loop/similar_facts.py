@@ -1,6 +1,6 @@
 """Find the facts of a vault that may say the same as a statement, or another value of it."""
 
-from skillvault.learning.promote.versions import Versions, find_versions
+from skillvault.learning.promote.versions import FactVersions, find_versions
 from skillvault.model.records import Fact
 from skillvault.vault.index.snapshot import Topics
 
@@ -21,9 +21,9 @@ def similar_facts(
     return [f for name, f in facts.items() if name not in superseded and f.scope == scope]
 
 
-def versions_in(
+def find_similar_versions(
     head: Topics, text: str, domain: str, *, scope: str | None = None, keep_both: bool = False
-) -> Versions:
+) -> FactVersions:
     """Return the facts of a vault that a statement repeats or is a newer version of."""
     facts = similar_facts(head, text, domain, scope)
     names = [fact.id for fact in facts]

@@ -190,11 +190,11 @@ class Curator:
             else (skill.kind, skill.domain)
             for proposal, skill in head.skills.proposed.items()
         }
-        clean, others = list[str](), list[str]()
+        clean, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
             is_clean = installing.is_clean(self._store, head, proposal)
-            (clean if is_clean else others).append(proposal)
-        return clean, others
+            (clean if is_clean else flagged).append(proposal)
+        return clean, flagged
 
     def approval(self, name: str) -> "Change":
         """Return the change that approves a proposed skill."""

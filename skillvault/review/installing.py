@@ -22,7 +22,7 @@ from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.learning.propose import corrections
 from skillvault.loop.run import ChangeResult, WaitingItem
-from skillvault.loop.similar_facts import versions_in
+from skillvault.loop.similar_facts import find_similar_versions
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Correction, Fact, Link, Problem, Ref
@@ -382,10 +382,14 @@ class _Installation:
         }
         refs = [Ref("fact", name) for name in facts]
         head = self._store.head()
-        seen = {ref.id for ref in (*head.history.last_mentions(refs), *head.records.existing(refs))}
-        new_facts = [fact for name, fact in facts.items() if name not in seen]
-        if seen:
-            self.report.known.append(f"{domain}: {pluralize(len(seen), 'fact')} known already")
+        present_ids = {
+            ref.id for ref in (*head.history.last_mentions(refs), *head.records.existing(refs))
+        }
+        new_facts = [fact for name, fact in facts.items() if name not in present_ids]
+        if present_ids:
+            self.report.known.append(
+                f"{domain}: {pluralize(len(present_ids), 'fact')} known already"
+            )
         if new_facts:
             change = rules.memory_change(domain, new_facts)
             self.report.facts += new_facts
@@ -401,7 +405,7 @@ class _Installation:
         proposals: dict[str, Correction] = {}
         mentions: set[str] = set()
         for entry in rules:
-            versions = versions_in(head, entry.text, domain, scope=scope)
+            versions = find_similar_versions(head, entry.text, domain, scope=scope)
             mentions.update(fact.id for fact in versions.copies)
             rule = corrections.document_rule(
                 entry.text, domain, scope, page=page, about=entry.about, at=self._now

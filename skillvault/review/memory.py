@@ -21,7 +21,7 @@ from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import versions
 from skillvault.learning.propose import corrections
 from skillvault.loop import run
-from skillvault.loop.similar_facts import versions_in
+from skillvault.loop.similar_facts import find_similar_versions
 from skillvault.model.change import LINK, Change
 from skillvault.model.errors import UsageError
 from skillvault.model.records import IMPORTANCES, Correction, Fact, Importance, Ref, kind_of
@@ -96,7 +96,9 @@ class FactMemory:
         correction = self._find_waiting(name)
         head = self._store.head()
         final_text = redact.redact_value(text.strip() or correction.text)
-        older_facts = versions_in(head, final_text, correction.domain, scope=correction.scope)
+        older_facts = find_similar_versions(
+            head, final_text, correction.domain, scope=correction.scope
+        )
         names = [fact.id for fact in older_facts.replaced]
         older_id = correction.supersedes or "".join(names[-1:])
         superseded = head.facts.get(older_id)
@@ -193,7 +195,7 @@ class FactMemory:
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
         statement = redact.redact_value(text)
-        found_versions = versions_in(head, statement, domain, keep_both=keep_both)
+        found_versions = find_similar_versions(head, statement, domain, keep_both=keep_both)
         if found_versions.copies:
             raise UsageError(f"{found_versions.copies[0].id}: this fact is in the vault already")
         replaced, remarks = list(found_versions.replaced), list(found_versions.remarks)

@@ -98,7 +98,7 @@ def find_actions(head: Topics, matches: Mapping[str, Match]) -> dict[str, frozen
 
 
 def with_named_subjects(
-    head: Topics, domain: str, task: str, matches: Mapping[str, Match], answers: float
+    head: Topics, domain: str, task: str, matches: Mapping[str, Match], *, answers: float
 ) -> dict[str, Match]:
     """Return the matches, and as answers the skills whose action or target the task names.
 

@@ -229,7 +229,7 @@ class Shelf:
         if scores is not None:
             answers = head.policy.recommend.answers
             scores = ground.with_line_evidence(task, scores, guides, answers)
-            scores = ground.with_named_subjects(head, query.domain, task, scores, answers)
+            scores = ground.with_named_subjects(head, query.domain, task, scores, answers=answers)
         candidates = self._candidates(head, query)
         read = _read_text(head)
         task_matches = None if scores is None else (task, scores)
@@ -411,7 +411,7 @@ def _follow_tasks(head: Staging) -> None:
     for start in range(0, len(names), _PAGE):
         page = names[start : start + _PAGE]
         served = {row.name for row in head.skills.candidates_named(page)}
-        head.tasks.keep({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
+        head.tasks.keep_tasks({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
         head.due.mark_done(TASK, page)
 
 

@@ -386,5 +386,5 @@ def test_a_next_version_shows_the_outcomes_that_it_rests_on(vault: Vault, person
     vault.curate.approve(NAME, now=NOW)
     learn(vault, *tasks(20, 8), *tasks(200, 10, result={"status": "success"}, **deploy), hour=1)
     (version,) = [one for one in proposals(vault) if one.name == f"{NAME}-next"]
-    (count,) = re.findall(r"as of (\d+) outcomes", version.body)
+    (count,) = re.findall(r": (\d+) outcomes, the last on", version.body)
     assert len(version.basis.rows) == int(count) < 22

@@ -397,7 +397,7 @@ def test_a_vault_that_goes_to_another_profile_and_back_keeps_what_it_has(
 
 def subject_of(vault: Vault, name: str) -> str:
     """What the first line below a skill's title says that it is about."""
-    return vault.skill(name)[0].body.split("*")[1].partition(",")[0]
+    return vault.skill(name)[0].body.split("*")[1].partition(":")[0]
 
 
 def test_an_earlier_run_supports_the_fact_that_a_later_one_made(

@@ -213,7 +213,7 @@ def _part_of(host: RuleHost) -> ExportedPart:
     def read(path: str, content: bytes) -> bytes | None:
         return managed_part.read_part(content) if path == host.page else content
 
-    def put(path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
+    def replace(path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
         return managed_part.replace_part(old_content, part) if path == host.page else part
 
-    return ExportedPart(read, put)
+    return ExportedPart(read, replace)

@@ -139,9 +139,9 @@ def action_of_deed(deed: str) -> str:
     """Return the action of a deed that is told in the past, such as `I raised the timeout`."""
     verb = _PAST.match(deed)
     if verb:
-        rest = deed[verb.end() :]
+        object_text = deed[verb.end() :]
         # `raised`, `added` and `dropped` lose one, two and three letters.
-        actions = [action_of(verb[1][:-count] + rest) for count in (1, 2, 3)]
+        actions = [action_of(verb[1][:-count] + object_text) for count in (1, 2, 3)]
         return next((action for action in actions if action != _OTHER), _OTHER)
     return action_of(deed)
 

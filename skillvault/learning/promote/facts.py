@@ -172,7 +172,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
 
     @cached_property
-    def weighed_on(self) -> set[str]:
+    def weighed_facts(self) -> set[str]:
         """The replaced facts for which runs still count: a newer value of a run replaced them."""
         return {f.supersedes for f in self.facts.values() if f.supersedes and f.kind == "judge"}
 

@@ -234,7 +234,7 @@ class Support:
     def _is_current(self, fact: str) -> bool:
         if fact in self._material.facts:
             is_replaced = fact in self._material.successors
-            return not is_replaced or fact in self._material.weighed_on
+            return not is_replaced or fact in self._material.weighed_facts
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:

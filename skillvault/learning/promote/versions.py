@@ -14,7 +14,7 @@ from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 _VALUE = 60  # characters of an older value beside the current one
 
 
-class Versions(Struct, frozen=True):
+class FactVersions(Struct, frozen=True):
     """The facts that already say a statement, those that it replaces, and remarks on the others.
 
     A remark names an older version that stays.
@@ -35,7 +35,7 @@ class Succession(Struct, frozen=True):
 
 def find_versions(
     text: str, facts: Iterable[Fact], support: Mapping[str, int], *, keeps_both: bool = False
-) -> Versions:
+) -> FactVersions:
     """Compare a statement with facts that may say the same or another value, the oldest first.
 
     Copies differ in case and spacing at most. An older version is replaced if the statement, as the
@@ -44,9 +44,9 @@ def find_versions(
     """
     copies, replaced, remarks = list[Fact](), list[Fact](), list[str]()
     for fact in sorted(facts, key=lambda fact: fact.order):
-        change = find_value_change(_text_of(fact), text)
+        change = find_value_change(_statement_text(fact), text)
         runs = support.get(fact.id, 0)
-        if is_copy(_text_of(fact), text):
+        if is_copy(_statement_text(fact), text):
             copies.append(fact)
         elif change and keeps_both:
             remarks.append(f"{fact.id} says {change.older} and stays.")
@@ -56,7 +56,7 @@ def find_versions(
             count = pluralize(runs, "run")
             remark = f"{fact.id} says {change.older}, by {count}, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
-    return Versions(tuple(copies), tuple(replaced), tuple(remarks))
+    return FactVersions(tuple(copies), tuple(replaced), tuple(remarks))
 
 
 def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
@@ -104,7 +104,7 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
             continue
         replaced[fact.id] = None
         for predecessor in reversed(current):
-            change = find_value_change(_text_of(predecessor), _text_of(fact))
+            change = find_value_change(_statement_text(predecessor), _statement_text(fact))
             if change and is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
                 replaced[fact.id] = predecessor.id
                 lines.append(
@@ -162,7 +162,7 @@ def remarks_of(change: Change) -> list[str]:
     return change.reason.removesuffix(texts[0]).splitlines()
 
 
-def _text_of(fact: Fact) -> str:
+def _statement_text(fact: Fact) -> str:
     """Return the statement of a fact, or the lesson of a run that it quotes."""
     statement = statement_of(fact)
     _, is_lesson, quotation = statement.partition(f"{LESSON}: \u201c")
@@ -179,7 +179,7 @@ def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     day = day_of(fact) or "undated"
     if predecessor is None:
         return f"({day})"
-    change = find_value_change(_text_of(predecessor), _text_of(fact))
-    value = change.older if change else flatten(_text_of(predecessor))
+    change = find_value_change(_statement_text(predecessor), _statement_text(fact))
+    value = change.older if change else flatten(_statement_text(predecessor))
     end = f", until {day}" if fact.created_at else ""
     return f"({day}; was {shorten(value, _VALUE)}{end})"

@@ -113,7 +113,7 @@ def proposals_of(
             yield _removal(correction)
 
 
-class _Spoken(Struct, frozen=True):
+class _Statements(Struct, frozen=True):
     """The statements of a scope by rule, with the rules that were approved.
 
     `opposites` has the text of the latest words that contradict a rule, "" for none. `parts` are
@@ -132,19 +132,19 @@ class _Spoken(Struct, frozen=True):
         return [fact for fact in self.approved if fact.id not in superseded]
 
 
-def _read_spoken(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> _Spoken:
+def _read_spoken(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> _Statements:
     groups: dict[Key, list[SpokenRule]] = {}
     for statement in sorted(statements):
         groups.setdefault(statement.key, []).append(statement)
-    spoken = _Spoken(groups, approved, {}, frozenset())
+    spoken = _Statements(groups, approved, {}, frozenset())
     opposites = {key: _find_later_opposite(key, spoken) for key in groups}
     wholes = [key for key, opposite in opposites.items() if not opposite]
     wholes += [key_of(fact.text) for fact in spoken.valid_rules]
-    parts = frozenset(key for key in groups if any(includes(whole, key) for whole in wholes))
+    parts = frozenset(key for key in groups if any(includes(includer, key) for includer in wholes))
     return replace(spoken, opposites=opposites, parts=parts)
 
 
-def _find_later_opposite(key: Key, spoken: _Spoken) -> str:
+def _find_later_opposite(key: Key, spoken: _Statements) -> str:
     """Return the latest words that contradict a rule after its last statement; "" for none."""
     first, latest = spoken.groups[key][0], spoken.groups[key][-1]
     newer = [
@@ -163,7 +163,7 @@ def _find_later_opposite(key: Key, spoken: _Spoken) -> str:
     return max(newer)[1] if newer else ""
 
 
-def _rules_of(spoken: _Spoken) -> Iterator[_Rule]:
+def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
     """Yield the rules that no approved one says, by the time at which they were first stated."""
     valid_rules = spoken.valid_rules
     settled = {fact.id for fact in valid_rules}, {key_of(fact.text) for fact in valid_rules}
@@ -323,15 +323,15 @@ def are_opposite(sides: Key, other_sides: Key) -> bool:
     return any(forbidden and forbidden <= asked for asked, forbidden in pairs)
 
 
-def includes(whole: Key, part: Key) -> bool:
+def includes(rule_key: Key, part: Key) -> bool:
     """Return True if one rule says all of the other, which only asks or only forbids.
 
     `uv, not pip` includes `uv` and `not pip`.
     """
-    (asked, forbidden), (part_asked, part_forbidden) = whole, part
-    if not (asked and forbidden) or bool(part_asked) == bool(part_forbidden):
+    (whole_asked, forbidden), (part_asked, part_forbidden) = rule_key, part
+    if not (whole_asked and forbidden) or bool(part_asked) == bool(part_forbidden):
         return False
-    return asked == part_asked or forbidden == part_forbidden
+    return whole_asked == part_asked or forbidden == part_forbidden
 
 
 def key_of(text: str) -> Key:
@@ -408,11 +408,11 @@ def needs_review(text: str, secrets: Secrets) -> bool:
 def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:
     """Return corrections in the order of review: first those that were often confirmed."""
 
-    def place(correction: Correction) -> tuple[bool, datetime, str]:
+    def sort_key(correction: Correction) -> tuple[bool, datetime, str]:
         is_confirmed = 1 + len(correction.confirmed) >= CONFIRMED
         return not is_confirmed, correction.created_at, correction.id
 
-    return sorted(corrections, key=place)
+    return sorted(corrections, key=sort_key)
 
 
 def approval(correction: Correction, text: str, superseded: Fact | None) -> Change:

@@ -378,16 +378,18 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
         return []
     names = [n for n in weighing.names_with_evidence(_NEARLY * rules.answers) if n not in unasked]
     learned_names = [name for name in names if actions.get(name)]
-    best = min(learned_names, key=lambda name: (-weighing.evidence_of(name), name), default=None)
+    best = min(
+        learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
+    )
     if best is None:
         return names
-    needed = rules.beside * weighing.evidence_of(best)
+    needed = rules.beside * weighing.measure_evidence(best)
     return [
         name
         for name in names
         if not actions.get(name)
         or actions[name] & actions[best]
-        or weighing.evidence_of(name) >= needed
+        or weighing.measure_evidence(name) >= needed
     ]
 
 
@@ -686,7 +688,7 @@ def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[W
         if candidate.seed:
             detail = _UNASKED
         elif weighing.has_task:
-            evidence = weighing.evidence_of(name)
+            evidence = weighing.measure_evidence(name)
             bound = (
                 f"{rules.answers:.2f}"
                 if evidence < rules.answers

@@ -141,7 +141,7 @@ class Weighing:
         """Return True if the text of a skill shares a word with the task."""
         return name in self._matches
 
-    def evidence_of(self, name: str) -> float:
+    def measure_evidence(self, name: str) -> float:
         """Return the evidence that a skill answers the task, 0..1."""
         return self._matches.get(name, NO_MATCH).evidence
 

@@ -208,11 +208,11 @@ def _requires_otherwise(sentence: Words, answer: str) -> bool:
     if any(map(sentence.has, _NO_REQUIREMENT)):
         return False
     subject = sentence.text_before("requirement").casefold()
-    named = answer.casefold()
+    answer_text = answer.casefold()
     if cjk := "".join(_CJK.findall(subject)):
-        return any(cjk[place : place + 2] in named for place in range(len(cjk) - 1))
+        return any(cjk[place : place + 2] in answer_text for place in range(len(cjk) - 1))
     words = _NAMING.findall(subject)
-    return bool(words) and words[-1] in _NAMING.findall(named)
+    return bool(words) and words[-1] in _NAMING.findall(answer_text)
 
 
 def _is_refusal(sentence: Words) -> bool:

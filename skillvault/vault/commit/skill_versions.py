@@ -78,6 +78,6 @@ def skill_files(
 
 def _find_paths(path: str, former_names: Mapping[str, str]) -> list[str]:
     """Return the path of a skill's file below its shelf, with each name that the skill had."""
-    name, _, rest = path.partition("/")
+    name, _, file_path = path.partition("/")
     aliases = [alias for alias, skill in former_names.items() if skill == name]
-    return [path, *(f"{alias}/{rest}" for alias in aliases)]
+    return [path, *(f"{alias}/{file_path}" for alias in aliases)]

@@ -307,7 +307,7 @@ class Tasks(Topic):
         )
         return {outcome for (outcome,) in self._reader.rows(query, [skill])}
 
-    def keep(self, tasks: Mapping[str, str]) -> None:
+    def keep_tasks(self, tasks: Mapping[str, str]) -> None:
         """Replace the tasks that find skills in a search; "" for none."""
         texts = {f"skill:{name}": task for name, task in tasks.items()}
         self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

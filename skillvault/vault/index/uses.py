@@ -208,8 +208,8 @@ class Uses(Topic):
         present_names = {former_names.get(name, name) for name in skills}
         names = msgspec.json.encode(sorted(present_names)).decode()
         merges: dict[str, str] = dict(self._reader.rows(query, [names]))
-        near = {*present_names, *merges, *merges.values()}
-        return merges | {alias: name for alias, name in former_names.items() if name in near}
+        relatives = {*present_names, *merges, *merges.values()}
+        return merges | {alias: name for alias, name in former_names.items() if name in relatives}
 
     # ── what was added up ────────────────────────────────────────────────────────────
 

@@ -230,20 +230,8 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
     for client in clients:
         question = f"Hook up {_NAMES[client]} in all of your projects, so that prompts get this?"
         if click.confirm(question, default=False, err=True):
-            click.get_current_context().invoke(
-                setup,
-                client=client,
-                domain=CODING,
-                links=False,
-                removes=False,
-                checks=False,
-                judge="offline",
-                vault_path=target,
-                dry=False,
-                project=None,
-                is_user=True,
-                is_shared=False,
-            )
+            options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
+            setup.main([client, *options], "skillvault setup", standalone_mode=False)
 
 
 def _ask_place(root: Path) -> Path:

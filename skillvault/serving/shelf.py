@@ -457,8 +457,8 @@ def default_domain(shelf: Shelf, folder: Path) -> str:
     if domain := _domain_of_place(head, folder):
         return domain
     names = ", ".join(head.domains)
-    hint = f"the vault has several: {names}" if names else "the vault has none yet"
-    raise UsageError(f"--domain is missing; {hint}")
+    hint = f"the vault has several ({names})" if names else "the vault has none yet"
+    raise UsageError(f"no domain is given, and {hint}; add --domain NAME")
 
 
 def _domain_of_place(head: Topics, folder: Path) -> str | None:

@@ -92,7 +92,7 @@ def test_what_comes_back_has_every_file_of_its_folder(vault: Vault, person: Pers
 def test_a_file_of_what_has_no_room_is_a_persons_once_they_wrote_in_it(
     vault: Vault, person: Person
 ) -> None:
-    person.write("vault.yaml", "format: 1\ngenerate: {guide_tokens: 100}\n")
+    person.write("vault.yaml", "format: 1\ngenerate: {guide_tokens: 110}\n")
     person.git("commit", "-qam", "short")
     learn(vault, *(ended(day, deed) for day, deed in enumerate(DEEDS[:8])))
     folder = vault.root / "skills" / GUIDE / "references"

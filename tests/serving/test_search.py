@@ -84,7 +84,7 @@ def test_however_many_there_are_they_change_no_score(ours: Vault, person: Person
 
 def test_every_row_says_its_trust(flooded: Vault) -> None:
     text, _ = call(flooded, "search", WORD, "--untrusted")
-    assert {line.split()[2] for line in text.splitlines()} == {"local", "untrusted"}
+    assert text.count("  untrusted\n") == 5
     rows = json.loads(call(flooded, "search", WORD, "--json")[0])
     assert {row["trust"] for row in rows} == {"local"}
 

@@ -32,6 +32,7 @@ from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.run import Report, WaitingItem
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.text.text import pluralize
+from skillvault.team.proposal_refs import BranchCleanup
 from skillvault.team.sync import SyncReport
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
@@ -101,8 +102,17 @@ def print_sync_report(report: SyncReport) -> None:
         say("nothing was pushed; both sides stay as they are")
     for key, values in report.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
+    print_merged_branches(report.branches)
     if report.away:
         say(f"{report.away}; {pluralize(report.waiting, 'commit')} wait")
+
+
+def print_merged_branches(branches: BranchCleanup) -> None:
+    """Print the branches of proposals that are merged and gone, or that stay with a reason."""
+    if branches.removed:
+        echo(f"removed, since they are merged: {', '.join(branches.removed)}")
+    for branch, reason in branches.left.items():
+        say(f"{branch}: {reason}")
 
 
 @click.command()

@@ -42,7 +42,7 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
     last_outcome: str = ""
 
     @property
-    def sources(self) -> tuple[Ref, ...]:
+    def source_refs(self) -> tuple[Ref, ...]:
         """The records that a change of the status comes from."""
         outcomes = (Ref("outcome", self.last_outcome),) if self.last_outcome else ()
         return Ref("skill", self.name), *outcomes
@@ -121,7 +121,7 @@ def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
         reason=f"Was {skill.status}. {following.reason}",
         edits=tuple(edits),
         moves=(Move(source, target),) if source != target else (),
-        sources=skill.sources,
+        sources=skill.source_refs,
         targets=(Ref("skill", skill.name),),
     )
 
@@ -142,6 +142,6 @@ def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
             Edit(path, ("metadata", "trial"), stamp(skill.clock)),
         ),
         moves=(Move(f"{_ARCHIVE}/{skill.name}", f"{_SERVED}/{skill.name}"),),
-        sources=skill.sources,
+        sources=skill.source_refs,
         targets=(Ref("skill", skill.name),),
     )

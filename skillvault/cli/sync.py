@@ -25,6 +25,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run import print_done, print_run
+from skillvault.cli.service import service_of, start_service, stop_service
 from skillvault.clients import hook_server
 from skillvault.clients.notes import has_open_session
 from skillvault.learning.sync.table import rule_of
@@ -129,12 +130,22 @@ def print_merged_branches(branches: BranchCleanup) -> None:
     metavar="SECONDS",
     help="End after so many seconds without a hook.",
 )
+@click.option(
+    "--install-service",
+    "service",
+    flag_value="install",
+    help="Let systemd or launchd run it, now and at each login.",
+)
+@click.option(
+    "--remove-service", "service", flag_value="remove", help="Stop that service for good."
+)
 @vault_option
 @now_option
 def watch(
     once: bool,
     syncs: bool,
     idle: float | None,
+    service: str | None,
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
@@ -145,6 +156,13 @@ def watch(
     if now and not once:
         raise UsageError("--now works only with --once; add --once or remove --now")
     vault = open_vault(vault_path)
+    if service:
+        if once or idle is not None:
+            raise UsageError(
+                f"--{service}-service makes no run; write it without --once and --idle"
+            )
+        _change_service(vault, service, syncs=syncs)
+        return
     if once and syncs:
         raise UsageError("--sync keeps running; run `skillvault sync` beside --once")
     if once:
@@ -173,6 +191,17 @@ def watch(
             daemon.run()
         finally:
             server.close()
+
+
+def _change_service(vault: Vault, action: str, *, syncs: bool) -> None:
+    """Install or remove the service of a vault, and print what its manager shows."""
+    service = service_of(vault.root.resolve(), home=Path.home(), syncs=syncs)
+    if action == "install":
+        echo(start_service(service))
+        say(f"{service.path}; `skillvault watch --remove-service` stops it for good")
+    else:
+        stop_service(service)
+        echo(f"removed {service.path}")
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
-from skillvault.review import commits, review
+from skillvault.review import branches, commits, review
 from skillvault.review import curate as curating
 from skillvault.review import memory as remembering
 from skillvault.review import retract as retracting
@@ -644,13 +644,12 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
     return list(review.proposals(question(vault)))
 
 
-def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
-    """Return a branch `proposal/<name>` for each waiting skill, with the commit to approve it."""
-    preview, at = Store(vault.root, AGENDA, apart=True), now or _clock()
-    return [
-        review.proposal_branch(preview, proposal, vault.curate.approval(proposal.name), at)
-        for proposal in proposals(vault)
-    ]
+def proposal_branches(
+    vault: Vault, *, push: bool = False, now: datetime | None = None
+) -> branches.BranchReport:
+    """Make a branch `proposal/<name>` for each waiting skill; see `review.branches`."""
+    preview, approve = Store(vault.root, AGENDA, apart=True), vault.curate.approval
+    return branches.make_branches(preview, proposals(vault), approve, now or _clock(), push=push)
 
 
 def page(

@@ -304,6 +304,19 @@ def test_a_commit_of_a_person_is_looked_at_once(vault: Vault, person: Person) ->
     assert person.git("log", "-1", "--format=%s") == "A skill of mine"
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_commit_that_git_brings_is_seen_without_a_scan(
+    vault: Vault, person: Person, packed: bool
+) -> None:
+    if packed:
+        person.git("pack-refs", "--all")
+    with watching(vault) as told:
+        until(lambda: told.runs)
+        runs = len(told.runs)
+        person.git("commit", "-q", "--allow-empty", "-m", "From afar")
+        until(lambda: len(told.runs) > runs)
+
+
 def test_a_commit_of_a_person_in_the_middle_of_a_run_is_not_missed(
     vault: Vault, person: Person
 ) -> None:
@@ -404,6 +417,9 @@ def test_without_events_it_polls_and_says_so(vault: Vault) -> None:
         until((vault.root / "inbox" / "untrusted").is_dir)
         drop(vault, "three")
         until(lambda: recorded(vault) == 3)
+        runs = len(told.runs)
+        vault.store.git.run("commit", "-q", "--allow-empty", "-m", "From afar")
+        until(lambda: len(told.runs) > runs)
         assert told.said == [POLLING]
 
 

@@ -64,14 +64,23 @@ def test_the_distribution_is_named_apart_from_the_import() -> None:
     assert list(PROJECT["scripts"]) == ["skillvault"]
 
 
-@pytest.mark.parametrize("page", ["agents.md", "team.md", "release.md"])
-def test_a_git_url_that_is_not_set_is_one_clear_error(page: str) -> None:
-    words = GIT_URL.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/agents.md",
+        "docs/release.md",
+        "vault_template/ci/github.yml",
+        "vault_template/ci/gitlab.yml",
+    ],
+)
+def test_a_git_url_that_is_not_set_is_one_clear_error(page: str, shell: str) -> None:
+    words = GIT_URL.findall((ROOT / page).read_text(encoding="utf-8"))
     assert words
     for word in words:
-        command = ["sh", "-c", f'echo "{word}"']
+        command = [shell, "-c", f'echo "{word}"']
         done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (2, "")
+        assert (done.returncode != 0, done.stdout) == (True, "")
         assert "SKILLVAULT_GIT_URL: set" in done.stderr
 
 

@@ -30,6 +30,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
 from skillvault.vault.files import layout
 
+_CI = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
 _COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `doctor`
 
 
@@ -93,6 +94,9 @@ def _line(problem: Problem) -> str:
 )
 @click.option("--post-merge", is_flag=True, help="Install a hook that runs the loop after a pull.")
 @click.option("--nested", is_flag=True, help="Create it inside another git repository.")
+@click.option(
+    "--ci", type=click.Choice(list(_CI)), help="Write the workflow of a team for this forge."
+)
 @vault_option
 @now_option
 def init(
@@ -100,6 +104,7 @@ def init(
     domains: tuple[str, ...],
     post_merge: bool,
     nested: bool,
+    ci: str | None,
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
@@ -110,6 +115,10 @@ def init(
     """
     path = _choose_folder(path, vault_path)
     vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
+    if ci and not (workflow := vault.root / _CI[ci]).exists():
+        workflow.parent.mkdir(parents=True, exist_ok=True)
+        workflow.write_bytes((layout.resource("vault_template") / f"ci/{ci}.yml").read_bytes())
+        report.did.append(f"{_CI[ci]}; set its variables, and commit it")
     for line in report.did:
         echo(f"made {line}")
     if not report.did:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.api import Vault, proposal_branches, proposals
+from skillvault.api import proposal_branches, proposals
 from skillvault.api import retract as retract_outcome
 from skillvault.api import undo as undo_commit
 from skillvault.cli import review_inbox
@@ -23,9 +23,11 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.run import print_recomputed, run_shape
+from skillvault.cli.sync import print_merged_branches
 from skillvault.cli.why import basis_lines, due_lines, notes_of, rule_lines
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Correction, Fact
+from skillvault.review.branches import BranchReport
 from skillvault.review.review import WaitingSkill
 
 
@@ -64,10 +66,13 @@ def undo(target: str, reason: str, options: WriteOptions) -> None:
 
 @click.command()
 @click.option("--branch", is_flag=True, help="Make a branch for each skill, for a pull request.")
+@click.option("--push", is_flag=True, help="Push the branches, and print where to merge them.")
 @vault_option
 @now_option
 @json_option
-def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
+def review(
+    branch: bool, push: bool, vault_path: Path | None, now: datetime | None, as_data: bool
+) -> None:
     """Review the skills, rules and facts that wait for you.
 
     In a terminal, one key decides about each. Elsewhere it lists them with their commands.
@@ -75,8 +80,10 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
     vault = open_vault(vault_path)
     if branch and as_data:
         raise UsageError("--branch makes branches and --json prints values; choose one of them")
+    if push and not branch:
+        raise UsageError("--push pushes branches; write `skillvault review --branch --push`")
     if branch:
-        _print_branches(vault, now)
+        print_branches(proposal_branches(vault, push=push, now=now), pushed=push)
     elif as_data:
         print_json([*proposals(vault), *vault.memory.waiting(), *vault.memory.due(now)])
     elif sys.stdin.isatty() and sys.stdout.isatty():
@@ -85,12 +92,18 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
         _print_list(proposals(vault), vault.memory.waiting(), vault.memory.due(now))
 
 
-def _print_branches(vault: Vault, now: datetime | None) -> None:
-    branches = proposal_branches(vault, now=now)
-    for row in branches:
+def print_branches(report: BranchReport, *, pushed: bool) -> None:
+    """Print the branches of proposals, and what to do with them."""
+    for row in report.branches:
         echo(f"{row.branch}  {row.commit[:10]}{'' if row.made else '  (was there)'}")
-    if not branches:
+        if row.url:
+            say(f"  open a pull request: {row.url}")
+    if not report.branches:
         echo("nothing waits for you")
+    elif pushed and not any(row.url for row in report.branches):
+        say("the address of the remote is none of GitHub, GitLab, Gitea, Codeberg or Bitbucket;")
+        say("open the pull requests on its own page, or merge the branches with git")
+    print_merged_branches(report.merged)
 
 
 def _print_list(

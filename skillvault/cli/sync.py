@@ -25,6 +25,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run import print_done, print_run
+from skillvault.cli.service import service_of, start_service, stop_service
 from skillvault.clients import hook_server
 from skillvault.clients.notes import has_open_session
 from skillvault.learning.sync.table import rule_of
@@ -32,6 +33,7 @@ from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.run import Report, WaitingItem
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.text.text import pluralize
+from skillvault.team.proposal_refs import BranchCleanup
 from skillvault.team.sync import SyncReport
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
@@ -101,8 +103,17 @@ def print_sync_report(report: SyncReport) -> None:
         say("nothing was pushed; both sides stay as they are")
     for key, values in report.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
+    print_merged_branches(report.branches)
     if report.away:
         say(f"{report.away}; {pluralize(report.waiting, 'commit')} wait")
+
+
+def print_merged_branches(branches: BranchCleanup) -> None:
+    """Print the branches of proposals that are merged and gone, or that stay with a reason."""
+    if branches.removed:
+        echo(f"removed, since they are merged: {', '.join(branches.removed)}")
+    for branch, reason in branches.left.items():
+        say(f"{branch}: {reason}")
 
 
 @click.command()
@@ -119,12 +130,22 @@ def print_sync_report(report: SyncReport) -> None:
     metavar="SECONDS",
     help="End after so many seconds without a hook.",
 )
+@click.option(
+    "--install-service",
+    "service",
+    flag_value="install",
+    help="Let systemd or launchd run it, now and at each login.",
+)
+@click.option(
+    "--remove-service", "service", flag_value="remove", help="Stop that service for good."
+)
 @vault_option
 @now_option
 def watch(
     once: bool,
     syncs: bool,
     idle: float | None,
+    service: str | None,
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
@@ -135,6 +156,13 @@ def watch(
     if now and not once:
         raise UsageError("--now works only with --once; add --once or remove --now")
     vault = open_vault(vault_path)
+    if service:
+        if once or idle is not None:
+            raise UsageError(
+                f"--{service}-service makes no run; write it without --once and --idle"
+            )
+        _change_service(vault, service, syncs=syncs)
+        return
     if once and syncs:
         raise UsageError("--sync keeps running; run `skillvault sync` beside --once")
     if once:
@@ -163,6 +191,17 @@ def watch(
             daemon.run()
         finally:
             server.close()
+
+
+def _change_service(vault: Vault, action: str, *, syncs: bool) -> None:
+    """Install or remove the service of a vault, and print what its manager shows."""
+    service = service_of(vault.root.resolve(), home=Path.home(), syncs=syncs)
+    if action == "install":
+        echo(start_service(service))
+        say(f"{service.path}; `skillvault watch --remove-service` stops it for good")
+    else:
+        stop_service(service)
+        echo(f"removed {service.path}")
 
 
 @contextmanager

@@ -14,7 +14,13 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.api import Vault, question
-from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, open_events
+from skillvault.daemon.inbox_events import (
+    InboxEvents,
+    MakeObserver,
+    branch_files,
+    native,
+    open_events,
+)
 from skillvault.learning.capture.rules import STEP as CAPTURE
 from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
@@ -144,7 +150,9 @@ class Watch:
             raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
         if self._events is None or self._events.is_stale():
             self._close()
-            self._events, how = open_events(self._vault.inbox, self._make)
+            store = self._vault.store
+            refs = branch_files(store.git.dirs()[1], store.head().policy.branch)
+            self._events, how = open_events(self._vault.inbox, refs, self._make)
             if how != self._how:
                 self._say(how)
                 self._how = how

@@ -1,4 +1,4 @@
-"""Events of inbox/, inbox/untrusted/ and LEARNINGS.md, from the system or by polling.
+"""Events of the inbox, of LEARNINGS.md and of the branch, from the system or by polling.
 
 An event only means "scan again": it may be lost, late, or caused by the daemon.
 """
@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from watchdog.events import (
@@ -59,26 +59,29 @@ class _Signal(FileSystemEventHandler):
         self.event.set()
 
 
-class _RulesSignal(FileSystemEventHandler):
-    """Forwards the events of LEARNINGS.md, and of no other file in the vault's folder."""
+class _FileSignal(FileSystemEventHandler):
+    """Forwards the events of some files, and of no other file in their folders."""
 
-    def __init__(self, signal: _Signal) -> None:
+    def __init__(self, signal: _Signal, files: Iterable[Path]) -> None:
         self._signal = signal
+        self._files = {str(file) for file in files}
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Forward an event of LEARNINGS.md."""
+        """Forward an event of one of the files."""
         paths = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or b""))
-        if layout.LEARNINGS in {os.path.basename(path) for path in paths}:  # noqa: PTH119 (a text)
+        if not self._files.isdisjoint(paths):
             self._signal.dispatch(event)
 
 
 class SystemEvents:
-    """The inbox folders, watched by the system; OSError if that is impossible.
+    """The inbox folders and single files, watched by the system; OSError if that is impossible.
 
     `arrive` is True if a test event arrived.
     """
 
-    def __init__(self, folders: Sequence[Path], observer: BaseObserver) -> None:
+    def __init__(
+        self, folders: Sequence[Path], files: Sequence[Path], observer: BaseObserver
+    ) -> None:
         self._signal = _Signal()
         self._observer = observer
         self._open: dict[Path, int] = {}
@@ -87,8 +90,10 @@ class SystemEvents:
                 # While it is open, a folder that replaces it cannot get its inode number.
                 self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 observer.schedule(self._signal, str(folder.resolve()), event_filter=_EVENT_TYPES)
-            root = str(folders[0].parent.resolve())
-            observer.schedule(_RulesSignal(self._signal), root, event_filter=_EVENT_TYPES)
+            places = [file.parent.resolve() / file.name for file in files]
+            handler = _FileSignal(self._signal, places)
+            for folder in {place.parent for place in places if place.parent.is_dir()}:
+                observer.schedule(handler, str(folder), event_filter=_EVENT_TYPES)
             observer.start()
             self.arrive = self._probe(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
         except OSError:
@@ -123,21 +128,18 @@ class SystemEvents:
 
 
 class Polling:
-    """The inbox folders, read once a second."""
+    """The inbox folders and single files, read once a second."""
 
-    def __init__(self, folders: Sequence[Path], inbox: Inbox) -> None:
+    def __init__(self, folders: Sequence[Path], files: Sequence[Path], inbox: Inbox) -> None:
         self._folders = folders
+        self._files = files
         self._inbox = inbox
         self._state = self._read_state()
         self._next = time.monotonic() + _POLL
 
-    def _read_state(self) -> tuple[list[str], float | None]:
-        """Return the names of the inbox files, and the time of LEARNINGS.md."""
-        try:
-            modified = (self._inbox.root / layout.LEARNINGS).stat().st_mtime
-        except FileNotFoundError:
-            modified = None
-        return self._inbox.names(), modified
+    def _read_state(self) -> tuple[list[str], list[float | None]]:
+        """Return the names of the inbox files, and the times of the single files."""
+        return self._inbox.names(), [_modified(file) for file in self._files]
 
     def wait(self, seconds: float) -> bool:
         """Sleep for `seconds`; return True if the files have changed."""
@@ -164,14 +166,25 @@ def native() -> BaseObserver:
     return Observer()
 
 
-def open_events(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]:
-    """Return the events of the inbox and a sentence for the user; create missing folders."""
+def branch_files(common: Path, branch: str) -> list[Path]:
+    """Return the files of a git dir that change when the branch moves, as by a pull."""
+    return [common / "refs/heads" / branch, common / "packed-refs"]
+
+
+def open_events(
+    inbox: Inbox, refs: Sequence[Path], make: MakeObserver = native
+) -> tuple[InboxEvents, str]:
+    """Return the events of the inbox and of the branch's files, and a sentence for the user.
+
+    Create missing folders of the inbox.
+    """
     inbox.create_folders()
+    files = [inbox.root / layout.LEARNINGS, *refs]
     folders = [inbox.root / layout.INBOX, inbox.root / layout.UNTRUSTED]
     reason = "this file system gives no events"
     if not is_shared(folders[0]):
         try:
-            events = SystemEvents(folders, make())
+            events = SystemEvents(folders, files, make())
         except OSError as error:
             if error.errno not in _EXHAUSTED or error.filename:
                 raise
@@ -180,7 +193,7 @@ def open_events(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents,
             if events.arrive:
                 return events, "watching inbox/"
             events.stop()
-    return Polling(folders, inbox), f"watching inbox/ by polling ({reason})"
+    return Polling(folders, files, inbox), f"watching inbox/ by polling ({reason})"
 
 
 def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
@@ -194,6 +207,13 @@ def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
         if mount.split(" ")[2] == number:
             return kind.startswith(_SHARED)
     return False
+
+
+def _modified(file: Path) -> float | None:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return None
 
 
 def _is_same(folder: Path, descriptor: int) -> bool:

@@ -13,9 +13,9 @@ from skillvault.inspect import lookup
 from skillvault.learning.account.evidence import find_miscounts
 from skillvault.learning.account.statements import account_of, calls_for_skill, findings_of
 from skillvault.loop import learned
-from skillvault.loop.registry import AGENDA
+from skillvault.loop.registry import AGENDA, STEPS
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Problem
+from skillvault.model.records import Commit, Problem
 from skillvault.model.skill_evidence import EVIDENCE, from_text
 from skillvault.serving import folders
 from skillvault.vault import check as checks
@@ -26,6 +26,10 @@ from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
+
+
+# The steps that derive records from others; their commits name both.
+_DERIVING = {step.name for step in STEPS.values()} - {"record"}
 
 
 class CheckReport(Struct, frozen=True):
@@ -59,12 +63,18 @@ def check_vault(
         staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
+    notes += map(_note_missing_source, head.history.without_source(_DERIVING))
     notes += [*checks.find_uncommitted(committed, view), *checks.note_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         rules = head.policy.shelf
         if rules.hidden or rules.pinned or rules.seeds:  # else no layer needs to be read
             notes += folders.find_unknown_names(shelf.ready())
     return CheckReport(_in_order(problems), _in_order(notes))
+
+
+def _note_missing_source(commit: Commit) -> Problem:
+    message = f"the commit names no Skillvault-Source; `git show {commit.sha[:10]}` has its reason"
+    return Problem(f".git {commit.sha[:10]}", None, "no-source", message)
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:

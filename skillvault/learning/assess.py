@@ -26,7 +26,7 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
     `clock` is its domain's time. `retired` is the time when it was retired for its use, None if it
     recovered; `since` counts the decisions of its domain after that; `trial` is the time of its
     last trial. `is_rejected`: a person changed it later, or its time to live is over, so there is
-    no trial.
+    no trial. `last_outcome` is the newest outcome in its evidence.
     """
 
     name: str
@@ -39,6 +39,13 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
     trial: datetime | None = None
     since: int = 0
     is_rejected: bool = False
+    last_outcome: str = ""
+
+    @property
+    def source_refs(self) -> tuple[Ref, ...]:
+        """The records that a change of the status comes from."""
+        outcomes = (Ref("outcome", self.last_outcome),) if self.last_outcome else ()
+        return Ref("skill", self.name), *outcomes
 
 
 class NextTrial(Struct, frozen=True, kw_only=True):
@@ -114,6 +121,7 @@ def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
         reason=f"Was {skill.status}. {following.reason}",
         edits=tuple(edits),
         moves=(Move(source, target),) if source != target else (),
+        sources=skill.source_refs,
         targets=(Ref("skill", skill.name),),
     )
 
@@ -134,5 +142,6 @@ def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
             Edit(path, ("metadata", "trial"), stamp(skill.clock)),
         ),
         moves=(Move(f"{_ARCHIVE}/{skill.name}", f"{_SERVED}/{skill.name}"),),
+        sources=skill.source_refs,
         targets=(Ref("skill", skill.name),),
     )

@@ -19,6 +19,7 @@ MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take 
 RENAME, FOLLOW = "rename", "follow"
 DEPENDS_ON = (Queue(name=FOLLOW, every="skill", when=(Trigger("skill", "committed"),)),)
 RETRACT = "retract"
+REOPEN = "reopen"  # what undoes an approval
 _POLICY = "vault.yaml"
 _STATUS = ("metadata", "status")
 _MAX_DESCRIPTION = 1024  # by the specification
@@ -95,6 +96,22 @@ def approve(skill: Skill, shelf: str) -> Change:
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
     return _move_change(
         APPROVE, skill, shelf, "skills", edits=(_status_edit(skill, shelf, "testing"),)
+    )
+
+
+def reopen(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
+    """Take an approval back: these skills (skill, shelf) wait again, with all later changes."""
+    names = [skill.name for skill, _ in skills]
+    return Change(
+        step=REOPEN,
+        subject=join_items(names),
+        reason=f"{commit[:10]} approved {join_items(names)}, and that is taken back. {reason}",
+        edits=tuple(_status_edit(skill, shelf, "proposed") for skill, shelf in skills),
+        moves=tuple(
+            Move(f"{shelf}/{skill.name}", f"proposed/{skill.name}") for skill, shelf in skills
+        ),
+        targets=tuple(Ref("skill", name) for name in names),
+        why=reason,
     )
 
 

@@ -116,7 +116,12 @@ def expiry_change(expiry: Expiry) -> Change:
     if expiry.renewed is None:
         move = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
         return Change(
-            step=STEP, subject=expiry.name, reason=reason, moves=(move,), targets=(target,)
+            step=STEP,
+            subject=expiry.name,
+            reason=reason,
+            moves=(move,),
+            sources=(target,),
+            targets=(target,),
         )
     new_end = stamp(expiry.clock + expiry.life.span)
     path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
@@ -125,6 +130,7 @@ def expiry_change(expiry: Expiry) -> Change:
         subject=f"renew {expiry.name}",
         reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
         edits=(Edit(path, EXPIRES, new_end),),
+        sources=(target,),
         targets=(target,),
     )
 

@@ -333,6 +333,7 @@ def load_assessed(
     """Return a skill with its evidence; read files only if the skill was ever retired."""
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
+    last_outcome = view.uses.last_counted(row.name)
     assessed = AssessedSkill(
         name=row.name,
         shelf=row.shelf,
@@ -340,6 +341,7 @@ def load_assessed(
         evidence=evidence,
         clock=clock,
         ours=is_retired,
+        last_outcome=last_outcome if Ref("outcome", last_outcome) in view.records else "",
     )
     skill = view.skills.find(row.name) if is_retired or evidence.trial else None
     if skill is None:

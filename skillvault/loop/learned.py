@@ -280,7 +280,8 @@ def captured_change(
         replaces=tuple(_replacements(run.view, captured.tiers)),
         writes=skill,
         rewrites=body,
-        sources=refs if verb == "put back" else (),
+        # A source that is a pattern says that it ended: see `rejected_patterns`.
+        sources=refs if verb == "put back" else _rule_refs(captured.patterns),
         targets=(*(refs if verb == "promote" else ()), *((_SKILL,) if skill or body else ())),
     )
 
@@ -298,8 +299,13 @@ def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
             reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
             writes=skill,
             rewrites=body,
+            sources=_rule_refs(patterns),
             targets=(_SKILL,),
         )
+
+
+def _rule_refs(patterns: Iterable[LearnedPattern]) -> tuple[Ref, ...]:
+    return tuple(rules.rule_ref(pattern.pattern) for pattern in patterns)
 
 
 def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:

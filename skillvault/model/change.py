@@ -160,7 +160,8 @@ class Change(Struct, frozen=True, kw_only=True):
     def needs(self) -> set[Ref]:
         """The records that must exist: the sources of the change and the targets of its links.
 
-        Patterns are omitted, because they are entries of a file whose version the change states.
+        Patterns and noted rules are omitted, because they are entries of a file whose version the
+        change states.
         """
         new_records = {ref_of(record) for record in self.writes}
         new_records |= {
@@ -170,7 +171,7 @@ class Change(Struct, frozen=True, kw_only=True):
         }
         new_records |= {Ref("skill", move.target.rpartition("/")[2]) for move in self.moves}
         targets = (record.target for record in self.writes if isinstance(record, Link))
-        sources = (ref for ref in self.sources if ref.kind != "pattern")
+        sources = (ref for ref in self.sources if ref.kind not in ("pattern", "rule"))
         return {*sources, *targets} - new_records
 
 

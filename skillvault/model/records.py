@@ -23,7 +23,7 @@ Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record but the digest of what was installed from elsewhere.
 RecordKind = Literal[
     "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
-    "retraction", "correction", "pattern", "origin",
+    "retraction", "correction", "pattern", "rule", "origin",
 ]  # fmt: skip
 SkillKind = Literal["guide", "warning", "pattern", "strategy", "evolved", "manual"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]

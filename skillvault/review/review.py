@@ -1,11 +1,10 @@
-"""Show proposals that wait for a person: text, diff and evidence; make a branch of each.
+"""Show proposals that wait for a person: text, diff and evidence.
 
 `curate` carries out the decision. The vault's own branch and the work tree do not change here.
 """
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 
 from msgspec import Struct
 
@@ -15,14 +14,10 @@ from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
-from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
 from skillvault.model.records import PROGRAM_ORIGINS, Outcome, Ref, Skill
-from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
-from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.objects import Entry, mode_of
 
 _NEAR = 0.25  # the share of its statements that another text must say to be named as near
 
@@ -208,53 +203,3 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     old_skill = parse_record(old_path, contents[blob_name])
     text = old_skill.body.strip() if isinstance(old_skill, Skill) else ""
     return TextPair(f"{old_path} at {sha[:10]}", path, text, skill.body.strip())
-
-
-_ROWS = 20  # outcomes that a commit's message lists
-
-
-class ProposalBranch(Struct, frozen=True):
-    """A branch that approves a proposal; `made` is False if the branch existed before."""
-
-    name: str
-    branch: str
-    commit: str
-    made: bool
-
-
-def _add_evidence(change: Change, waiting: WaitingSkill) -> Change:
-    rows = [
-        f"  {row.outcome}  {row.status:7}  {row.session or '-'}  episode {row.episode}"
-        for row in waiting.basis.rows[-_ROWS:]
-    ]
-    lead = [f"Rests on {waiting.basis.sentence}."] if rows else []
-    return change.with_note("\n".join([waiting.description, *lead, *rows]))
-
-
-def proposal_branch(
-    store: Store, waiting: WaitingSkill, approval: Change, now: datetime
-) -> ProposalBranch:
-    """Make the branch `proposal/<name>`, or return the existing one."""
-    name, change = waiting.name, _add_evidence(approval, waiting)
-    branch = f"proposal/{name}"
-    git = store.git
-    if (tip := git.tip(branch)) is not None:
-        return ProposalBranch(name, branch, tip, made=False)
-    store.follow()
-    try:
-        staged_change, parent = store.stage(change), store.staging.commit
-    finally:
-        store.roll_back()
-    root = git.objects.root(parent) if parent else None
-    old_entries = git.entries(parent, list(staged_change.files))
-    entries: dict[str, Entry | None] = dict.fromkeys(staged_change.files)
-    for path, content in staged_change.files.items():
-        if content is not None:
-            mode = mode_of(content, old_entries.get(path))
-            entries[path] = Entry(mode, git.objects.write_blob(content))
-    tree = git.objects.write_tree(root, entries)
-    (commit,) = git.committer.make_commits(
-        [CommitDraft(tree, staged_change.change.message)], parent, now, git.settings()
-    )
-    git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
-    return ProposalBranch(name, branch, commit, made=True)

@@ -10,6 +10,9 @@ from itertools import takewhile
 
 from skillvault.judge import Judge
 from skillvault.learning import sections
+from skillvault.learning.curate import reopen
+from skillvault.learning.naming import with_folder_name
+from skillvault.learning.next_version import APPROVE
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import UNDO
 from skillvault.loop.next_versions import check_is_no_version, paths_of_version
@@ -57,6 +60,8 @@ def undo_changes(
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
+    if reopening := _reopen_approved(run, text, reason):
+        return recompute(run, reopening)
     commit, records = _find_records(run, text)
     facts = [ref for ref in records if ref.kind == "fact"]
     skills = [ref for ref in records if ref.kind == "skill"]
@@ -85,6 +90,28 @@ def undo_changes(
         why=reason,
     )
     return recompute(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), undo_change)
+
+
+def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
+    """Return the change that takes an approval back, None for any other commit.
+
+    An approval of a next version names two skills, and the text that it replaced is in no file.
+    """
+    view = run.view
+    is_skill = Ref("skill", text.replace("_", "-")) in view.records
+    commit = None if is_skill else run.store.git.history.commit_named(text)
+    parts = view.history.parts_of(commit) if commit else []
+    targets = [_skills_and_facts([part], {APPROVE}) for part in parts]
+    if commit is None or not targets or any(len(refs) != 1 for refs in targets):
+        return None
+    skills: list[tuple[Skill, str]] = []
+    for (ref,) in targets:
+        skill, shelf = view.skills.find(ref.id), layout.shelf_of(view.records.path_of(ref) or "")
+        if skill is not None and shelf != "proposed":
+            skills.append((with_folder_name(ref.id, skill), shelf))
+    if not skills:
+        raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
+    return reopen(skills, commit, reason)
 
 
 def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:

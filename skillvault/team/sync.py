@@ -24,6 +24,7 @@ from skillvault.model.errors import (
 )
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
+from skillvault.team.proposal_refs import BranchCleanup, remove_merged
 from skillvault.team.sync_tree import MergedTree, merge_trees
 from skillvault.vault import check
 from skillvault.vault.commit.store import Store
@@ -49,8 +50,8 @@ class SyncReport(Struct):
     lists the paths that a rule of sync decided in this merge. `claimed` is this clone's name if it
     became the learner (the one clone that runs the learning steps). `waiting` counts commits that
     are not pushed because the remote cannot be reached; `away` gives the reason. `undecided` maps a
-    key of vault.yaml to the values that clones set differently. If there are `problems`, nothing
-    was published.
+    key of vault.yaml to the values that clones set differently. `branches` are the merged branches
+    of proposals, which were removed. If there are `problems`, nothing was published.
     """
 
     remote: str
@@ -64,6 +65,7 @@ class SyncReport(Struct):
     away: str | None = None
     undecided: dict[str, list[str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    branches: BranchCleanup = field(default_factory=lambda: BranchCleanup([], {}))
 
 
 def sync_clones(
@@ -88,6 +90,9 @@ def sync_clones(
     except _AwayError as error:
         report.away = str(error)
     head = store.head()
+    if not report.away and not report.problems:
+        waiting = head.skills.names("proposed")
+        report.branches = remove_merged(store.git, policy.branch, waiting, upstream)
     report.learner = head.policy.learner
     report.undecided = read_undecided(head.files.read([layout.MARK])[layout.MARK].decode())
     report.waiting = upstream.count_unpushed(store.tip())

@@ -154,3 +154,9 @@ def test_a_retired_warning_stays_away_when_its_failure_returns(vault: Vault) -> 
     vault.record([("b.json", as_file(trade(7)))], now=LATER)
     vault.run(now=LATER)
     assert vault.skill(name)[1] == f"archive/{name}/SKILL.md"
+
+
+def test_a_commit_that_names_no_source_is_noted(vault: Vault, person: Person) -> None:
+    trailers = "Skillvault-Step: expire\nSkillvault-Target: skill:gone\n"
+    person.git("commit", "-q", "--allow-empty", "-m", f"expire: gone\n\n{trailers}")
+    assert [note.code for note in vault.check().notes] == ["no-source"]

@@ -361,7 +361,7 @@ def test_merged_as_a_branch_it_takes_the_place(
     approved: Vault, served: str, following: str, person: Person
 ) -> None:
     text = proposals(approved)[0].body
-    (branch,) = proposal_branches(approved, now=LATER)
+    (branch,) = proposal_branches(approved, now=LATER).branches
     person.git("merge", "-q", "--no-edit", branch.branch)
     assert bodies(approved)[served].strip() == text
     assert proposals(approved) == []

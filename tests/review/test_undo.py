@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, undo
-from skillvault.model.errors import UncommittedEditError, UsageError
+from skillvault.model.errors import PausedError, UncommittedEditError, UsageError
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.review.test_retract import recorded, served
@@ -88,16 +88,27 @@ def test_what_a_commit_changed_is_named_with_the_way_to_undo_it(learned: Vault) 
         undo(learned, made(learned, "refresh", name), now=LATER)
 
 
-def test_what_a_person_let_in_is_named_with_the_way_to_undo_it(
-    vault: Vault, person: Person
-) -> None:
+def test_an_approval_is_taken_back_where_git_cannot_revert_it(vault: Vault, person: Person) -> None:
     person.rule("\ngenerate: {gate: always}")
     recorded(vault, raw(0), raw(1))
     vault.run(now=NOW)
     (name,) = (one.name for one in vault.skills("proposed"))
     vault.curate.approve(name, now=NOW)
-    with pytest.raises(UsageError, match=f"`skillvault undo {name}`"):
-        undo(vault, "HEAD", now=LATER)
+    approval = person.git("rev-parse", "--short=10", "HEAD")
+    vault.curate.retire(name, now=NOW)
+    person.git("revert", "--no-edit", approval, ok=False)
+    with pytest.raises(
+        PausedError, match=f"`git revert --abort`, then `skillvault undo {approval}`"
+    ):
+        vault.run(now=LATER)
+    person.git("revert", "--abort")
+    undo(vault, approval, now=LATER)
+    assert [one.name for one in vault.skills("proposed")] == [name]
+    assert vault.check().problems == []
+    assert not vault.run(now=LATER).done
+    with pytest.raises(UsageError, match="nothing that it approved is served"):
+        undo(vault, approval, now=LATER)
+    vault.curate.approve(name, now=LATER)
     undo(vault, name, now=LATER)
     assert name not in served(vault)
 

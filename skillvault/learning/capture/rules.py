@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model.change import Adoption, Change
-from skillvault.model.records import Problem
+from skillvault.model.records import LearnedPattern, Problem, Ref
 from skillvault.model.text.text import rule_key, shorten
 
 STEP = "capture"
@@ -351,7 +351,13 @@ def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:
         subject=f"adopt {count}",
         reason=f"Appended to {LEARNINGS}:{listing}" if rules else f"Appended to {LEARNINGS}.",
         adopts=(adoption,),
+        sources=tuple(map(rule_ref, dict.fromkeys(rules))),
     )
+
+
+def rule_ref(text: str) -> Ref:
+    """Return the address of a noted rule; the pattern that is made of it has the same id."""
+    return Ref("rule", LearnedPattern(pattern=text).id)
 
 
 def _encode(text: str) -> bytes:

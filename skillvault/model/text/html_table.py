@@ -21,3 +21,14 @@ def _html_row(tag: str, cells: Sequence[object]) -> str:
 
 def _html_cell(value: object) -> str:
     return escape(escape_hidden("" if value is None else str(value)))
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table of Markdown; a cell is one line without bars."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(map(_markdown_cell, line))} |" for line in lines)
+
+
+def _markdown_cell(value: object) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    return escape_hidden(text.replace("|", "\\|"))

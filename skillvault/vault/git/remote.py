@@ -25,6 +25,7 @@ from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, Objects, wi
 from skillvault.vault.git.process import Runner, as_environment, failure_of
 from skillvault.vault.git.repository import Git
 
+PROPOSAL = "proposal/"  # the folder of the branches that approve a proposal
 _USER = 24  # characters of a user's name
 
 
@@ -69,12 +70,21 @@ class Upstream:
         self.remote = remote
         self.branch = branch
 
+    @property
+    def address(self) -> str:
+        """The URL or the path of the remote, as git uses it."""
+        return self._git.text("remote", "get-url", "--", self.remote)
+
     def fetch(self) -> str | None:
-        """Fetch the branch and return its commit; None if the remote has no such branch yet."""
+        """Fetch the branch and return its commit; None if the remote has no such branch yet.
+
+        The branches of proposals are fetched too, and forgotten if the remote has them no more.
+        """
         tracked = f"refs/remotes/{self.remote}/{self.branch}"
         spec = f"+refs/heads/{self.branch}:{tracked}"
+        proposals = f"+refs/heads/{PROPOSAL}*:refs/remotes/{self.remote}/{PROPOSAL}*"
         try:
-            self._call("fetch", *_OPTIONS, "--", self.remote, spec)
+            self._call("fetch", "--prune", *_OPTIONS, "--", self.remote, spec, proposals)
         except GitError as error:
             if _ABSENT in str(error):
                 return None
@@ -95,8 +105,20 @@ class Upstream:
 
         Raises GitError with the remote's words if the remote refuses or cannot be reached.
         """
-        spec = f"{commit}:refs/heads/{self.branch}"
-        code, out = self._call("push", "--porcelain", "--", self.remote, spec, ok=(0, 1))
+        return self._push(f"{commit}:refs/heads/{self.branch}")
+
+    def push_proposal(self, branch: str) -> Answer:
+        """Push the branch of a proposal, as `push` does."""
+        return self._push(f"refs/heads/{branch}:refs/heads/{branch}")
+
+    def remove_branch(self, branch: str, commit: str) -> Answer:
+        """Remove a branch from the remote if it is still at `commit`, as `push` does."""
+        lease = f"--force-with-lease=refs/heads/{branch}:{commit}"
+        return self._push(f":refs/heads/{branch}", lease)
+
+    def _push(self, spec: str, *options: str) -> Answer:
+        words = ("push", "--porcelain", *options, "--", self.remote, spec)
+        code, out = self._call(*words, ok=(0, 1))
         if code == 0:
             return "accepted"
         refusal = _REFUSED.search(out.decode(errors="replace"))

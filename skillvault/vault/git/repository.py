@@ -155,7 +155,8 @@ class Git:
         folder, common = self.dirs()
         for name, operation in _IN_PROGRESS.items():
             if (folder / name).exists():
-                return f"{operation} is in progress; finish or abort it"
+                hint = self._undo_hint() if name == "REVERT_HEAD" else ""
+                return f"{operation} is in progress; finish or abort it{hint}"
         if (common / "shallow").exists():
             return "the clone is shallow, its history incomplete; run `git fetch --unshallow`"
         if problem := self._branch_problem(branch, founding):
@@ -163,6 +164,11 @@ class Git:
         if self.index_file.current().unmerged:
             return "the index has unmerged files; resolve them, then git add and git commit"
         return None
+
+    def _undo_hint(self) -> str:
+        """Return the command that does what a revert with conflicts was to do."""
+        commit = self.text("rev-parse", "--short=10", "REVERT_HEAD", ok=(0, 128))
+        return f" (`git revert --abort`, then `skillvault undo {commit}`)"
 
     def _branch_problem(self, branch: str, founding: bool) -> str | None:
         """Return the reason if HEAD is not at the commit of the branch."""

@@ -56,6 +56,15 @@ class History(Topic):
         """The commits of a step, newest first."""
         return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
 
+    def without_source(self, steps: Collection[str]) -> list[Commit]:
+        """The commits of these steps that changed a record and name no source, newest first."""
+        query = (
+            "select c from commits m where step in {} "
+            "and exists (select 1 from trailer t where t.c = m.c and t.role = 'target') "
+            "and not exists (select 1 from trailer t where t.c = m.c and t.role = 'source')"
+        )
+        return self._commits(self._reader.rows_matching(query, steps))
+
     def since(self, at: datetime) -> list[Commit]:
         """Return the parts of the commits since a time, newest first.
 

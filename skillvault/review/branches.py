@@ -1,0 +1,139 @@
+"""Proposals as branches, each with one commit that approves a skill, for a pull request.
+
+The vault's own branch and the work tree do not change here.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.model.change import Change
+from skillvault.model.errors import UsageError
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.html_table import markdown_table
+from skillvault.review.review import WaitingSkill
+from skillvault.team.proposal_refs import (
+    BranchCleanup,
+    read_tips,
+    remove_merged,
+    request_url,
+    take_edits,
+)
+from skillvault.vault.commit.store import Store
+from skillvault.vault.git.committer import CommitDraft
+from skillvault.vault.git.objects import Entry, mode_of
+from skillvault.vault.git.remote import PROPOSAL, Upstream, upstream_of
+
+_ROWS = 20  # outcomes that a commit's message lists
+_FENCE = re.compile(r"^`{3,}", re.MULTILINE)
+
+
+class ProposalBranch(Struct, frozen=True):
+    """A branch that approves a proposal.
+
+    `made` is False if the branch existed before. If it was pushed, `url` is the page of the forge
+    that opens a pull request, None for an unknown forge.
+    """
+
+    name: str
+    branch: str
+    commit: str
+    made: bool
+    url: str | None = None
+
+
+class BranchReport(Struct, frozen=True):
+    """The branches of the proposals that wait, and what became of other branches."""
+
+    branches: list[ProposalBranch]
+    merged: BranchCleanup
+
+
+def make_branches(
+    store: Store,
+    waiting: Sequence[WaitingSkill],
+    approve: Callable[[str], Change],
+    now: datetime,
+    *,
+    push: bool,
+) -> BranchReport:
+    """Make a branch for each proposal, take what reviewers pushed, and remove merged branches.
+
+    With `push` the branches are pushed, and merged ones are removed in the remote too. UsageError
+    without a remote.
+    """
+    git, main = store.git, store.head().policy.branch
+    upstream = upstream_of(git, main)
+    if push:
+        if upstream is None:
+            raise UsageError("the vault has no remote; run `git remote add origin URL`")
+        upstream.fetch()
+    merged = remove_merged(git, main, [skill.name for skill in waiting], upstream if push else None)
+    merged.left |= take_edits(git, read_tips(git, upstream.remote if upstream else None))
+    branches = [_make_branch(store, skill, approve(skill.name), now) for skill in waiting]
+    if push and upstream:
+        branches = [_push(upstream, branch, merged) for branch in branches]
+    return BranchReport(branches, merged)
+
+
+def _push(upstream: Upstream, branch: ProposalBranch, merged: BranchCleanup) -> ProposalBranch:
+    if branch.branch in merged.left:
+        return branch
+    if upstream.push_proposal(branch.branch) == "outrun":
+        merged.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
+    return replace(branch, url=request_url(upstream.address, branch.branch, upstream.branch))
+
+
+def _make_branch(
+    store: Store, waiting: WaitingSkill, approval: Change, now: datetime
+) -> ProposalBranch:
+    """Make the branch of a proposal, or return the existing one."""
+    name, git = waiting.name, store.git
+    branch = f"{PROPOSAL}{name}"
+    if (tip := git.tip(branch)) is not None:
+        return ProposalBranch(name, branch, tip, made=False)
+    store.follow()
+    try:
+        staged_change, parent = store.stage(approval), store.staging.commit
+    finally:
+        store.roll_back()
+    root = git.objects.root(parent) if parent else None
+    old_entries = git.entries(parent, list(staged_change.files))
+    entries: dict[str, Entry | None] = dict.fromkeys(staged_change.files)
+    for path, content in staged_change.files.items():
+        if content is not None:
+            mode = mode_of(content, old_entries.get(path))
+            entries[path] = Entry(mode, git.objects.write_blob(content))
+    tree = git.objects.write_tree(root, entries)
+    message = request_text(waiting, staged_change.change.message)
+    (commit,) = git.committer.make_commits(
+        [CommitDraft(tree, message)], parent, now, git.settings()
+    )
+    git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
+    return ProposalBranch(name, branch, commit, made=True)
+
+
+def request_text(waiting: WaitingSkill, message: str) -> str:
+    """Return the message of an approval, with the proposal as the text of a pull request.
+
+    It has the skill's text, the table of its evidence, and the diff against the text that it
+    replaces. No line begins with `#`, which git's editor removes.
+    """
+    opening, _, trailers = message.rstrip().rpartition("\n\n")
+    quotation = "\n".join(f"> {line}".rstrip() for line in waiting.body.splitlines())
+    parts = [opening, waiting.description, f"**The text of {waiting.name}**", quotation]
+    if rows := waiting.basis.rows[-_ROWS:]:
+        cells = [(row.outcome, row.status, row.session, row.episode) for row in rows]
+        count = len(waiting.basis.rows) - len(rows)
+        lead = f"**Rests on {waiting.basis.sentence}**" + (f", the last {_ROWS}:" if count else "")
+        parts += [lead, markdown_table(("outcome", "status", "session", "episode"), cells)]
+    if waiting.diff:
+        fences = _FENCE.findall("\n".join(line[1:] for line in waiting.diff))
+        fence = "`" * max(3, *(len(mark) + 1 for mark in fences), 3)
+        parts += [f"**Against {', '.join(waiting.replaces)} as it is served**"]
+        parts += ["\n".join([f"{fence}diff", *waiting.diff, fence])]
+    text = escape_hidden("\n\n".join(parts))
+    return f"{text}\n\n{trailers}\n"

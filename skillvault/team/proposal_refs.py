@@ -1,0 +1,158 @@
+"""Branches of proposals, `proposal/<name>`, in this clone and in the remote.
+
+Reviewers edit them there and merge them. A branch is removed only if the vault has its work.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from skillvault.model.change import STEP
+from skillvault.model.errors import GitError
+from skillvault.vault.git.remote import PROPOSAL, Upstream
+from skillvault.vault.git.repository import Git
+
+_ADDRESS = re.compile(
+    r"(?:[a-z+]+://)?(?:[^@/]*@)?(?P<host>[^:/@]+\.[^:/@]+)(?::\d+(?=/))?[:/]+(?P<path>.+?)(?:\.git)?/*"
+)
+_SSH_HOSTS = {
+    "ssh.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+}
+# A word of the host's name, and the form of the page that opens a pull request.
+_COMPARE = "compare/{base}...{branch}"
+_FORGES = {
+    "github": _COMPARE + "?expand=1",
+    "gitlab": "-/merge_requests/new?merge_request%5Bsource_branch%5D={branch}"
+    "&merge_request%5Btarget_branch%5D={base}",
+    "bitbucket": "pull-requests/new?source={branch}&t=1",
+    "codeberg": _COMPARE,
+    "gitea": _COMPARE,
+    "forgejo": _COMPARE,
+}
+
+
+def request_url(address: str, branch: str, base: str) -> str | None:
+    """Return the URL that opens a pull request, from the address of a remote.
+
+    None for an address of no forge that is recognised by the name of its host.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        return None
+    host = _SSH_HOSTS.get(match["host"].lower(), match["host"].lower())
+    form = next((form for word, form in _FORGES.items() if word in host), None)
+    if form is None:
+        return None
+    page = form.format(branch=quote(branch, safe=""), base=quote(base, safe=""))
+    return f"https://{host}/{match['path']}/{page}"
+
+
+class BranchTips(NamedTuple):
+    """The commits of the branch of one proposal, here and in the remote as last fetched."""
+
+    local: str | None
+    remote: str | None
+
+
+class BranchCleanup(Struct):
+    """The names of removed branches, and the reason for each that should go and stays."""
+
+    removed: list[str]
+    left: dict[str, str]
+
+
+def read_tips(git: Git, remote: str | None) -> dict[str, BranchTips]:
+    """Map the branch of each proposal to its commits."""
+    folders = {"heads": f"refs/heads/{PROPOSAL}"}
+    if remote:
+        folders["remotes"] = f"refs/remotes/{remote}/{PROPOSAL}"
+    out = git.text("for-each-ref", "--format=%(objectname) %(refname)", *folders.values())
+    commits = {ref: commit for commit, _, ref in (line.partition(" ") for line in out.split("\n"))}
+    names = {
+        PROPOSAL + ref.removeprefix(folder)
+        for ref in commits
+        for folder in folders.values()
+        if ref.startswith(folder)
+    }
+    return {
+        name: BranchTips(
+            commits.get(f"refs/heads/{name}"), commits.get(f"refs/remotes/{remote}/{name}")
+        )
+        for name in sorted(names)
+    }
+
+
+def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
+    """Move each branch here to the commits that reviewers pushed.
+
+    Return the reason for each branch that could not move.
+    """
+    left: dict[str, str] = {}
+    for name, (local, remote) in tips.items():
+        if remote is None or (local and git.history.is_ancestor(remote, local)):
+            continue
+        if local and not git.history.is_ancestor(local, remote):
+            left[name] = f"has other commits here than there; run `git switch {name} && git pull`"
+        elif reason := _failure(lambda: git.run("branch", "--force", "--no-track", name, remote)):  # noqa: B023 (called at once)
+            left[name] = reason
+    return left
+
+
+def remove_merged(
+    git: Git, main: str, waiting: Collection[str], upstream: Upstream | None
+) -> BranchCleanup:
+    """Remove the branches of proposals that the branch `main` has, here and in the remote.
+
+    `waiting` are the proposals without a decision. A merge, a squash and an approval elsewhere
+    count; a branch with edits of reviewers goes only if its text is in the vault.
+    """
+    result, tip = BranchCleanup([], {}), git.tip(main)
+    remote = upstream.remote if upstream else None
+    for name, tips in read_tips(git, remote).items() if tip else ():
+        commits = dict.fromkeys(commit for commit in tips if commit)
+        is_open = name.removeprefix(PROPOSAL) in waiting
+        if not all(_is_done(git, commit, tip or "", is_open) for commit in commits):
+            continue
+        reason = _failure(lambda: _remove(git, name, tips, upstream))  # noqa: B023 (called at once)
+        if reason:
+            result.left[name] = reason
+        else:
+            result.removed.append(name)
+    return result
+
+
+def _is_done(git: Git, commit: str, tip: str, is_open: bool) -> bool:
+    history = git.history
+    if history.is_ancestor(commit, tip):
+        # A branch that a person has only begun holds no approval.
+        return bool(git.text("log", "-20", "--format=%H", f"--grep=^{STEP}: approve$", commit))
+    bases = history.merge_bases(commit, tip)
+    if is_open or not bases:
+        return False
+    changes = history.diff_trees(bases[0], commit)
+    entries = git.entries(tip, list(changes))
+    if all(entries.get(path) == entry for path, entry in changes.items()):
+        return True
+    steps = history.trailer_values(history.commits_between(tip, commit), STEP)
+    return list(steps.values()) == ["approve"] and len(history.commits_between(tip, commit)) == 1
+
+
+def _remove(git: Git, name: str, tips: BranchTips, upstream: Upstream | None) -> None:
+    if tips.remote and upstream and upstream.remove_branch(name, tips.remote) == "outrun":
+        raise GitError(f"somebody pushed to it in {upstream.remote}, and it stays")
+    if tips.local:
+        git.run("branch", "--delete", "--force", "--quiet", name)
+
+
+def _failure(action: Callable[[], object]) -> str:
+    """Do something with git, and return its refusal, or ""."""
+    try:
+        action()
+    except GitError as error:
+        return str(error)
+    return ""

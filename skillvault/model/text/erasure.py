@@ -21,9 +21,9 @@ _DIGEST = 32  # hexadecimal digits of an HMAC
 _PROOF = "skillvault"
 # In these scripts no space separates words, so each character counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")
+_ESCAPE = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\x(?P<byte>[0-9a-fA-F]{2})")
 _WORD = re.compile(
-    rf"\\[nrtbf]|(?P<word>[{_UNSPACED}]|(?:{_ESCAPE.pattern}|[^\W_{_UNSPACED}]|[\u0300-\u036f])+)"
+    rf"\\[nrtbf]|(?P<word>[{_UNSPACED}]|(?:\\u[0-9a-fA-F]{{4}}|\\x[0-9a-fA-F]{{2}}|[^\W_{_UNSPACED}]|[\u0300-\u036f])+)"
 )
 
 
@@ -125,6 +125,6 @@ def prove(key: str) -> str:
 def _fold(word: str) -> str:
     if word.isascii() and "\\" not in word:
         return word.lower()
-    plain = _ESCAPE.sub(lambda match: chr(int(match[0][2:], 16)), word)
+    plain = _ESCAPE.sub(lambda match: chr(int(match["code"] or match["byte"], 16)), word)
     letters = unicodedata.normalize("NFKD", plain).casefold()
     return "".join(character for character in letters if character.isalnum())

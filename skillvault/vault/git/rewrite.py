@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from skillvault.model.change import STEP
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.section_marks import marks_of
 from skillvault.model.text import front_matter
-from skillvault.model.text.erasure import MARKER, Eraser
+from skillvault.model.text.erasure import MARKER, Eraser, prove
 
+_TOOL = "git_filter_repo"  # of the extra `erase`
 _REPORT = "skillvault-report.json"
 _ID = re.compile(rb"\b[0-9a-f]{40}\b")
 _TRAILER = re.compile(r"Skillvault-\w+: .*")
@@ -40,7 +42,7 @@ class Rewriting(Struct):
 
 def check_tool() -> None:
     """UsageError if git-filter-repo is not installed."""
-    if find_spec("git_filter_repo") is None:
+    if find_spec(_TOOL) is None:
         raise UsageError(
             "erase needs git-filter-repo; run "
             f"`{sys.executable} -m pip install 'git-filter-repo>=2.47,<3'`"
@@ -81,6 +83,8 @@ class _Filter:
             new_id: bytes = self._blobs.get(match[0]) or tools["commit_rename_func"](match[0])
             return new_id
 
+        if prove(self.eraser.key).encode() in blob.data:
+            return  # a tombstone, which names the old commits
         data = _ID.sub(translate, rewrite_bytes(self.eraser, blob.data))
         if data != blob.data:
             self._blobs[blob.original_id] = _blob_id(data)
@@ -120,8 +124,7 @@ class _Filter:
 
     def run(self, refs: list[str]) -> Rewriting:
         """Rewrite the repository in the current folder."""
-        import git_filter_repo  # noqa: PLC0415 (of the extra `erase`)
-
+        git_filter_repo: Any = import_module(_TOOL)
         arguments = git_filter_repo.FilteringOptions.parse_args([*_OPTIONS, "--refs", *refs])
         git_filter_repo.RepoFilter(
             arguments,

@@ -21,7 +21,7 @@ _MOST = 20  # paths in the preview
 @click.option("--dry-run", is_flag=True, help="Show what would change, and end.")
 @vault_option
 def erase(follow: bool, dry_run: bool, vault_path: Path | None) -> None:
-    """Erase a name, a secret or an outcome from all records and from history.
+    """Erase a name, a secret or an outcome from history.
 
     Works only in a terminal. It asks for the texts, so that no shell keeps them, shows what would
     change, and asks again. It is the one command that rewrites history and forces a push.
@@ -48,7 +48,7 @@ def erase(follow: bool, dry_run: bool, vault_path: Path | None) -> None:
         answer = click.prompt(f"Type `{_WORD}` to do this", default="", show_default=False)
         return bool(answer.strip() == _WORD)
 
-    erasure = erasing.erase(vault.store, texts, key or None, confirm, datetime.now(UTC))
+    erasure = erasing.erase(vault.store, texts, confirm, key=key or None, now=datetime.now(UTC))
     if not erasure.is_done:
         echo("nothing was changed")
     elif follow:

@@ -115,7 +115,7 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
         ids = {path: e.id for path, e in git.history.diff_trees(base, commit).items() if e}
         contents = git.blobs(ids.values())
         for path, blob in ids.items():
-            if eraser.drops(path) or eraser.has_erased(_text(contents[blob], path)):
+            if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
                 paths.add(path)
     return [Problem(path, None, "erased", message) for path in sorted(paths)]
 
@@ -124,7 +124,7 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
 
 
 def erase(
-    store: Store, texts: Sequence[str], key: str | None, confirm: Confirm, now: datetime
+    store: Store, texts: Sequence[str], confirm: Confirm, *, key: str | None = None, now: datetime
 ) -> Erasure:
     """Erase texts and outcomes from this clone and its remote; without any, follow the tombstones.
 
@@ -136,7 +136,7 @@ def erase(
         upstream = _check_state(store)
         remote_refs = upstream.fetch_all() if upstream else {}
         with _copy_folder(store.git) as copy:
-            work = _Work(store, upstream, remote_refs, copy, now)
+            work = _Work(store, copy, now, upstream=upstream, remote_refs=remote_refs)
             work.plan(texts, key)
             work.rewrite()
             if confirm(work.erasure):
@@ -190,10 +190,11 @@ class _Work:
     def __init__(
         self,
         store: Store,
-        upstream: Upstream | None,
-        remote_refs: Mapping[str, str],
         copy: Path,
         now: datetime,
+        *,
+        upstream: Upstream | None,
+        remote_refs: Mapping[str, str],
     ) -> None:
         self.store, self.git, self.upstream, self.now = store, store.git, upstream, now
         self.branch = store.head().policy.branch
@@ -231,7 +232,9 @@ class _Work:
             self.tombstone = Tombstone(
                 at=self.now.astimezone(UTC).replace(microsecond=0),
                 proof=erasure.prove(self.key),
-                texts=sorted((len(text), erasure.digest(self.key, text)) for text in normal_texts),
+                texts=sorted(
+                    (len(text), erasure.sign_text(self.key, text)) for text in normal_texts
+                ),
                 outcomes=sorted(outcomes),
             )
         elif not self.tombstones:
@@ -259,15 +262,15 @@ class _Work:
             [*head.files.below("outcomes"), *head.files.below("evaluations")]
         )
         quotes: set[str] = set()
-        others: list[str] = []
+        normal_texts: list[str] = []
         for path, content in contents.items():
             name = path.rpartition("/")[2].partition(".")[0]
             if name in outcomes and path.endswith(f"{name}.yaml"):
-                quotes.update(_sentences_in(strict_yaml.load(_text(content, ""))))
+                quotes.update(_sentences_in(strict_yaml.load(_decode_file(content, ""))))
             elif name not in outcomes:
-                others.append(erasure.normalize(_text(content, "")))
-        normal_others = "\n".join(others)
-        return {text for text in quotes if erasure.normalize(text) not in normal_others}
+                normal_texts.append(erasure.normalize(_decode_file(content, "")))
+        other_texts = "\n".join(normal_texts)
+        return {text for text in quotes if erasure.normalize(text) not in other_texts}
 
     # ── rewrite ──────────────────────────────────────────────────────────────────────
 
@@ -279,19 +282,20 @@ class _Work:
         fetch_options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok")
         runner.run("fetch", *fetch_options, str(self.git.dirs()[1]), *specs)
         rewriting = self._rewrite_refs(runner)
-        changed_commits = {old: new for old, new in rewriting.commits.items() if old != new}
+        changed_commits = {
+            sha: new_sha for sha, new_sha in rewriting.commits.items() if sha != new_sha
+        }
         if self.tombstone:
             self.tombstone.commits = _first_commits(self.git, changed_commits)
         self._read_new_refs(runner)
         self._check_new_tree()
-        erasure_report = self.erasure
-        erasure_report.commits = len(changed_commits)
-        erasure_report.messages = rewriting.messages
-        erasure_report.paths = rewriting.paths
-        erasure_report.local_files = [self._name(p) for p in self._local_files() if self._is_hit(p)]
-        moved = [old for old, new in self.new_refs.items() if new != (old, self.refs[old])]
-        erasure_report.refs = moved
-        erasure_report.remote_refs = [move.ref for move in self._remote_moves()]
+        self.erasure.commits = len(changed_commits)
+        self.erasure.messages = rewriting.messages
+        self.erasure.paths = rewriting.paths
+        self.erasure.local_files = [self._name(p) for p in self._local_files() if self._is_hit(p)]
+        moved = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
+        self.erasure.refs = moved
+        self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
         """Rewrite all refs, but for branches of the remote that are rewritten already."""
@@ -340,10 +344,8 @@ class _Work:
         """Push the new history, move this clone to it, and remove the old one."""
         git, runner = self.git, Runner(self.store.root)
         key_file = _folder(git) / KEY_FILE
-        with os.fdopen(
-            os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w"
-        ) as file:
-            file.write(f"{self.key}\n")
+        key_file.touch(mode=0o600)
+        key_file.write_text(f"{self.key}\n", encoding="ascii")
         options = ("--quiet", "--no-tags", "--no-write-fetch-head")
         runner.run("fetch", *options, str(self.copy), f"+refs/*:{_NEW_REFS}/*")
         if self.tombstone:
@@ -388,28 +390,28 @@ class _Work:
     def _remote_moves(self) -> list[RefUpdate]:
         """Return the moves of the remote's branches and tags."""
         moves: list[RefUpdate] = []
-        for ref, old in self.remote_refs.items():
+        for ref, commit in self.remote_refs.items():
             local = self._tracked(ref) if ref.startswith("refs/heads/") else ref
-            if self.refs.get(local) != old:
+            if self.refs.get(local) != commit:
                 continue  # a tag that this clone does not have
-            new_name, new = self.new_refs[local]
-            is_renamed = new_name != local
-            if is_renamed:
-                moves += [RefUpdate(ref, ABSENT, old), RefUpdate(self.eraser.replace(ref), new,
-                          ABSENT)]  # fmt: skip
-            elif new != old:
-                moves.append(RefUpdate(ref, new, old))
+            new_name, new_commit = self.new_refs[local]
+            if new_name != local:
+                new_ref = self.eraser.replace(ref)
+                moves.append(RefUpdate(ref, ABSENT, commit))
+                moves.append(RefUpdate(new_ref, new_commit, ABSENT))
+            elif new_commit != commit:
+                moves.append(RefUpdate(ref, new_commit, commit))
         return moves
 
     def _move_refs(self, runner: Runner) -> None:
         """Move all refs to the new history; the push has moved some of them already."""
         refs = _read_refs(runner)
         updates: list[RefUpdate] = []
-        for ref, (name, new) in self.new_refs.items():
+        for ref, (name, new_commit) in self.new_refs.items():
             if name != ref and ref in refs:
                 updates.append(RefUpdate(ref, ABSENT, refs[ref]))
-            if new != refs.get(name):
-                updates.append(RefUpdate(name, new, refs.get(name, ABSENT)))
+            if new_commit != refs.get(name):
+                updates.append(RefUpdate(name, new_commit, refs.get(name, ABSENT)))
         with self.git.ref_session("erase") as session:
             session.begin(updates)
             if not session.commit():
@@ -442,16 +444,16 @@ class _Work:
         folder = _folder(self.git)
         for place in (*(self.store.root / name for name in layout.LOCAL), folder):
             for path in sorted(place.rglob("*")):
-                is_own = path.parent == folder and (path.name in _LOCKS or path.match(_DATABASES))
-                if path.is_file() and not path.is_symlink() and not is_own:
-                    if self.copy not in path.parents:
-                        yield path
+                is_lock = path.parent == folder and path.name in _LOCKS
+                is_cache = path.match(_DATABASES) or self.copy in path.parents
+                if path.is_file() and not (path.is_symlink() or is_lock or is_cache):
+                    yield path
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.store.root).as_posix()
 
     def _is_hit(self, path: Path) -> bool:
-        return self.eraser.has_erased(_text(path.read_bytes(), self._name(path)))
+        return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
 
     def _clean_file(self, path: Path) -> None:
         """Replace erased texts in a file and in its name; a database is deleted."""
@@ -471,7 +473,7 @@ def _folder(git: Git) -> Path:
     return git.dirs()[1] / "skillvault"
 
 
-def _text(content: bytes, path: str) -> str:
+def _decode_file(content: bytes, path: str) -> str:
     """Return a path and the content of its file as one text."""
     return f"{path}\n\n{content.decode(errors='surrogateescape')}"
 

@@ -1,15 +1,22 @@
 """erase: what was erased is in no object, index, log or cache, and does not come back."""
 
+import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from skillvault import api
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.clients.agents import MARKS
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
+from tests.cli.terminal import Terminal
 from tests.clones import LATER, Clone, Team
 from tests.given import as_file, trade
 
@@ -45,12 +52,12 @@ def yes(_: Erasure) -> bool:
 
 def erase(clone: Clone, *texts: str) -> Erasure:
     """`skillvault erase`, confirmed."""
-    return erasing.erase(clone.vault.store, texts, None, yes, LATER)
+    return erasing.erase(clone.vault.store, texts, yes, now=LATER)
 
 
 def follow(clone: Clone, key: str | None) -> Erasure:
     """`skillvault erase --follow`, confirmed."""
-    return erasing.erase(clone.vault.store, [], key, yes, LATER)
+    return erasing.erase(clone.vault.store, [], yes, key=key, now=LATER)
 
 
 def key_of(clone: Clone) -> str:
@@ -175,9 +182,12 @@ def test_nothing_changes_unless_it_is_confirmed(team: Team) -> None:
     ada = team.clones[0]
     refs = ada.person.git("for-each-ref")
     shown: list[Erasure] = []
-    done = erasing.erase(
-        ada.vault.store, [NAME], None, lambda erasure: bool(shown.append(erasure)), LATER
-    )
+
+    def refuse(erasure: Erasure) -> bool:
+        shown.append(erasure)
+        return False
+
+    done = erasing.erase(ada.vault.store, [NAME], refuse, now=LATER)
     assert not done.is_done
     assert "skills/notes/SKILL.md" in shown[0].paths
     assert ada.person.git("for-each-ref") == refs
@@ -230,3 +240,41 @@ def test_files_of_the_inbox_and_the_quarantine_are_cleaned_too(team: Team) -> No
     erase(ada, NAME, SECRET)
     assert hits(ada) == []
     assert (ada.root / "quarantine/erased.txt").read_text(encoding="utf-8") == "token erased"
+
+
+def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
+    ada, ben, _ = team.clones
+    person = {name: value for name, value in os.environ.items() if name not in MARKS}
+    words = ["-m", "skillvault", "erase"]
+    terminal = Terminal(ada.root, *words, columns=100, program=sys.executable, environment=person)
+    terminal.wait(lambda text: text.endswith(">"))
+    terminal.press(f"{NAME}\n{SECRET}\n\n")
+    text = terminal.wait(lambda text: "Type `erase`" in text)
+    assert "skills/notes/SKILL.md" in text
+    assert "forces refs/heads/main of the remote" in text
+    terminal.press("erase\n")
+    terminal.wait(lambda text: "the key is in" in text)
+    assert terminal.end() == 0
+    terminal = Terminal(
+        ben.root, *words, "--follow", columns=100, program=sys.executable, environment=person
+    )
+    terminal.wait(lambda text: text.startswith("Key"))
+    terminal.press(f"{key_of(ada)}\n")
+    terminal.wait(lambda text: "Type `erase`" in text)
+    terminal.press("erase\n")
+    terminal.wait(lambda text: "erased here" in text)
+    assert terminal.end() == 0
+    assert hits(ada) == hits(ben) == []
+
+
+@pytest.mark.parametrize("words", [[], ["--follow"], ["--dry-run"]])
+def test_without_a_terminal_nobody_erases(vault: Vault, words: list[str]) -> None:
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), "erase", *words])
+    assert isinstance(result.exception, UsageError)
+    assert "only a person" in str(result.exception)
+
+
+def test_an_agent_does_not_erase(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), "erase"])
+    assert "Claude Code" in str(result.exception)

@@ -93,7 +93,7 @@ class Eraser(Struct, frozen=True):
                 if len(group) > longest or start - last_end > _GAP:
                     break
                 last_end = end
-                if len(group) in lengths and (len(group), digest(self.key, group)) in self.texts:
+                if len(group) in lengths and (len(group), sign_text(self.key, group)) in self.texts:
                     match_end, next_place = end, number + 1
             if match_end is not None:
                 yield words[place][1], match_end
@@ -111,14 +111,14 @@ def is_too_short(normal_text: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 18)
-def digest(key: str, normal_text: str) -> str:
+def sign_text(key: str, normal_text: str) -> str:
     """Return the HMAC of a normalized text."""
     return hmac.digest(key.encode(), normal_text.encode(), "sha256").hex()[:_DIGEST]
 
 
 def prove(key: str) -> str:
     """Return the value by which a tombstone recognizes its key."""
-    return digest(key, f"{_PROOF} ")
+    return sign_text(key, f"{_PROOF} ")
 
 
 @lru_cache(maxsize=1 << 18)

@@ -122,7 +122,7 @@ class _Filter:
             if change.blob_id in self._changed_marks:
                 self._paths.add(os.fsdecode(change.filename))
 
-    def run(self, refs: list[str]) -> Rewriting:
+    def rewrite_refs(self, refs: list[str]) -> Rewriting:
         """Rewrite the repository in the current folder."""
         git_filter_repo: Any = import_module(_TOOL)
         arguments = git_filter_repo.FilteringOptions.parse_args([*_OPTIONS, "--refs", *refs])
@@ -180,7 +180,7 @@ def _blob_id(data: bytes) -> bytes:
 def main() -> None:
     """Rewrite the repository in the current folder by the rules on stdin."""
     eraser, refs = msgspec.json.decode(sys.stdin.buffer.read(), type=tuple[Eraser, list[str]])
-    report = _Filter(eraser).run(refs)
+    report = _Filter(eraser).rewrite_refs(refs)
     Path(_REPORT).write_bytes(msgspec.json.encode(report))
 
 

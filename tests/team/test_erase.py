@@ -13,11 +13,12 @@ from skillvault import api
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.clients.agents import MARKS
-from skillvault.model.errors import UncommittedEditError, UsageError
+from skillvault.model.errors import GitError, UncommittedEditError, UsageError
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
 from tests.cli.terminal import Terminal
 from tests.clones import LATER, Clone, Team
+from tests.conftest import Person
 from tests.given import as_file, trade
 
 NAME, SECRET = "Zoë Quillfeather", "hunter2-Xk9-Vault"
@@ -278,3 +279,77 @@ def test_an_agent_does_not_erase(vault: Vault, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("CLAUDECODE", "1")
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), "erase"])
     assert "Claude Code" in str(result.exception)
+
+
+def test_names_of_authors_branches_and_tags_go_here_and_on_the_remote(team: Team) -> None:
+    ada, ben, _ = team.clones
+    git = ada.person.git
+    git("-c", f"user.name={NAME}", "commit", "-q", "--allow-empty", "-m", "By a person")
+    git("tag", "-a", "zoe-quillfeather-1", "-m", f"For {NAME}")
+    git("tag", "plain")
+    git("branch", "propose/zoe-quillfeather")
+    git("push", "-q", "origin", "--tags", "propose/zoe-quillfeather")
+    ada.sync()
+    ben.person.git("fetch", "-q", "--tags")
+    ben.person.git("branch", "propose/zoe-quillfeather", "origin/propose/zoe-quillfeather")
+    erase(ada, NAME, SECRET)
+    follow(ben, key_of(ada))
+    ben.sync()
+    assert hits(ada) == hits(ben) == []
+    refs = git("ls-remote", "origin")
+    assert "quillfeather" not in refs
+    assert "refs/heads/propose/erased" in refs
+    assert "refs/tags/erased-1" in refs
+    assert git("log", "-1", "--format=%an", "plain") == "erased"
+
+
+def test_a_clone_follows_several_erasures_at_once(team: Team) -> None:
+    ada, ben, cy = team.clones
+    erase(ada, NAME)
+    follow(ben, key_of(ada))
+    ben.sync()
+    erase(ben, SECRET)
+    cy.record([9])
+    with pytest.raises(UsageError, match="follow"):
+        cy.sync()
+    follow(cy, key_of(ada))
+    with pytest.raises(UsageError, match="follow"):
+        ada.sync()
+    follow(ada, None)
+    for clone in (cy, ada, ben, cy):
+        assert clone.sync().problems == []
+    assert hits(ada) == hits(ben) == hits(cy) == []
+    assert ada.tree() == ben.tree() == cy.tree()
+
+
+def test_a_vault_without_a_remote_is_erased_and_learns_on(vault: Vault, person: Person) -> None:
+    vault.record([("a.json", as_file(trade(1, result__summary=f"so says {NAME}")))], now=LATER)
+    vault.run(now=LATER)
+    clone = Clone(vault.root)
+    erase(clone, NAME)
+    assert hits(clone) == []
+    fresh = Vault(vault.root)
+    assert fresh.run(now=LATER).done == []
+    fresh.record([("b.json", as_file(trade(2)))], now=LATER)
+    assert fresh.run(now=LATER).done
+    assert fresh.check().problems == []
+
+
+def test_a_git_name_that_would_come_back_is_refused(team: Team) -> None:
+    ada = team.clones[0]
+    ada.person.git("config", "user.name", NAME)
+    with pytest.raises(UsageError, match=r"git config --global user\.name"):
+        erase(ada, NAME)
+
+
+def test_if_the_remote_refuses_nothing_changes(team: Team) -> None:
+    ada = team.clones[0]
+    subprocess.run(
+        ["git", "-C", str(team.remote), "config", "receive.denyNonFastForwards", "true"], check=True
+    )
+    refs = ada.person.git("for-each-ref", "refs/heads", "refs/remotes")
+    with pytest.raises(GitError, match="refuses"):
+        erase(ada, NAME)
+    assert ada.person.git("for-each-ref", "refs/heads", "refs/remotes") == refs
+    assert ada.person.status() == ""
+    assert ada.sync().problems == []

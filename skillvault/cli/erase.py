@@ -49,6 +49,8 @@ def erase(follow: bool, dry_run: bool, vault_path: Path | None) -> None:
         return bool(answer.strip() == _WORD)
 
     erasure = erasing.erase(vault.store, texts, confirm, key=key or None, now=datetime.now(UTC))
+    if erasure.is_in_config:
+        say(f"{git.dirs()[1]}/config still has the text, which only you may change")
     if not erasure.is_done:
         echo("nothing was changed")
     elif follow:

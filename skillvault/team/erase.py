@@ -38,6 +38,7 @@ from skillvault.vault.git.rewrite import Rewriting, check_tool, rewrite_bytes, r
 FOLLOW = "skillvault erase --follow"
 KEY_FILE = "erase.key"  # below .git/skillvault, never in git
 _COPY = "erasing"  # the copy of the repository, below .git/skillvault
+_SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")  # of the refs that are rewritten
 _NEW_REFS = "refs/skillvault/erased"
 _KEY_BYTES = 32
 _SENTENCE = 20  # the fewest letters of an outcome's sentence that is erased elsewhere too
@@ -52,6 +53,7 @@ class Erasure(Struct):
 
     `commits` counts rewritten commits and `messages` changed messages, `paths` lists changed files
     of any commit, `local_files` changed files outside git, `refs` the branches and tags that move.
+    With `is_in_config`, the config of the clone still has a text, such as a token in a URL.
     """
 
     commits: int = 0
@@ -61,6 +63,7 @@ class Erasure(Struct):
     refs: list[str] = field(default_factory=list)
     remote_refs: list[str] = field(default_factory=list)
     is_done: bool = False
+    is_in_config: bool = False
 
 
 Confirm = Callable[[Erasure], bool]
@@ -157,9 +160,12 @@ def _check_state(store: Store) -> Upstream | None:
         raise UncommittedEditError(
             f"{status[0][3:]}: edited and not committed; commit it or undo the edit, then erase"
         )
-    if git.tip(policy.branch) and git.answer("rev-parse", "-q", "--verify", "refs/stash",
-                                             ok=(0, 1))[0] == 0:  # fmt: skip
-        raise UncommittedEditError("a stash would keep the text; apply it or drop it, then erase")
+    for ref in git.text("for-each-ref", "--format=%(refname)").split():
+        if not ref.startswith((*_SPACES, "refs/skillvault/")):
+            raise UncommittedEditError(
+                f"{ref} would keep the text; use what is in it (`git stash pop`), or remove it by "
+                f"`git update-ref -d {ref}`, then erase"
+            )
     if git_dir != common or (common / "worktrees").is_dir():
         raise UsageError("the vault has several work trees; remove all but one by `git worktree`")
     if (common / "objects/info/alternates").exists() or git.is_partial():
@@ -278,7 +284,7 @@ class _Work:
         """Rewrite the copy, and compare it with the vault."""
         runner = Runner(self.copy)
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
-        specs = [f"+{space}*:{space}*" for space in ("refs/heads/", "refs/tags/", "refs/remotes/")]
+        specs = [f"+{space}*:{space}*" for space in _SPACES]
         fetch_options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok")
         runner.run("fetch", *fetch_options, str(self.git.dirs()[1]), *specs)
         rewriting = self._rewrite_refs(runner)
@@ -318,8 +324,9 @@ class _Work:
     def _read_new_refs(self, runner: Runner) -> None:
         refs = _read_refs(runner)
         for ref in self.refs:
-            new_name = ref if ref in refs else self.eraser.replace(ref)
-            self.new_refs[ref] = new_name, refs[new_name]
+            new_name = self.eraser.replace(ref)
+            name = new_name if new_name in refs else ref
+            self.new_refs[ref] = name, refs[name]
 
     def _check_new_tree(self) -> None:
         """UsageError if the rewritten tree has problems that the tree has not now."""
@@ -432,6 +439,11 @@ class _Work:
         clone = self.git.settings().clone
         if clone and self.eraser.has_erased(clone):
             runner.run("config", "--local", CLONE, self.eraser.replace(clone))
+        for ref, (name, _) in self.new_refs.items():
+            section = f"branch.{ref.removeprefix(_SPACES[0])}"
+            if name != ref and ref.startswith(_SPACES[0]):
+                runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
+        self.erasure.is_in_config = self._is_hit(git_dir / "config")
         settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
         runner.run(*settings, "repack", "-a", "-d", "-q")
         runner.run(*settings, "prune", "--expire=now")

@@ -329,6 +329,7 @@ def test_a_vault_without_a_remote_is_erased_and_learns_on(vault: Vault, person: 
     erase(clone, NAME)
     assert hits(clone) == []
     fresh = Vault(vault.root)
+    assert {done.change.step for done in fresh.run(now=LATER).done} <= {"refresh"}
     assert fresh.run(now=LATER).done == []
     fresh.record([("b.json", as_file(trade(2)))], now=LATER)
     assert fresh.run(now=LATER).done

@@ -74,16 +74,23 @@ Confirm = Callable[[Erasure], bool]
 
 def read_tombstones(git: Git, *commits: str | None) -> list[Tombstone]:
     """Return the tombstones of some commits."""
-    ids = {
-        entry.id
+    places = {
+        (path, entry.id)
         for commit in commits
         if commit
-        for entry in git.objects.files(commit, [erasure.FOLDER]).values()
+        for path, entry in git.objects.files(commit, [erasure.FOLDER]).items()
     }
-    return [
-        msgspec.json.decode(content, type=Tombstone)
-        for _, content in sorted(git.blobs(sorted(ids)).items())
-    ]
+    contents = git.blobs(blob for _, blob in places)
+    return [_read_tombstone(path, contents[blob]) for path, blob in sorted(places)]
+
+
+def _read_tombstone(path: str, content: bytes) -> Tombstone:
+    try:
+        return msgspec.json.decode(content, type=Tombstone)
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"{path}: no tombstone of an erasure ({error}); restore it by `git log -- {path}`"
+        ) from None
 
 
 def read_key(git: Git) -> str | None:

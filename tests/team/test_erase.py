@@ -354,3 +354,15 @@ def test_if_the_remote_refuses_nothing_changes(team: Team) -> None:
     assert ada.person.git("for-each-ref", "refs/heads", "refs/remotes") == refs
     assert ada.person.status() == ""
     assert ada.sync().problems == []
+
+
+@pytest.mark.parametrize("commit", ["--all", "main", "0" * 39])
+def test_a_tombstone_that_somebody_broke_is_named(team: Team, commit: str) -> None:
+    ada = team.clones[0]
+    ada.person.write(
+        "erased/a.json", f'{{"at": "2026-12-10T12:00:00Z", "proof": "", "commits": ["{commit}"]}}'
+    )
+    ada.person.git("add", "erased")
+    ada.person.git("commit", "-qm", "A tombstone")
+    with pytest.raises(UsageError, match=r"erased/a\.json: no tombstone"):
+        ada.sync()

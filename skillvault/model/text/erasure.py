@@ -10,8 +10,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
+from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 FOLDER = "erased"  # of the tombstones
 MARKER = "erased"  # a word that YAML, JSON, paths and ids may hold
@@ -27,6 +28,9 @@ _WORD = re.compile(
 )
 
 
+CommitId = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+
+
 class Tombstone(Struct, kw_only=True):
     """An erasure: (length, HMAC) of each text, removed outcomes, and the first changed commits.
 
@@ -37,7 +41,7 @@ class Tombstone(Struct, kw_only=True):
     proof: str
     texts: list[tuple[int, str]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
+    commits: list[CommitId] = field(default_factory=list)
 
 
 class Eraser(Struct, frozen=True):

@@ -93,6 +93,7 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
 # The commands of each module, each a function of that name.
 _MODULES = {
     "answer": "answer ask judge",
+    "erase": "erase",
     "fact": "fact",
     "exchange": "export import install learn",
     "init": "check doctor init",
@@ -118,7 +119,7 @@ GROUPS = (
     ),
     ("Review", "skill approve guide-coding-fix", "review skill fact undo retract quarantine"),
     ("Look", "why guide-coding-fix", "status stats report log why why-not impact"),
-    ("Team", "sync", "sync install export"),
+    ("Team", "sync", "sync install export erase"),
     (
         "Set up",
         "import claude-code ~/.claude/projects",

@@ -24,6 +24,7 @@ from skillvault.model.errors import (
 )
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
+from skillvault.team.erase import find_retyped, refuse_erased_history
 from skillvault.team.proposal_refs import BranchCleanup, remove_merged
 from skillvault.team.sync_tree import MergedTree, merge_trees
 from skillvault.vault import check
@@ -123,6 +124,10 @@ def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
         except GitError as error:
             raise _AwayError(str(error)) from None
         reach("sync-fetched")
+        refuse_erased_history(sync.store.git, sync.store.tip(), remote_tip)
+        sync.report.problems = find_retyped(sync.store.git, sync.store.tip(), remote_tip)
+        if sync.report.problems:
+            return
         if not sync.report.claimed and _should_claim(sync, remote_tip, take_over=take_over):
             remote_tip = _claim(sync, remote_tip)
             if remote_tip is None:

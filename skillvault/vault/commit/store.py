@@ -308,7 +308,7 @@ class Store(threading.local):
         )
         with ExitStack() as stack:
             stack.callback(self.roll_back)
-            stack.enter_context(self._lock_writer())
+            stack.enter_context(self.lock_writer())
             check_normal()
             clear_up(self.root, self.git, policy.branch)
             stack.enter_context(locks.gc_lock(self.git.dirs()[1]))
@@ -355,7 +355,7 @@ class Store(threading.local):
         )
         if has_lock or has_work:
             branch = self.head().policy.branch
-            with self._lock_writer(wait=wait):
+            with self.lock_writer(wait=wait):
                 # While its lock stands no git came after it: the state is as it left it.
                 if has_lock or self.git.pause_reason(branch, founding=True) is None:
                     clear_up(self.root, self.git, branch)
@@ -367,7 +367,8 @@ class Store(threading.local):
         return locks.daemon_lock(self.git.dirs()[1] / "skillvault")
 
     @contextmanager
-    def _lock_writer(self, *, wait: bool = True) -> Iterator[None]:
+    def lock_writer(self, *, wait: bool = True) -> Iterator[None]:
+        """Hold the lock of the writer; VaultBusyError if another process keeps writing."""
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
         with locks.writer_lock(folder, seconds) as lock, self.git.share_lock(lock):
             yield

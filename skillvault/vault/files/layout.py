@@ -105,6 +105,11 @@ def outcome_path(domain: str, outcome_id: str, folder: str = "outcomes") -> str:
     return f"{folder}/{domain}/{match['y']}/{match['m']}/{match['d']}/{outcome_id}.yaml"
 
 
+def is_outcome_id(text: str) -> bool:
+    """Return True if a text has the form of an outcome's id."""
+    return _ID.fullmatch(text) is not None
+
+
 def session_path(record: records.Session) -> str:
     """`sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, by the day in UTC on which it ended."""
     if not is_slug(record.id):

@@ -23,6 +23,7 @@ from skillvault.model.text.text import slug
 from skillvault.vault.git.config import CLONE
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, Objects, with_mode
 from skillvault.vault.git.process import Runner, as_environment, failure_of
+from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.repository import Git
 
 PROPOSAL = "proposal/"  # the folder of the branches that approve a proposal
@@ -126,6 +127,27 @@ class Upstream:
             return "outrun"
         reason = refusal["reason"] if refusal else "failed without a message"
         raise GitError(f"git push: {self.remote} refuses it: {reason}")
+
+    def fetch_all(self) -> dict[str, str]:
+        """Fetch all branches and return the remote's branches and tags with their ids."""
+        spec = f"+refs/heads/*:refs/remotes/{self.remote}/*"
+        self._call("fetch", *_OPTIONS, "--prune", "--", self.remote, spec)
+        _, out = self._call("ls-remote", "--quiet", "--heads", "--tags", "--refs", self.remote)
+        lines = (line.split("\t") for line in out.decode().splitlines())
+        return {ref: sha for sha, ref in lines}
+
+    def replace(self, moves: Sequence[RefUpdate]) -> None:
+        """Replace refs of the remote, all or none, if each is still at its old commit.
+
+        Only `skillvault erase` may call this function: all else never forces.
+        """
+        names = {ABSENT: ""}
+        leases = [f"--force-with-lease={m.ref}:{names.get(m.old, m.old)}" for m in moves]
+        specs = [f"{names.get(move.new, move.new)}:{move.ref}" for move in moves]
+        options = ("--porcelain", "--atomic", *leases)
+        _, out = self._call("push", *options, "--", self.remote, *specs, ok=(0, 1))
+        if refusal := _REFUSED.search(out.decode(errors="replace")):
+            raise GitError(f"git push: {self.remote} refuses it: {refusal['reason']}")
 
     def _call(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
         # The person's own ssh command; the repository's config has no say.

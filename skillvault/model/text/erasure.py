@@ -1,0 +1,134 @@
+"""Erased texts: recognized by the digests of a tombstone, and replaced by a marker.
+
+A tombstone names no text. It holds an HMAC of each text's letters and digits, so only a clone with
+the key can recognize a text.
+"""
+
+import hmac
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import lru_cache
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+FOLDER = "erased"  # of the tombstones
+MARKER = "erased"  # a word that YAML, JSON, paths and ids may hold
+_LEAST = 3  # letters and digits of a text
+_GAP = 40  # the most characters between two words of a text
+_DIGEST = 32  # hexadecimal digits of an HMAC
+_PROOF = "skillvault"
+# In these scripts no space separates words, so each character counts as a word.
+_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_ESCAPE = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\x(?P<byte>[0-9a-fA-F]{2})")
+_WORD = re.compile(
+    rf"\\[nrtbf]|(?P<word>[{_UNSPACED}]|(?:\\u[0-9a-fA-F]{{4}}|\\x[0-9a-fA-F]{{2}}|[^\W_{_UNSPACED}]|[\u0300-\u036f])+)"
+)
+
+
+CommitId = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+
+
+class Tombstone(Struct, kw_only=True):
+    """An erasure: (length, HMAC) of each text, removed outcomes, and the first changed commits.
+
+    Each history with the erased texts contains one of these commits. `proof` recognizes the key.
+    """
+
+    at: datetime
+    proof: str
+    texts: list[tuple[int, str]] = field(default_factory=list)
+    outcomes: list[str] = field(default_factory=list)
+    commits: list[CommitId] = field(default_factory=list)
+
+
+class Eraser(Struct, frozen=True):
+    """The texts and outcomes of some tombstones, with the key that recognizes the texts."""
+
+    key: str
+    texts: frozenset[tuple[int, str]] = frozenset()
+    outcomes: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, key: str, tombstones: Iterable[Tombstone]) -> "Eraser":
+        """Return the eraser of all texts and outcomes of some tombstones."""
+        texts: set[tuple[int, str]] = set()
+        outcomes: set[str] = set()
+        for tombstone in tombstones:
+            texts.update(tombstone.texts)
+            outcomes.update(tombstone.outcomes)
+        return cls(key, frozenset(texts), frozenset(outcomes))
+
+    def has_erased(self, text: str) -> bool:
+        """Return True if a text contains an erased one."""
+        return next(self._spans(text), None) is not None
+
+    def replace(self, text: str) -> str:
+        """Return a text with a marker in the place of each erased text."""
+        parts, end = list[str](), 0
+        for start, stop in self._spans(text):
+            parts += [text[end:start], MARKER]
+            end = stop
+        return "".join([*parts, text[end:]]) if parts else text
+
+    def drops(self, path: str) -> bool:
+        """Return True if a path belongs to a removed outcome."""
+        name = path.rpartition("/")[2].partition(".")[0]
+        return name in self.outcomes
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the places of erased texts, in order; of two that begin together, the longer."""
+        lengths = {length for length, _ in self.texts}
+        longest = max(lengths, default=0)
+        words = [
+            (_fold(match[0]), match.start(), match.end())
+            for match in _WORD.finditer(text)
+            if match["word"]
+        ]
+        place = 0
+        while place < len(words):
+            group, last_end, match_end = "", words[place][2], None
+            next_place = place + 1
+            for number in range(place, len(words)):
+                word, start, end = words[number]
+                group += word
+                if len(group) > longest or start - last_end > _GAP:
+                    break
+                last_end = end
+                if len(group) in lengths and (len(group), sign_text(self.key, group)) in self.texts:
+                    match_end, next_place = end, number + 1
+            if match_end is not None:
+                yield words[place][1], match_end
+            place = next_place
+
+
+def normalize(text: str) -> str:
+    """Return the letters and digits of a text, without case and accents."""
+    return "".join(_fold(match[0]) for match in _WORD.finditer(text) if match["word"])
+
+
+def is_too_short(normal_text: str) -> bool:
+    """Return True for a normalized text that would match by chance."""
+    return len(normal_text) < _LEAST and (normal_text.isascii() or len(normal_text) < _LEAST - 1)
+
+
+@lru_cache(maxsize=1 << 18)
+def sign_text(key: str, normal_text: str) -> str:
+    """Return the HMAC of a normalized text."""
+    return hmac.digest(key.encode(), normal_text.encode(), "sha256").hex()[:_DIGEST]
+
+
+def prove(key: str) -> str:
+    """Return the value by which a tombstone recognizes its key."""
+    return sign_text(key, f"{_PROOF} ")
+
+
+@lru_cache(maxsize=1 << 18)
+def _fold(word: str) -> str:
+    if word.isascii() and "\\" not in word:
+        return word.lower()
+    plain = _ESCAPE.sub(lambda match: chr(int(match["code"] or match["byte"], 16)), word)
+    letters = unicodedata.normalize("NFKD", plain).casefold()
+    return "".join(character for character in letters if character.isalnum())

@@ -1,0 +1,530 @@
+"""erase: remove a name, a secret or an outcome from all records and from history.
+
+The one exception to "the history is never rewritten". It runs only at a person's terminal: no
+hook, server, daemon or page may call it, and `sync` only reads its tombstones.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from skillvault.model.change import Change, message_of
+from skillvault.model.errors import PausedError, UncommittedEditError, UsageError
+from skillvault.model.records import Problem
+from skillvault.model.text import erasure, strict_yaml
+from skillvault.model.text.erasure import Eraser, Tombstone
+from skillvault.model.text.text import pluralize, sentences
+from skillvault.vault import check
+from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import private_mode
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import WorkTreeView
+from skillvault.vault.git.committer import CommitDraft
+from skillvault.vault.git.config import CLONE
+from skillvault.vault.git.objects import REGULAR, Entry, Objects
+from skillvault.vault.git.process import Runner
+from skillvault.vault.git.refs import ABSENT, RefUpdate
+from skillvault.vault.git.remote import Upstream, upstream_of
+from skillvault.vault.git.repository import Git
+from skillvault.vault.git.rewrite import Rewriting, check_tool, rewrite_bytes, rewrite_history
+
+FOLLOW = "skillvault erase --follow"
+KEY_FILE = "erase.key"  # below .git/skillvault, never in git
+_COPY = "erasing"  # the copy of the repository, below .git/skillvault
+_SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")  # of the refs that are rewritten
+_NEW_REFS = "refs/skillvault/erased"
+_KEY_BYTES = 32
+_SENTENCE = 20  # the fewest letters of an outcome's sentence that is erased elsewhere too
+# What git leaves beside its objects and refs, with words of commits or their ids.
+_LEFTOVERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG")
+_LOCKS = ("writer.lock", "daemon.lock", "client.lock", "gc-owner", KEY_FILE)
+_DATABASES = "index.db*"
+
+
+class Erasure(Struct):
+    """The changes that an erasure makes, as a person confirms them.
+
+    `commits` counts rewritten commits and `messages` changed messages, `paths` lists changed files
+    of any commit, `local_files` changed files outside git, `refs` the branches and tags that move.
+    With `is_in_config`, the config of the clone still has a text, such as a token in a URL.
+    """
+
+    commits: int = 0
+    messages: int = 0
+    paths: list[str] = field(default_factory=list)
+    local_files: list[str] = field(default_factory=list)
+    refs: list[str] = field(default_factory=list)
+    remote_refs: list[str] = field(default_factory=list)
+    is_done: bool = False
+    is_in_config: bool = False
+
+
+Confirm = Callable[[Erasure], bool]
+
+
+# ── tombstones ───────────────────────────────────────────────────────────────────────
+
+
+def read_tombstones(git: Git, *commits: str | None) -> list[Tombstone]:
+    """Return the tombstones of some commits."""
+    places = {
+        (path, entry.id)
+        for commit in commits
+        if commit
+        for path, entry in git.objects.files(commit, [erasure.FOLDER]).items()
+    }
+    contents = git.blobs(blob for _, blob in places)
+    return [_read_tombstone(path, contents[blob]) for path, blob in sorted(places)]
+
+
+def _read_tombstone(path: str, content: bytes) -> Tombstone:
+    try:
+        return msgspec.json.decode(content, type=Tombstone)
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"{path}: no tombstone of an erasure ({error}); restore it by `git log -- {path}`"
+        ) from None
+
+
+def read_key(git: Git) -> str | None:
+    """Return the key of this clone; None without one."""
+    path = _folder(git) / KEY_FILE
+    return path.read_text(encoding="ascii").strip() if path.is_file() else None
+
+
+def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> None:
+    """UsageError if one of two histories contains commits that an erasure rewrote."""
+    for tombstone in read_tombstones(git, tip, remote_tip):
+        for commit, owner in ((tip, "this clone"), (remote_tip, "the remote")):
+            if commit and any(git.history.is_ancestor(sha, commit) for sha in tombstone.commits):
+                raise UsageError(
+                    f"{owner} still has the text that was erased on {tombstone.at:%Y-%m-%d}; run "
+                    f"`{FOLLOW}`, and have the key at hand"
+                )
+
+
+def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Problem]:
+    """Find erased texts and outcomes in the files that only one of two commits has.
+
+    Without the key, only outcomes are recognized.
+    """
+    tombstones = read_tombstones(git, tip, remote_tip)
+    if not (tombstones and tip and remote_tip):
+        return []
+    eraser = Eraser.of(read_key(git) or "", tombstones)
+    message = f"has what was erased; remove it, or run `{FOLLOW}`"
+    paths: set[str] = set()
+    for base, commit in ((remote_tip, tip), (tip, remote_tip)):
+        ids = {path: e.id for path, e in git.history.diff_trees(base, commit).items() if e}
+        contents = git.blobs(ids.values())
+        for path, blob in ids.items():
+            if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
+                paths.add(path)
+    return [Problem(path, None, "erased", message) for path in sorted(paths)]
+
+
+# ── erase ────────────────────────────────────────────────────────────────────────────
+
+
+def erase(
+    store: Store, texts: Sequence[str], confirm: Confirm, *, key: str | None = None, now: datetime
+) -> Erasure:
+    """Erase texts and outcomes from this clone and its remote; without any, follow the tombstones.
+
+    Everything is computed in a copy. If `confirm` returns False for the result, nothing changes.
+    """
+    check_tool()
+    store.recover()
+    with store.lock_daemon(), store.lock_writer():
+        upstream = _check_state(store)
+        remote_refs = upstream.fetch_all() if upstream else {}
+        with _copy_folder(store.git) as copy:
+            work = _Work(store, copy, now, upstream=upstream, remote_refs=remote_refs)
+            work.plan(texts, key)
+            work.rewrite()
+            if confirm(work.erasure):
+                work.publish()
+                work.erasure.is_done = True
+            return work.erasure
+
+
+def _check_state(store: Store) -> Upstream | None:
+    """Return the upstream; an error if a person's work would be lost or would keep the text."""
+    git, policy = store.git, store.head().policy
+    git_dir, common = git.dirs()
+    if reason := git.pause_reason(policy.branch):
+        raise PausedError(f"paused: {reason}")
+    status = os.fsdecode(git.run("status", "--porcelain", "-z", "--untracked-files=all",
+                                 env=git.settings().staging)).split("\0")  # fmt: skip
+    if status[0]:
+        raise UncommittedEditError(
+            f"{status[0][3:]}: edited and not committed; commit it or undo the edit, then erase"
+        )
+    for ref in git.text("for-each-ref", "--format=%(refname)").split():
+        if not ref.startswith((*_SPACES, "refs/skillvault/")):
+            raise UncommittedEditError(
+                f"{ref} would keep the text; use what is in it (`git stash pop`), or remove it by "
+                f"`git update-ref -d {ref}`, then erase"
+            )
+    if git_dir != common or (common / "worktrees").is_dir():
+        raise UsageError("the vault has several work trees; remove all but one by `git worktree`")
+    if (common / "objects/info/alternates").exists() or git.is_partial():
+        raise UsageError("this clone borrows objects; erase in a full clone instead")
+    for commit in store.taken.commits(age=0.0):
+        if git.history.is_ancestor(commit, git.tip(policy.branch) or ""):
+            store.taken.forget(commit)
+        else:
+            store.taken.put_back(commit)
+    return upstream_of(git, policy.branch)
+
+
+@contextmanager
+def _copy_folder(git: Git) -> Iterator[Path]:
+    """Make the folder of the copy, and remove it at the end with the texts in it."""
+    folder = _folder(git) / _COPY
+    shutil.rmtree(folder, ignore_errors=True)  # of a killed erasure
+    folder.mkdir(parents=True, mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+class _Work:
+    """One erasure in progress."""
+
+    def __init__(
+        self,
+        store: Store,
+        copy: Path,
+        now: datetime,
+        *,
+        upstream: Upstream | None,
+        remote_refs: Mapping[str, str],
+    ) -> None:
+        self.store, self.git, self.upstream, self.now = store, store.git, upstream, now
+        self.branch = store.head().policy.branch
+        self.copy = copy
+        self.remote_refs = remote_refs
+        self.refs = _read_refs(Runner(store.root))
+        self.tip = self.refs[f"refs/heads/{self.branch}"]
+        self.remote_tip = remote_refs.get(f"refs/heads/{self.branch}")
+        self.tombstones = read_tombstones(self.git, self.tip, self.remote_tip)
+        self.tombstone: Tombstone | None = None
+        self.erasure = Erasure()
+        self.new_refs: dict[str, tuple[str, str]] = {}  # old name -> new name and id
+
+    # ── plan ─────────────────────────────────────────────────────────────────────────
+
+    def plan(self, texts: Sequence[str], key: str | None) -> None:
+        """Choose the key and make the tombstone of new texts."""
+        key = key or read_key(self.git)
+        proofs = {tombstone.proof for tombstone in self.tombstones}
+        if proofs and (key is None or erasure.prove(key) not in proofs):
+            raise UsageError(
+                f"this is not the key of the earlier erasure; ask who erased for "
+                f".git/skillvault/{KEY_FILE}"
+            )
+        self.key = key or secrets.token_hex(_KEY_BYTES)
+        if texts:
+            if self.upstream and self.remote_tip != self.tip:
+                raise UsageError("this clone and the remote differ; run `skillvault sync` first")
+            outcomes = [text for text in texts if layout.is_outcome_id(text)]
+            names = [text for text in texts if text not in outcomes]
+            for text in names:
+                if erasure.is_too_short(erasure.normalize(text)):
+                    raise UsageError(f"{text!r} is too short; it would match other words")
+            normal_texts = {erasure.normalize(text) for text in [*names, *self._quotes(outcomes)]}
+            self.tombstone = Tombstone(
+                at=self.now.astimezone(UTC).replace(microsecond=0),
+                proof=erasure.prove(self.key),
+                texts=sorted(
+                    (len(text), erasure.sign_text(self.key, text)) for text in normal_texts
+                ),
+                outcomes=sorted(outcomes),
+            )
+        elif not self.tombstones:
+            raise UsageError("nothing was erased in this vault, so there is nothing to follow")
+        self.eraser = Eraser.of(self.key, [*self.tombstones, *filter(None, [self.tombstone])])
+        identity = self.git.committer.identity()
+        if self.eraser.has_erased(identity):
+            raise UsageError(
+                f"git's name for you, {identity}, would come back with your next commit; change "
+                "it by `git config --global user.name NAME` (and user.email)"
+            )
+
+    def _quotes(self, outcomes: Sequence[str]) -> set[str]:
+        """Return the sentences of outcomes and their evaluations that no other record has."""
+        head = self.store.head()
+        for outcome in outcomes:
+            if outcome not in head.outcomes:
+                raise UsageError(f"{outcome}: no such outcome; `skillvault log` names them")
+            if outcome not in head.retractions:
+                raise UsageError(
+                    f"{outcome}: still counts; run `skillvault retract {outcome} --reason TEXT` "
+                    "and `skillvault sync` first, so that nothing is learned from it"
+                )
+        contents = head.files.read(
+            [*head.files.below("outcomes"), *head.files.below("evaluations")]
+        )
+        quotes: set[str] = set()
+        normal_texts: list[str] = []
+        for path, content in contents.items():
+            name = path.rpartition("/")[2].partition(".")[0]
+            if name in outcomes and path.endswith(f"{name}.yaml"):
+                quotes.update(_sentences_in(strict_yaml.load(_decode_file(content, ""))))
+            elif name not in outcomes:
+                normal_texts.append(erasure.normalize(_decode_file(content, "")))
+        other_texts = "\n".join(normal_texts)
+        return {text for text in quotes if erasure.normalize(text) not in other_texts}
+
+    # ── rewrite ──────────────────────────────────────────────────────────────────────
+
+    def rewrite(self) -> None:
+        """Rewrite the copy, and compare it with the vault."""
+        runner = Runner(self.copy)
+        runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
+        specs = [f"+{space}*:{space}*" for space in _SPACES]
+        fetch_options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok")
+        runner.run("fetch", *fetch_options, str(self.git.dirs()[1]), *specs)
+        rewriting = self._rewrite_refs(runner)
+        changed_commits = {
+            sha: new_sha for sha, new_sha in rewriting.commits.items() if sha != new_sha
+        }
+        if self.tombstone:
+            self.tombstone.commits = _first_commits(self.git, changed_commits)
+        self._read_new_refs(runner)
+        self._check_new_tree()
+        self.erasure.commits = len(changed_commits)
+        self.erasure.messages = rewriting.messages
+        self.erasure.paths = rewriting.paths
+        self.erasure.local_files = [self._name(p) for p in self._local_files() if self._is_hit(p)]
+        moved = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
+        self.erasure.refs = moved
+        self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
+
+    def _rewrite_refs(self, runner: Runner) -> Rewriting:
+        """Rewrite all refs, but for branches of the remote that are rewritten already."""
+        refs = list(self.refs)
+        if self.tombstone is None:
+            clean_refs = [ref for ref in refs if self._is_clean(ref)]
+            refs = [ref for ref in refs if ref not in clean_refs]
+            refs += [f"^{ref}" for ref in clean_refs]
+            if not runner.text("rev-list", "--max-count=1", *refs, *([] if refs else ["--all"])):
+                return Rewriting()
+        return rewrite_history(self.copy, self.eraser, refs)
+
+    def _is_clean(self, ref: str) -> bool:
+        """Return True for a branch of the remote without a rewritten commit."""
+        commits = (sha for tombstone in self.tombstones for sha in tombstone.commits)
+        return ref.startswith("refs/remotes/") and not any(
+            self.git.history.is_ancestor(sha, self.refs[ref]) for sha in commits
+        )
+
+    def _read_new_refs(self, runner: Runner) -> None:
+        refs = _read_refs(runner)
+        for ref in self.refs:
+            new_name = self.eraser.replace(ref)
+            name = new_name if new_name in refs else ref
+            self.new_refs[ref] = name, refs[name]
+
+    def _check_new_tree(self) -> None:
+        """UsageError if the rewritten tree has problems that the tree has not now."""
+        objects = Objects(self.copy / "objects")
+        counts = []
+        for commit in (self.tip, self.new_refs[f"refs/heads/{self.branch}"][1]):
+            files = {path: entry.id for path, entry in objects.files(commit).items()}
+            view = WorkTreeView(files, objects.blobs, lambda _: {})
+            problems, _ = check.find_problems(view, lambda _: None, list(files))
+            counts.append({(p.code, self.eraser.replace(p.path)): p for p in problems})
+        old_problems, problems_by_place = counts
+        for place, problem in problems_by_place.items():
+            if place not in old_problems:
+                raise UsageError(
+                    f"{problem.path}: {problem.message} [{problem.code}], if this is erased; edit "
+                    "that file first, commit and sync"
+                )
+
+    # ── publish ──────────────────────────────────────────────────────────────────────
+
+    def publish(self) -> None:
+        """Push the new history, move this clone to it, and remove the old one."""
+        git, runner = self.git, Runner(self.store.root)
+        key_file = _folder(git) / KEY_FILE
+        key_file.touch(mode=0o600)
+        key_file.write_text(f"{self.key}\n", encoding="ascii")
+        options = ("--quiet", "--no-tags", "--no-write-fetch-head")
+        runner.run("fetch", *options, str(self.copy), f"+refs/*:{_NEW_REFS}/*")
+        if self.tombstone:
+            self._add_tombstone(self.tombstone)
+        tips = self.tip, self.new_refs[f"refs/heads/{self.branch}"][1]
+        environment = git.settings().staging
+        runner.run("update-index", "-q", "--refresh", env=environment, ok=(0, 1))
+        runner.run("read-tree", "-n", "-m", "-u", *tips, env=environment)  # only tries it
+        if (moves := self._remote_moves()) and self.upstream:
+            self.upstream.replace(moves)
+        runner.run("read-tree", "-m", "-u", *tips, env=environment)
+        self._move_refs(runner)
+        self._clean(runner)
+
+    def _add_tombstone(self, tombstone: Tombstone) -> None:
+        """Commit the tombstone on the rewritten branch, and pin the commit."""
+        git, ref = self.git, f"refs/heads/{self.branch}"
+        old_tip = self.new_refs[ref][1]
+        content = msgspec.json.format(msgspec.json.encode(tombstone), indent=2) + b"\n"
+        name = f"{tombstone.at:%Y%m%d}-{secrets.token_hex(4)}.json"
+        entry = Entry(REGULAR, git.objects.write_blob(content))
+        root = git.objects.root(old_tip)
+        tree = git.objects.write_tree(root, {f"{erasure.FOLDER}/{name}": entry})
+        count = pluralize(len(tombstone.texts) + len(tombstone.outcomes), "text")
+        change = Change(
+            step="erase",
+            subject=f"{count} of the history",
+            reason=f"Each clone removes them by `{FOLLOW}`; until then its `sync` is refused.",
+        )
+        draft = CommitDraft(tree, message_of([change]))
+        (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
+        git.run("update-ref", f"{_NEW_REFS}/pinned", tip)
+        self.new_refs[ref] = ref, tip
+        tracked = self._tracked(ref)
+        if tracked in self.new_refs:
+            self.new_refs[tracked] = tracked, tip
+
+    def _tracked(self, ref: str) -> str:
+        name = ref.removeprefix("refs/heads/")
+        return f"refs/remotes/{self.upstream.remote}/{name}" if self.upstream else ""
+
+    def _remote_moves(self) -> list[RefUpdate]:
+        """Return the moves of the remote's branches and tags."""
+        moves: list[RefUpdate] = []
+        for ref, commit in self.remote_refs.items():
+            local = self._tracked(ref) if ref.startswith("refs/heads/") else ref
+            if self.refs.get(local) != commit:
+                continue  # a tag that this clone does not have
+            new_name, new_commit = self.new_refs[local]
+            if new_name != local:
+                new_ref = self.eraser.replace(ref)
+                moves.append(RefUpdate(ref, ABSENT, commit))
+                moves.append(RefUpdate(new_ref, new_commit, ABSENT))
+            elif new_commit != commit:
+                moves.append(RefUpdate(ref, new_commit, commit))
+        return moves
+
+    def _move_refs(self, runner: Runner) -> None:
+        """Move all refs to the new history; the push has moved some of them already."""
+        refs = _read_refs(runner)
+        updates: list[RefUpdate] = []
+        for ref, (name, new_commit) in self.new_refs.items():
+            if name != ref and ref in refs:
+                updates.append(RefUpdate(ref, ABSENT, refs[ref]))
+            if new_commit != refs.get(name):
+                updates.append(RefUpdate(name, new_commit, refs.get(name, ABSENT)))
+        with self.git.ref_session("erase") as session:
+            session.begin(updates)
+            if not session.commit():
+                raise UsageError(f"{session.error}; run `{FOLLOW}`, which goes on from here")
+
+    def _clean(self, runner: Runner) -> None:
+        """Remove the old history from this clone: pins, reflogs, objects, caches and leftovers."""
+        for ref in runner.text("for-each-ref", "--format=%(refname)", "refs/skillvault").split():
+            runner.run("update-ref", "-d", ref)
+        runner.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+        git_dir, folder = self.git.dirs()[0], _folder(self.git)
+        for path in [*(git_dir / name for name in _LEFTOVERS), *folder.glob(_DATABASES)]:
+            path.unlink(missing_ok=True)
+        shutil.rmtree(git_dir / "rr-cache", ignore_errors=True)
+        for path in list(self._local_files()):
+            if self._is_hit(path):
+                self._clean_file(path)
+        clone = self.git.settings().clone
+        if clone and self.eraser.has_erased(clone):
+            runner.run("config", "--local", CLONE, self.eraser.replace(clone))
+        for ref, (name, _) in self.new_refs.items():
+            section = f"branch.{ref.removeprefix(_SPACES[0])}"
+            if name != ref and ref.startswith(_SPACES[0]):
+                runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
+        self.erasure.is_in_config = self._is_hit(git_dir / "config")
+        settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
+        runner.run(*settings, "repack", "-a", "-d", "-q")
+        runner.run(*settings, "prune", "--expire=now")
+        runner.run(*settings, "gc", "--prune=now", "--quiet")
+
+    # ── files outside git ────────────────────────────────────────────────────────────
+
+    def _local_files(self) -> Iterator[Path]:
+        """Yield the files of the inbox, the quarantine and .git/skillvault."""
+        folder = _folder(self.git)
+        for place in (*(self.store.root / name for name in layout.LOCAL), folder):
+            for path in sorted(place.rglob("*")):
+                is_lock = path.parent == folder and path.name in _LOCKS
+                is_cache = path.match(_DATABASES) or self.copy in path.parents
+                if path.is_file() and not (path.is_symlink() or is_lock or is_cache):
+                    yield path
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.store.root).as_posix()
+
+    def _is_hit(self, path: Path) -> bool:
+        return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
+
+    def _clean_file(self, path: Path) -> None:
+        """Replace erased texts in a file and in its name; a database is deleted."""
+        data = path.read_bytes()
+        if b"\0" in data:
+            path.unlink()
+            return
+        # The file is replaced, because appended lines of another process must not be overwritten.
+        draft = path.with_name(f"{self.eraser.replace(path.name)}.tmp")
+        draft.touch(mode=private_mode(self.store.root) & 0o666)
+        draft.write_bytes(rewrite_bytes(self.eraser, data))
+        path.unlink()
+        draft.rename(draft.with_suffix(""))
+
+
+def _folder(git: Git) -> Path:
+    return git.dirs()[1] / "skillvault"
+
+
+def _decode_file(content: bytes, path: str) -> str:
+    """Return a path and the content of its file as one text."""
+    return f"{path}\n\n{content.decode(errors='surrogateescape')}"
+
+
+def _read_refs(runner: Runner) -> dict[str, str]:
+    """Map each branch, tag and remote branch to its id; symbolic refs are left out."""
+    form = "--format=%(refname) %(objectname) %(symref)"
+    lines = runner.text("for-each-ref", form, "refs/heads", "refs/tags", "refs/remotes").split("\n")
+    rows = [line.split(" ") for line in lines if line]
+    return {row[0]: row[1] for row in rows if len(row) == 2 or not row[2]}
+
+
+def _first_commits(git: Git, changed_commits: Mapping[str, str]) -> list[str]:
+    """Return the changed commits without a changed parent; all others descend from one of them."""
+    first_commits = []
+    for sha in changed_commits:
+        head = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")
+        parents = [line[7:] for line in head.split("\n") if line.startswith("parent ")]
+        if not any(parent in changed_commits for parent in parents):
+            first_commits.append(sha)
+    return sorted(first_commits)
+
+
+def _sentences_in(value: object) -> Iterator[str]:
+    """Yield the long sentences of all texts in a value."""
+    if isinstance(value, str):
+        for sentence in sentences(value):
+            if len(erasure.normalize(sentence)) >= _SENTENCE and " " in sentence:
+                yield sentence
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _sentences_in(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _sentences_in(part)

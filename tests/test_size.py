@@ -13,19 +13,19 @@ LINES = {
     "clients": 871,
     "daemon": 366,
     "exchange": 4328,
-    "inspect": 1820,
+    "inspect": 1914,
     "judge": 2297,
-    "learning": 11790,
+    "learning": 11791,
     "loop": 5299,
-    "model": 5352,
-    "page": 530,
+    "model": 5353,
+    "page": 536,
     "review": 1564,
     "serving": 1096,
     "sessions": 1493,
     "team": 425,
     "vault": 10254,
 }
-ALL_LINES = 72701
+ALL_LINES = 72825
 MODULES = 348
 WITH_ONE_IMPORTER = 37
 REPEATED_FUNCTIONS = 12

@@ -14,7 +14,7 @@ from skillvault.inspect.page import Page
 from skillvault.model.errors import UsageError
 from skillvault.page import html, server, summary
 
-_FILE = Path("report.html")
+_FILE = Path("skillvault", "report.html")  # in the git folder, which git does not track
 _PAUSE = 0.2  # seconds between two checks for a signal
 
 
@@ -26,7 +26,7 @@ _PAUSE = 0.2  # seconds between two checks for a signal
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to this file (default: report.html; with --md, stdout).",
+    help="Write to this file (default: in the git folder of the vault; with --md, stdout).",
 )
 @click.option("--md", "as_markdown", is_flag=True, help="Print the week as Markdown.")
 @click.option("--serve", "serves", is_flag=True, help="Serve the page on this machine.")
@@ -69,7 +69,7 @@ def report(
         content = (
             summary.markdown_of(make_page()).encode() if as_markdown else html.html_of(make_page())
         )
-        _write(output or _FILE, content)
+        _write(output or vault.store.git.dirs()[0] / _FILE, content)
 
 
 def _write(place: Path, content: bytes) -> None:
@@ -79,7 +79,7 @@ def _write(place: Path, content: bytes) -> None:
         raise UsageError(
             f"-o {place}: {error.strerror}; choose a file that you may write"
         ) from None
-    say(f"wrote {place}")
+    echo(str(place))
 
 
 def _serve(vault: Vault, make_page: Callable[[], Page], port: int) -> None:

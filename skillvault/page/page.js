@@ -94,9 +94,9 @@
 
   const SOME = 24;
 
-  async function outcomes(heading, ids, note) {
+  async function outcomes(heading, [count, ids], note) {
     const place = make("section");
-    place.append(make("h4", `${heading} (${ids.length})`));
+    place.append(make("h4", `${heading} (${count})`));
     if (note) place.append(make("p", note, { class: "soft small" }));
     if (!ids.length) return place;
     const list = make("ul", null, { class: "plain" });
@@ -111,6 +111,7 @@
     }
     more.addEventListener("click", next);
     await next();
+    if (count > ids.length) place.append(make("p", `${count - ids.length} more are in the vault`, { class: "soft small" }));
     return add(place, more);
   }
 
@@ -215,12 +216,12 @@
     if (picture) place.append(make("h3", "Where it comes from"), picture);
     place.append(make("h3", "What it says"), texts(one.text));
     place.append(make("h3", "Evidence"));
-    place.append(await outcomes("For it", one.for || []));
-    place.append(await outcomes("Against it", one.against || []));
-    if ((one.otherwise || []).length) place.append(await outcomes(
+    place.append(await outcomes("For it", one.for));
+    place.append(await outcomes("Against it", one.against));
+    if (one.otherwise[0]) place.append(await outcomes(
       "Of the same subject, ended otherwise", one.otherwise,
       `\`skillvault why ${id}\` tells which of them share its causes.`));
-    if ((one.applied || []).length) place.append(await outcomes("Decisions that applied it", one.applied));
+    if (one.applied[0]) place.append(await outcomes("Decisions that applied it", one.applied));
     place.append(make("h3", "History"));
     const list = make("ul", null, { class: "plain" });
     for (const [commit, date, step, subject_] of one.history) {
@@ -238,7 +239,10 @@
     const picture = await graph("fact", id, one.text);
     if (picture) place.append(make("h3", "Where it comes from"), picture);
     const ends = one.origins.filter(([, kind]) => kind === "evaluation");
-    const of = (wanted) => ends.filter(([type]) => (type === "contradicted") === wanted).map(([, , name]) => name);
+    const of = (wanted) => {
+      const ids = ends.filter(([type]) => (type === "contradicted") === wanted).map(([, , name]) => name);
+      return [ids.length, ids];
+    };
     place.append(make("h3", "Evidence"));
     place.append(await outcomes("For it", of(false)), await outcomes("Against it", of(true)));
   }
@@ -254,7 +258,7 @@
       ["outcome", id], ["ended", `${one.at.slice(0, 16).replace("T", " ")} UTC`], ["domain", one.domain],
       ["agent", one.agent], ["session", one.session], ["seen by", one.observer], ["trust", one.trust === "local" ? "" : one.trust],
       ["confidence", one.confidence], ["skills applied", one.applied ? links("skill", one.applied) : ""],
-      ["file", make("code", one.path)],
+      ["file", make("code", `outcomes/${one.domain}/${id.slice(0, 4)}/${id.slice(4, 6)}/${id.slice(6, 8)}/${id}.yaml`)],
     ]));
     const said = [["What was asked", one.task], ["Why it was decided", one.reasoning], ["Its report", one.report],
       ["What the agent claimed", one.claim], ["How it ended", one.summary], ["Its answer", one.answer], ["Evidence", one.evidence],
@@ -319,20 +323,33 @@
   window.addEventListener("hashchange", show);
   if (location.hash) show();
 
-  // ── words that a skill must have ──────────────────────────────────────────────────
+  // ── lessons that have all of some words ───────────────────────────────────────────
+
+  const HITS = 30;
+  let lessons = null;
+
+  // Each lesson as [kind, id, name, text in lower case].
+  async function allLessons() {
+    const rows = [];
+    for (const kind of ["skill", "fact"]) for (let n = 0; n < blocks[kind].length; n += 1) {
+      for (const [id, one] of Object.entries(await unpacked(kind, n))) {
+        rows.push([kind, id, one.title || one.text, `${id} ${one.title || ""} ${one.domain} ${one.text}`.toLowerCase()]);
+      }
+    }
+    return rows;
+  }
 
   if (find("find")) {
-    const rows = [...document.querySelectorAll("#all tbody tr")];
     find("find").hidden = false;
-    find("filter").addEventListener("input", () => {
+    find("filter").addEventListener("input", async () => {
+      lessons = lessons || await allLessons();
       const words = find("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-      let count = 0;
-      for (const row of rows) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
-        count += !row.hidden;
-      }
-      find("shown").textContent = `${count} of ${rows.length}`;
+      const hits = lessons.filter(([, , , text]) => words.every((word) => text.includes(word)));
+      find("hits").replaceChildren(...hits.slice(0, HITS).map(([kind, id, name]) =>
+        add(make("li"), link(kind, id, name), make("span", ` ${kind}`, { class: "soft small" }))));
+      find("hits").hidden = !words.length;
+      find("all").hidden = words.length > 0;
+      find("shown").textContent = words.length ? `${hits.length} of ${lessons.length}` : "";
     });
   }
 

@@ -26,7 +26,7 @@ from skillvault.page.html import html_of
 # Read here, for a test sees nothing of the environment that it runs in.
 CHROMIUM = os.environ.get("SKILLVAULT_CHROMIUM") or shutil.which("chromium")
 AXE = Path(__file__).resolve().parents[2] / ".venv/browser/node_modules/axe-core/axe.min.js"
-LOOKS = [(width, theme) for width in (360, 1400) for theme in ("light", "dark")]
+LOOKS = [(width, theme) for width in (390, 1280) for theme in ("light", "dark")]
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no chromium; `make browser` installs it as root on Debian"
@@ -62,12 +62,13 @@ def file(world: Vault, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def opened(browser: Browser, address: str, look: tuple[int, str] = (1400, "light")) -> Opened:
+def opened(browser: Browser, address: str, look: tuple[int, str] = (1280, "light")) -> Opened:
     width, theme = look
     context = browser.new_context(
         viewport={"width": width, "height": 800},
         color_scheme="dark" if theme == "dark" else "light",
     )
+    context.set_default_timeout(10_000)
     tab = context.new_page()
     shown = Opened(tab, [], [])
     tab.on("console", lambda message: shown.said.append(message.text))
@@ -96,6 +97,11 @@ def follow(tab: Page, selector: str) -> str:
     return address
 
 
+def unfold(tab: Page) -> None:
+    """Open all that is folded."""
+    tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+
+
 def back(tab: Page) -> None:
     """By the page's own button."""
     before = tab.evaluate("location.hash")
@@ -114,12 +120,13 @@ def test_the_console_is_quiet_and_nothing_is_asked_for(
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("part", ["#stop", "#learned", "#week", "#help", "#domains", "#skills"])
+@pytest.mark.parametrize("part", ["#stop", "#help", "#week", "#lessons"])
 def test_each_part_leads_to_an_outcome_and_back(
     browser: Browser, file: Path, part: str, look: tuple[int, str]
 ) -> None:
     shown = opened(browser, file.as_uri(), look)
     tab = shown.page
+    unfold(tab)
     first = follow(tab, f"{part} a[href^='#skill/'], {part} a[href^='#fact/']")
     follow(tab, "#detail a[href^='#outcome/']")
     assert tab.locator("#detail").inner_text().count("outcome")
@@ -134,6 +141,7 @@ def test_each_part_leads_to_an_outcome_and_back(
 
 def test_a_surprise_leads_to_its_outcome(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
+    unfold(tab)
     follow(tab, ".surprise a")
     text = tab.locator("#detail").inner_text()
     assert "What the agent claimed" in text
@@ -142,17 +150,18 @@ def test_a_surprise_leads_to_its_outcome(browser: Browser, file: Path) -> None:
 
 def test_the_graph_leads_from_a_skill_back_to_its_outcomes(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
-    follow(tab, "#skills a[href^='#skill/guide-coding']")
+    unfold(tab)
+    follow(tab, "#lessons a[href^='#skill/guide-coding']")
     tab.locator(".graph a[href^='#outcome/']").first.focus()
     tab.keyboard.press("Enter")
     until(tab, "location.hash.startsWith('#outcome/')")
 
 
-def test_words_find_skills(browser: Browser, file: Path) -> None:
+def test_words_find_lessons(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
-    tab.get_by_label("Show only skills with these words").fill("guide perps")
-    rows = tab.locator("#all tbody tr:visible")
-    (row,) = rows.all()
+    tab.get_by_label("Search the lessons").fill("guide perps")
+    until(tab, "!document.getElementById('hits').hidden")
+    (row,) = tab.locator("#hits li").all()
     assert row.inner_text().startswith("Guide: open_long")
 
 
@@ -164,6 +173,7 @@ def test_axe_finds_no_violation(browser: Browser, file: Path, look: tuple[int, s
     axe = AXE.read_text(encoding="utf-8")
     places = ["#stop a[href^='#skill/']", "#detail a[href^='#outcome/']"]
     for number in range(len(places) + 1):
+        unfold(tab)
         tab.evaluate(axe)  # by the debugger, which the page's policy does not bind
         found = tab.evaluate("axe.run().then(r => r.violations)")
         problems = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
@@ -177,12 +187,12 @@ def test_a_page_that_is_served_follows_the_branch_where_one_is(
 ) -> None:
     served = Served(world)
     try:
-        shown = opened(browser, f"{served.address}#skills")
+        shown = opened(browser, f"{served.address}#lessons")
         before = shown.page.evaluate("document.querySelector('[data-head]').dataset.head")
         world.record([("z.json", as_file(raw(19)))])
         moved = shown.page.locator(f"script[data-head]:not([data-head='{before}'])")
         moved.wait_for(state="attached", timeout=60_000)
-        assert shown.page.evaluate("location.hash") == "#skills"
+        assert shown.page.evaluate("location.hash") == "#lessons"
         assert {address.startswith(served.address) for address in shown.asked} == {True}
     finally:
         served.process.terminate()

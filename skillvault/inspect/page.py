@@ -273,9 +273,9 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         deed, result = subject, text
     elif loss:
         deed = f"{subject}: {deed}"
-    result, _, remedy = result.partition(LATER_WORKED)
     if ARROW in result:  # similar deeds that failed stand in one statement
-        result = result.partition("; ")[0]
+        result = result.partition(ARROW)[0].rpartition("; ")[0]
+    result, _, remedy = result.partition(LATER_WORKED)
     runs = set(statement.supporting)
     lessons = (
         lesson.statement
@@ -461,6 +461,9 @@ def drawdown(values: Iterable[float]) -> float:
     return deepest
 
 
+_FIRST_HARMFUL = 2  # skills and rules that stand before the deeds
+
+
 class Waiting(Struct, frozen=True, kw_only=True):
     """A rule or a skill that waits for a person: its text, its origin, and what it changes."""
 
@@ -544,12 +547,13 @@ def page_of(
         raise UsageError(f"--domain {domain}: no such domain; there are: {domain_names}")
     vault = contents_of(run, effects, span, domain)
     benefit, skills = benefit_of(vault), skill_pages(vault)
+    harmful = _harmful(benefit, skills)
     return Page(
         name=run.store.root.resolve().name,
         domain=domain,
         head=run.view.commit,
         week=week_of(vault),
-        stops=[*_harmful(benefit, skills), *failed_deeds(vault, skills)],
+        stops=[*harmful[:_FIRST_HARMFUL], *failed_deeds(vault, skills), *harmful[_FIRST_HARMFUL:]],
         waiting=waiting_of(vault),
         benefit=benefit,
         domains=domains_of(vault, skills),

@@ -10,6 +10,7 @@
   const detail = find("detail");
   const title = document.title;
   let last = null;
+  let follower = null; // the link on the page that led to a detail
 
   // ── data ──────────────────────────────────────────────────────────────────────────
 
@@ -288,6 +289,7 @@
 
   async function show() {
     const [kind, id] = asked();
+    if (!last) follower = document.activeElement;
     const isDetail = Object.hasOwn(kinds, kind) && id;
     const from = last;
     last = isDetail ? location.hash : null;
@@ -296,8 +298,8 @@
       for (const part of parts) part.hidden = false;
       document.title = title;
       if (from) {
-        const links = [...document.querySelectorAll("main a")];
-        const back = links.find((one) => one.getAttribute("href") === from && one.offsetParent);
+        const links = [follower, ...document.querySelectorAll("main a")];
+        const back = links.find((one) => one && one.getAttribute("href") === from && one.offsetParent);
         if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "center" }); }
       }
       if (find(kind)) find(kind).scrollIntoView();

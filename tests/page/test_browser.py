@@ -139,6 +139,37 @@ def test_each_part_leads_to_an_outcome_and_back(
     assert shown.said == []
 
 
+@pytest.mark.parametrize("look", LOOKS)
+def test_keys_alone_unfold_a_domain_open_a_lesson_and_come_back(
+    browser: Browser, file: Path, look: tuple[int, str]
+) -> None:
+    tab = opened(browser, file.as_uri(), look).page
+    press_until(tab, "document.activeElement.matches('#lessons summary')")
+    tab.keyboard.press("Enter")
+    press_until(tab, "document.activeElement.matches('#lessons li a')")
+    tab.keyboard.press("Enter")
+    until(tab, "document.activeElement.matches('#detail h2')")
+    press_until(tab, "document.activeElement.matches('#detail button')", "Shift+Tab")
+    tab.keyboard.press("Enter")
+    until(tab, "document.activeElement.matches('#lessons li a')")
+
+
+def press_until(tab: Page, expression: str, key: str = "Tab") -> None:
+    """Press a key until the focus is where it should be."""
+    for _ in range(200):
+        tab.keyboard.press(key)
+        if tab.evaluate(expression):
+            return
+    raise AssertionError(expression)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_answers_stand_on_few_screens(browser: Browser, file: Path, width: int) -> None:
+    tab = opened(browser, file.as_uri(), (width, "light")).page
+    height = tab.evaluate("document.documentElement.scrollHeight")
+    assert height <= {390: 8, 1280: 3}[width] * 800
+
+
 def test_a_surprise_leads_to_its_outcome(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
     unfold(tab)

@@ -22,6 +22,7 @@ from skillvault.inspect.week import EVENTS, DayChange
 from skillvault.model.records import IMPORTANCES, Evaluation, Fact, Outcome, stamp
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
+from skillvault.page.decisions import undo_digest, waiting_digest
 from skillvault.page.template import render
 from skillvault.vault.files import layout
 
@@ -199,16 +200,20 @@ def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
 
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
+SCRIPT = _FOLDER / "page.js"
 _DRAWN = 40  # the most lifts of a chart
 _POINTS = 3  # of a chart at least
 _MOST_CHANGES = 120  # of the timeline
 _MOST_ROWS = 100  # skills and facts of a domain, and effects
 
 
-def html_of(page: Page, *, is_served: bool = False) -> bytes:
-    """Return the page as a file; the script of a served page asks the server for changes."""
+def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> bytes:
+    """Return the page as a file; the script of a served page asks the server for changes.
+
+    With `decides`, the page has forms for the decisions of a person.
+    """
     chunks = chunks_of(page)
-    style, script = _own_file("page.css"), _own_file("page.js")
+    style, script = _own_file("page.css"), SCRIPT.read_text(encoding="utf-8")
     text = render(
         "page.html",
         page=page,
@@ -225,6 +230,9 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
         script=Markup(script),  # noqa: S704 (a file of the package)
         policy=_policy(style, script, is_served=is_served),
         is_served=is_served,
+        decides=decides,
+        waiting_digest=waiting_digest,
+        undo_digest=undo_digest,
         lifts=_lifts(page),
         success=_success(page),
         drawn=_DRAWN,
@@ -274,8 +282,9 @@ def _policy(style: str, script: str, *, is_served: bool) -> str:
     """Return the Content-Security-Policy that permits only the page's own script and style."""
     digests = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
     sources = "'self'" if is_served else "'none'"
+    scripts = "'self'" if is_served else f"'sha256-{digests[1]}'"
     return (
-        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
+        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src {scripts}; "
         f"img-src data:; connect-src {sources}; base-uri 'none'; form-action 'none'"
     )
 

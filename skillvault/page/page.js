@@ -322,6 +322,10 @@
     window.scrollTo(0, 0);
   }
 
+  if (location.hash.startsWith("#token=")) {
+    fetch("session", { method: "POST", body: location.hash.slice(7) });
+    history.replaceState(null, "", location.pathname);
+  }
   window.addEventListener("hashchange", show);
   if (location.hash) show();
 
@@ -354,6 +358,21 @@
       find("shown").textContent = words.length ? `${hits.length} of ${lessons.length}` : "";
     });
   }
+
+  // ── decisions, which the terminal confirms ────────────────────────────────────────
+
+  for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", async () => {
+    const { name, digest } = button.parentElement.dataset;
+    const said = button.parentElement.querySelector("[role=status]");
+    said.textContent = "confirm it in the terminal that serves this page";
+    const text = button.parentElement.querySelector("textarea").value;
+    const body = JSON.stringify({ act: button.dataset.act, name, digest, text });
+    try {
+      said.textContent = await (await fetch("decide", { method: "POST", body })).text();
+    } catch {
+      said.textContent = "the page is no longer served";
+    }
+  });
 
   // ── a page that is served looks whether the branch has moved ──────────────────────
 

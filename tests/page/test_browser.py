@@ -15,12 +15,13 @@ import pytest
 from skillvault.api import Vault, page
 from tests.given import as_file, raw
 from tests.page.test_html import filled, hostile
-from tests.page.test_server import Served
+from tests.page.test_server import Deciding, Served, add_rule
 from tests.page.world import LATER, learned_vault
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from skillvault.page import server
 from skillvault.page.html import html_of
 
 # Read here, for a test sees nothing of the environment that it runs in.
@@ -228,6 +229,23 @@ def test_a_page_that_is_served_follows_the_branch_where_one_is(
     finally:
         served.process.terminate()
         assert served.process.wait(60) == 0
+
+
+def test_a_rule_is_approved_on_the_page(browser: Browser, vault: Vault, tmp_path: Path) -> None:
+    add_rule(vault, tmp_path / "shop")
+    desk = Deciding(vault, confirms=True)
+    with server.serving(desk.served, 0) as address:
+        shown = opened(browser, f"{address}#token={desk.token}")
+        tab = shown.page
+        tab.locator("#waits summary").first.click()
+        tab.get_by_role("button", name="approve", exact=True).click()
+        until(
+            tab, "document.querySelector('#waits [role=status]').textContent.startsWith('approve:')"
+        )
+        assert "token" not in tab.url
+        assert shown.said == []
+    assert not page(vault).waiting
+    assert len(page(vault).facts) == 1
 
 
 def test_hostile_texts_do_nothing_in_a_browser(

@@ -19,7 +19,7 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.records import Skill
 
 SKILLS, USED = 500, 3  # of so many decisions all but one applied a skill
-SECONDS, MEGABYTES = 5, 3
+SECONDS, MEGABYTES = 3, 1.5
 
 
 def rows(ground: Ground) -> Iterator[Row]:

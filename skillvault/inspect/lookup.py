@@ -51,8 +51,8 @@ def both_sides(view: Topics, ref: Ref) -> Sides:
 
     The evidence file of a skill counts more than its links.
     """
-    if ref.kind == "skill" and (sides := _evidence_sides(view, ref)):
-        return sides
+    if ref.kind == "skill" and (evidence := evidence_of(view, ref)):
+        return sides_of(evidence)
     return _linked_sides(lambda target: view.links.by_target([target]), ref)
 
 
@@ -68,23 +68,22 @@ def _linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -
     return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
 
 
-def _evidence_sides(view: Topics, ref: Ref) -> Sides | None:
-    evidence = evidence_of(view, ref)
-    if evidence is None:
-        return None
-    supporting = {name for statement in evidence.statements for name in statement.supporting}
-    against = {name for statement in evidence.statements for name in statement.against}
-    return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
-
-
 def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
-    """Return the evidence file of a skill; None without one, or if it cannot be read."""
+    """Return the evidence file of a skill; None without one that can be read."""
     path = view.records.path_of(ref)
     place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
     content = view.files.read([place]).get(place)
     with suppress(BadInputError):  # `check` tells of it
         return from_text(content.decode(errors="replace")) if content is not None else None
     return None
+
+
+def sides_of(evidence: SkillEvidence) -> Sides:
+    """Return the runs for and against a skill that its evidence file names."""
+    statements = evidence.statements
+    supporting = {name for statement in statements for name in statement.supporting}
+    against = {name for statement in statements for name in statement.against}
+    return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
 
 
 def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:

@@ -9,24 +9,27 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from typing import Literal
 
 from msgspec import Struct
 
 from skillvault.inspect import status as overview
-from skillvault.inspect.lookup import Sides, both_sides
-from skillvault.inspect.week import Contents, Week, contents_of, title_of, week_of
+from skillvault.inspect.lookup import Sides, both_sides, evidence_of, sides_of
+from skillvault.inspect.week import Contents, Week, contents_of, subject_words, title_of, week_of
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
+from skillvault.learning.propose.corrections import rank_waiting
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.run import Run
-from skillvault.model.conditions import clause, risk, sample_note
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
-from skillvault.model.text import markdown
-from skillvault.model.text.text import first_sentences, flatten
+from skillvault.model.skill_evidence import StatementEvidence
+from skillvault.model.text.text import ARROW, LATER_WORKED, pluralize
+from skillvault.review.review import compare_with_replaced
 from skillvault.vault.index.rows import moment
 
 APPLIED = frozenset({"tool", "explicit", "implicit"})
 _MOST = 26  # spans of time in a line
+_ENOUGH = 10  # uses from which on the rate of success is a figure
 _DAYS = (1, 7, 28, 91, 364)
 
 
@@ -70,6 +73,26 @@ class Benefit(Struct, frozen=True, kw_only=True):
     overruled: int
     trials: Sequence[str]
     used: Mapping[str, Sequence[str]]
+
+    @property
+    def sentence(self) -> str:
+        """One sentence that says if lessons help, with figures only from ten uses on."""
+        uses = self.applied.count
+        if not uses:
+            return "Not known yet: no decision that ended has used a lesson."
+        if uses < _ENOUGH:
+            return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_ENOUGH} on."
+        measured = pluralize(len(self.measured), "lesson")
+        helps, hurts = self.verdicts.get("helps", 0), self.verdicts.get("hurts", 0)
+        answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
+        answer = answers.get((helps > 0, hurts > 0), "Not shown yet")
+        bare = self.bare
+        without = f", {bare.share:.0%} of {bare.count} without one" if bare.count else ""
+        return (
+            f"{answer}: {self.applied.share:.0%} of {uses} decisions with a lesson succeeded"
+            f"{without}; of the same kind compared, {helps} of {measured} "
+            f"help{'s' * (helps == 1)} and {hurts} hurt{'s' * (hurts == 1)}."
+        )
 
     @property
     def measured(self) -> list[SkillStats]:
@@ -129,7 +152,6 @@ def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
 
 
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
-_WORDS = 240  # characters of what a warning says
 
 
 class Touch(Struct, frozen=True):
@@ -144,10 +166,9 @@ class Touch(Struct, frozen=True):
 class SkillPage(Struct, frozen=True, kw_only=True):
     """A skill in any folder, with its runs and its use.
 
-    `sides` are the runs for and against the skill, `ended` counts the supporting outcomes by
-    status, and `failed` are the failures among them. `otherwise` are the outcomes with the opposite
-    result: successes on the subject of a warning, failures on that of a pattern. `origins` are the
-    sources of its links, as (type, kind, id).
+    `sides` are the runs for and against the skill, `statements` those of its evidence file.
+    `otherwise` are the outcomes with the opposite result: successes on the subject of a warning,
+    failures on that of a pattern. `origins` are the sources of its links, as (type, kind, id).
     """
 
     name: str
@@ -155,34 +176,25 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     shelf: str
     title: str
     sides: Sides
-    ended: Counter[str]
-    failed: frozenset[str]
+    statements: Sequence[StatementEvidence]
     otherwise: Sequence[str]
     origins: Sequence[tuple[str, str, str]]
     history: Sequence[Touch]
 
-    @property
-    def warns(self) -> bool:
-        """True for a skill that tells what to stop: most of its outcomes failed."""
-        if self.skill.kind == "guide":
-            return bool(_to_avoid(self.skill))
-        return self.skill.kind == "warning" or (
-            self.skill.kind == "evolved" and self.ended["failure"] > self.ended["success"]
-        )
-
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """Something to stop doing: its words, its reason, and the skill that says so.
+    """A deed that failed, its result, and what to do instead; "" if nothing is known to work.
 
-    `failures` of `count` outcomes failed; `skill` is None for a tested rule.
+    `failures` of `count` runs failed, both 0 for a tested rule; `skill` is the one that says so.
     """
 
-    what: str
-    why: str
+    deed: str
+    result: str
+    instead: str
     domain: str | None
     skill: str | None
-    failures: int
-    count: int
+    failures: int = 0
+    count: int = 0
 
 
 def skill_pages(vault: Contents) -> list[SkillPage]:
@@ -207,16 +219,15 @@ def _page(
 ) -> SkillPage:
     shelf, name = place
     skill, ref = vault.shelves[shelf][name], Ref("skill", name)
-    sides = both_sides(vault.view, ref)
+    evidence = evidence_of(vault.view, ref)
     opposite = _OTHERWISE.get(skill.kind)
     return SkillPage(
         name=name,
         skill=skill,
         shelf=shelf,
         title=title_of(skill),
-        sides=sides,
-        ended=Counter(outcome.result.status for outcome in _outcomes(vault, sides)),
-        failed=frozenset(o.id for o in _outcomes(vault, sides) if o.result.status == "failure"),
+        sides=sides_of(evidence) if evidence else both_sides(vault.view, ref),
+        statements=evidence.statements if evidence else (),
         otherwise=[outcome.id for outcome in subject if outcome.result.status == opposite],
         origins=origins_of(vault, ref),
         history=touches,
@@ -229,52 +240,55 @@ def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
     return [(link.type, link.source.kind, link.source.id) for link in links]
 
 
-def _outcomes(vault: Contents, sides: Sides) -> Iterator[Outcome]:
-    return (vault.outcomes[name] for name in sides.supporting if name in vault.outcomes)
+def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
+    """Return the deeds that failed, of the skills that agents get, the most frequent first.
 
-
-def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
-    """Return the warnings of the skills that agents get, the one with most failures first.
-
-    A guide is included if it has failures that no warning covers.
+    Guides come before warnings, because they also say what worked.
     """
-    warned_runs = {
-        name
-        for page in pages
-        if page.shelf == "skills" and page.skill.kind == "warning"
-        for name in page.sides.supporting
-    }
-    stops = [
-        Stop(
-            what=_warning_words(page.skill),
-            why=page.title,
-            domain=page.skill.domain,
-            skill=page.name,
-            failures=page.ended["failure"],
-            count=sum(page.ended.values()),
-        )
-        for page in pages
-        if page.shelf == "skills"
-        and page.warns
-        and (page.skill.kind != "guide" or not warned_runs.issuperset(page.failed))
-    ]
-    return sorted(stops, key=lambda stop: (-stop.failures, stop.skill or ""))
+    served = [page for page in pages if page.shelf == "skills"]
+    served.sort(key=lambda page: page.skill.kind != "guide")
+    told_runs = set[str]()
+    failures: list[tuple[SkillPage, StatementEvidence]] = []
+    for page in served:
+        for statement in page.statements:
+            is_loss = statement.kind == "extreme" and page.skill.kind == "warning"
+            if is_loss or statement.kind == "failed":
+                if not told_runs.issuperset(statement.supporting):
+                    failures.append((page, statement))
+                told_runs.update(statement.supporting)
+    failures.sort(key=lambda pair: max(pair[1].supporting), reverse=True)
+    failures.sort(key=lambda pair: len(pair[1].supporting), reverse=True)
+    return [_failed_deed(vault, page, statement) for page, statement in failures]
 
 
-def _to_avoid(skill: Skill) -> list[str]:
-    sections = markdown.sections(skill.body)
-    return [
-        line for part in sections if part.heading == "Avoid" for line in markdown.bullets(part.text)
-    ]
-
-
-def _warning_words(skill: Skill) -> str:
-    """Return the first words of a warning without its condition, or what a guide says to avoid."""
-    if skill.kind == "guide":
-        return first_sentences(flatten(_to_avoid(skill)[0]), _WORDS)
-    opening, _, text = flatten(skill.description).partition(". ")
-    return first_sentences(
-        text if opening.startswith("Use ") and text else flatten(skill.description), _WORDS
+def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> Stop:
+    outcome = vault.outcomes.get(statement.supporting[-1])
+    subject = subject_words(outcome) if outcome else page.title
+    loss, text = "", statement.statement
+    if statement.kind == "extreme":
+        loss, _, text = text.partition(": ")
+    deed, arrow, result = text.partition(ARROW)
+    if not arrow:
+        deed, result = subject, text
+    elif loss:
+        deed = f"{subject}: {deed}"
+    if ARROW in result:  # similar deeds that failed stand in one statement
+        result = result.partition(ARROW)[0].rpartition("; ")[0]
+    result, _, remedy = result.partition(LATER_WORKED)
+    runs = set(statement.supporting)
+    lessons = (
+        lesson.statement
+        for lesson in page.statements
+        if lesson.kind == "lesson" and not runs.isdisjoint(lesson.supporting)
+    )
+    return Stop(
+        deed=deed,
+        result=f"{loss}: {result}" if loss else result.rstrip(" (;"),
+        instead=next(lessons, remedy.removesuffix(".").removesuffix(")")),
+        domain=page.skill.domain,
+        skill=page.name,
+        failures=len(runs),
+        count=len(runs) + len(statement.against),
     )
 
 
@@ -315,49 +329,57 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class ActionFigures(Struct, frozen=True, kw_only=True):
-    """The figures of an action and of its most frequent targets; `more` are left out.
-
-    `causes` are the rules that its outcomes support; rules about losses come first.
-    """
+    """The figures of an action and of its most frequent targets; `more` are left out."""
 
     whole: Figures
     targets: Sequence[Figures]
     more: int
-    causes: Sequence["TestedCause"]
-
-
-class TestedCause(Struct, frozen=True):
-    """A tested rule of an action: its words, if it predicts a loss, and the p of its test."""
-
-    action: str
-    clause: str
-    risk: str
-    is_loss: bool
-    p: float
 
 
 class DomainFigures(Struct, frozen=True, kw_only=True):
-    """The figures of a domain, and the name of its strategy if agents get one."""
+    """The figures of a domain, and the name of its strategy if agents get one.
+
+    `causes` are the rules and leads of its guides.
+    """
 
     name: str
     count: int
     rate: Rate
     actions: Sequence[ActionFigures]
     strategy: str | None
+    causes: Sequence[str]
 
 
-def domains_of(vault: Contents) -> list[DomainFigures]:
+def domains_of(vault: Contents, pages: Sequence[SkillPage]) -> list[DomainFigures]:
     """Return the domains of a vault by name; domains without outcomes are included."""
+    causes: dict[str | None, list[str]] = defaultdict(list)
+    for page, rule in _rules(pages):
+        causes[page.skill.domain].append(f"{_action_of(rule)}: {rule.statement}")
     by_domain: dict[str, list[Outcome]] = {
         name: [] for name in vault.view.domains if vault.covers(name)
     }
     for outcome in vault.outcomes.values():
         if outcome.id not in vault.overruled and outcome.trust == "local":
             by_domain.setdefault(outcome.domain, []).append(outcome)
-    return [_domain(vault, name, outcomes) for name, outcomes in sorted(by_domain.items())]
+    return [
+        _domain(vault, name, outcomes, causes[name]) for name, outcomes in sorted(by_domain.items())
+    ]
 
 
-def _domain(vault: Contents, name: str, outcomes: Sequence[Outcome]) -> DomainFigures:
+def _rules(pages: Iterable[SkillPage]) -> Iterator[tuple[SkillPage, StatementEvidence]]:
+    """Yield the rules and leads of the guides that agents get."""
+    for page in pages:
+        if page.shelf == "skills" and page.skill.kind == "guide":
+            yield from ((page, one) for one in page.statements if one.rule is not None)
+
+
+def _action_of(rule: StatementEvidence) -> str:
+    return str((rule.rule or {}).get("action", ""))
+
+
+def _domain(
+    vault: Contents, name: str, outcomes: Sequence[Outcome], causes: Sequence[str]
+) -> DomainFigures:
     outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     numbers = episodes_of(outcomes, vault.run.policy.evaluate.episode_minutes)
     episode_of = {outcome.id: number for outcome, number in zip(outcomes, numbers, strict=True)}
@@ -370,39 +392,25 @@ def _domain(vault: Contents, name: str, outcomes: Sequence[Outcome]) -> DomainFi
         count=len(outcomes),
         rate=_rate_of(outcomes),
         actions=[
-            _action(vault, members, episode_of)
+            _action(members, episode_of)
             for _, members in sorted(by_action.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         ],
         strategy=strategy if strategy in vault.shelves["skills"] else None,
+        causes=causes,
     )
 
 
-def _action(
-    vault: Contents, outcomes: Sequence[Outcome], episode_of: Mapping[str, int]
-) -> ActionFigures:
-    domain, action, _ = outcomes[0].subject
+def _action(outcomes: Sequence[Outcome], episode_of: Mapping[str, int]) -> ActionFigures:
     by_target: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         if outcome.decision.target is not None:
             by_target[outcome.decision.target].append(outcome)
     lines = [_figures(members, episode_of, target) for target, members in by_target.items()]
     lines.sort(key=lambda line: (-line.count, line.target or ""))
-    rules = vault.run.accounts.actions.rules(domain, action) if action else ()
-    causes = [
-        TestedCause(
-            action=action,
-            clause=clause(rule.conditions),
-            risk=f"{risk(rule)}{sample_note(rule, outcomes)}",
-            is_loss=rule.is_loss,
-            p=rule.p,
-        )
-        for rule in rules
-    ]
     return ActionFigures(
         whole=_figures(outcomes, episode_of),
         targets=lines[:MOST],
         more=max(0, len(lines) - MOST),
-        causes=sorted(causes, key=lambda cause: not cause.is_loss),
     )
 
 
@@ -452,7 +460,43 @@ def drawdown(values: Iterable[float]) -> float:
     return deepest
 
 
-_STOPS = 5  # things to stop doing that are told first
+_FIRST_HARMFUL = 2  # skills and rules that stand before the deeds
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """A rule or a skill that waits for a person: its text, its origin, and what it changes."""
+
+    name: str
+    kind: Literal["rule", "skill"]
+    text: str
+    note: str
+    diff: Sequence[str]
+
+
+def waiting_of(vault: Contents) -> list[Waiting]:
+    """Return what waits for a decision of a person, rules first."""
+    rules = [
+        Waiting(
+            name=rule.id,
+            kind="rule",
+            text=rule.text,
+            note=f"stated on {rule.created_at:%Y-%m-%d}",
+            diff=[f"+{rule.text}"],
+        )
+        for rule in rank_waiting(vault.view.corrections.waiting())
+        if vault.covers(rule.domain)
+    ]
+    skills = [
+        Waiting(
+            name=name,
+            kind="skill",
+            text=title_of(skill),
+            note=f"{skill.kind} of {skill.domain or 'every domain'}",
+            diff=compare_with_replaced(vault.run, name, skill).diff,
+        )
+        for name, skill in sorted(vault.shelves["proposed"].items())
+    ]
+    return [*rules, *skills]
 
 
 class JudgeCost(Struct, frozen=True):
@@ -465,7 +509,7 @@ class JudgeCost(Struct, frozen=True):
 class Page(Struct, frozen=True, kw_only=True):
     """All that the page of a vault shows, as of one commit; `domain` is None for all domains.
 
-    `stops` are things to stop doing, the worst first. `cost` is None if no evaluation of the week
+    `stops` are deeds that failed, the worst first. `cost` is None if no evaluation of the week
     was paid for. `origins` are the sources of each fact, as (type, kind, id). `questions` counts
     the open questions for an agent; it is None if the judge is not an agent.
     """
@@ -475,6 +519,7 @@ class Page(Struct, frozen=True, kw_only=True):
     head: str | None
     week: Week
     stops: Sequence[Stop]
+    waiting: Sequence[Waiting]
     benefit: Benefit
     domains: Sequence[DomainFigures]
     skills: Sequence[SkillPage]
@@ -498,15 +543,17 @@ def page_of(
     status, effects = answers
     run.view.check_domain(domain)
     vault = contents_of(run, effects, span, domain)
-    benefit, domains, skills = benefit_of(vault), domains_of(vault), skill_pages(vault)
+    benefit, skills = benefit_of(vault), skill_pages(vault)
+    harmful = _harmful(benefit, skills)
     return Page(
         name=run.store.root.resolve().name,
         domain=domain,
         head=run.view.commit,
         week=week_of(vault),
-        stops=_stops(benefit, domains, skills),
+        stops=[*harmful[:_FIRST_HARMFUL], *failed_deeds(vault, skills), *harmful[_FIRST_HARMFUL:]],
+        waiting=waiting_of(vault),
         benefit=benefit,
-        domains=domains,
+        domains=domains_of(vault, skills),
         skills=skills,
         outcomes=vault.outcomes,
         evaluations=vault.evaluations,
@@ -518,18 +565,13 @@ def page_of(
     )
 
 
-def _stops(
-    benefit: Benefit, domains: Sequence[DomainFigures], skills: Sequence[SkillPage]
-) -> list[Stop]:
-    guides = {
-        page.skill.subject: page.name
-        for page in skills
-        if page.skill.kind == "guide" and page.shelf == "skills"
-    }
+def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[Stop]:
+    """Return the skills that hurt and the tested rules about losses."""
     harmful_skills = [
         Stop(
-            what=f"Following {skill.skill}",
-            why=f"It hurts: {skill.decision}",
+            deed=f"Following {skill.skill}",
+            result=f"It hurts: {skill.decision}",
+            instead=f"Retire it: skillvault skill retire {skill.skill}",
             domain=skill.domain,
             skill=skill.skill,
             failures=skill.failure_count,
@@ -540,19 +582,18 @@ def _stops(
     ]
     rules = [
         Stop(
-            what=f"{cause.action} {cause.clause}",
-            why=cause.risk,
-            domain=domain.name,
-            skill=guides.get(subject_key((domain.name, cause.action, None)), domain.strategy),
-            failures=0,
-            count=0,
+            deed=f"{_action_of(rule)} {condition}",
+            result=risk,
+            instead="",
+            domain=page.skill.domain,
+            skill=page.name,
         )
-        for domain in domains
-        for action in domain.actions
-        for cause in action.causes
-        if cause.is_loss
+        for page, rule in _rules(skills)
+        if rule.rule and str(rule.rule.get("result")).startswith(("failures", "losses"))
+        if not rule.rule.get("lead")
+        for condition, _, risk in [rule.statement.partition(": ")]
     ]
-    return [*harmful_skills, *rules, *warnings_of(skills)][:_STOPS]
+    return [*harmful_skills, *rules]
 
 
 def _cost(vault: Contents) -> JudgeCost | None:

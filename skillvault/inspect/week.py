@@ -6,7 +6,8 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime
+from difflib import unified_diff
 from typing import Literal, cast, get_args
 
 from msgspec import Struct
@@ -106,6 +107,13 @@ Event = Literal[
 ]  # fmt: skip
 EVENTS: tuple[Event, ...] = get_args(Event)
 
+# The order of a day's events.
+_RANK: tuple[Event, ...] = (
+    "learned", "merged", "approved", "proposed", "retired", "rejected", "contradicted", "refreshed",
+    "strengthened",
+)  # fmt: skip
+_DIFFS = 150  # changes with their lines
+_LINES = 16  # lines of a change
 _INTAKE = ("", "record", "evaluate")  # and what a person did
 _WHY = 280  # characters of a reason
 _SAME = 40  # characters by which a text is known again
@@ -137,6 +145,22 @@ class VaultEvent(Struct, frozen=True, kw_only=True):
     domain: str | None = None
 
 
+class DayChange(Struct, frozen=True, kw_only=True):
+    """The changes of a skill or a fact in a day: its events, their commits, and the lines changed.
+
+    The lines of `diff` begin with `+` or `-`.
+    """
+
+    day: date
+    ref: Ref
+    what: str
+    why: str
+    domain: str | None
+    events: Mapping[Event, int]
+    commits: Sequence[str]
+    diff: Sequence[str]
+
+
 class Surprise(Struct, frozen=True, kw_only=True):
     """An outcome that contradicts its agent's claim, or a verdict of which the judge was sure."""
 
@@ -163,6 +187,7 @@ class Week(Struct, frozen=True, kw_only=True):
     counts: Mapping[Event, int]
     surprises: Sequence[Surprise]
     happened: Sequence[VaultEvent]
+    changes: Sequence[DayChange]
 
 
 def week_of(vault: Contents) -> Week:
@@ -190,7 +215,54 @@ def week_of(vault: Contents) -> Week:
             key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
         ),
         happened=events,
+        changes=_day_changes(vault, events),
     )
+
+
+def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChange]:
+    """Put the events of a record in a day together, newest day first, new knowledge first."""
+    groups: dict[tuple[date, Ref], list[VaultEvent]] = defaultdict(list)
+    for event in events:
+        groups[event.at.astimezone(UTC).date(), event.ref].append(event)
+    changes = [
+        DayChange(
+            day=day,
+            ref=ref,
+            what=group[0].what,
+            why=group[0].why,
+            domain=group[0].domain,
+            events=Counter(event.event for event in group),
+            commits=[event.commit for event in group],
+            diff=_changed_lines(vault, ref, (group[-1].commit, group[0].commit))
+            if number < _DIFFS
+            else (),
+        )
+        for number, ((day, ref), group) in enumerate(groups.items())
+    ]
+    return sorted(
+        changes, key=lambda change: (-change.day.toordinal(), min(map(_RANK.index, change.events)))
+    )
+
+
+def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[str]:
+    """Return the lines of a record that commits took away and added, from the first to the last."""
+    path = vault.view.records.path_of(ref)
+    if path is None:
+        return []
+    folders = SHELVES if ref.kind == "skill" else path.split("/")[:1]
+    file = path.partition("/")[2]
+
+    def lines_at(commit: str) -> list[str]:
+        places = [f"{commit}:{folder}/{file}" for folder in folders]
+        contents = vault.run.store.git.objects.read_files(places)
+        text = next(iter(contents.values()), b"").decode(errors="replace")
+        return text.split("\n---\n", 1)[-1].splitlines()
+
+    old_lines, new_lines = lines_at(f"{commits[0]}^"), lines_at(commits[1])
+    diff = list(unified_diff(old_lines, new_lines, n=0, lineterm=""))[2:]
+    lines = [line[:_WHY] for line in diff if not line.startswith("@@") and line[1:].strip()]
+    more = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
+    return [*lines[:_LINES], *more]
 
 
 def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:

@@ -7,8 +7,9 @@ import gzip
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,20 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from skillvault.inspect.page import Page, SkillPage
-from skillvault.inspect.week import EVENTS, VaultEvent
-from skillvault.model.records import Evaluation, Outcome, stamp
+from skillvault.inspect.week import EVENTS, DayChange
+from skillvault.model.records import IMPORTANCES, Evaluation, Fact, Outcome, stamp
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
+from skillvault.page.decisions import undo_digest, waiting_digest
 from skillvault.page.template import render
 from skillvault.vault.files import layout
 
-MOST = 2_200_000  # bytes of all chunks in the file
+MOST = 1_000_000  # bytes of all chunks in the file
 _TEXT = 4000  # the most characters of a text; fewer if there are many texts
 _LEAST = 60  # characters of a text in any case
 _TEXTS = 2_500_000  # characters of all texts of outcomes
+_IDS = 48  # outcomes of a list
+_NODES = 48  # origins and commits of a record
 _SAMPLE = 1000  # outcomes from which the length of texts is estimated
 _TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}  # records in a chunk
 
@@ -88,7 +92,7 @@ def _fact_data(page: Page) -> dict[str, Any]:
             "importance": fact.importance,
             "trust": fact.trust,
             "path": layout.fact_path(fact),
-            "origins": page.origins[name],
+            "origins": page.origins[name][:_NODES],
         }
         for name, fact in page.facts.items()
     }
@@ -112,15 +116,21 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
         "status": escape_hidden(skill.status),
         "trust": escape_hidden(skill.trust),
         "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
-        "for": skill_page.sides.supporting,
-        "against": skill_page.sides.against,
-        "otherwise": skill_page.otherwise,
-        "applied": applied,
-        "origins": skill_page.origins,
+        "for": _first_ids(skill_page.sides.supporting),
+        "against": _first_ids(skill_page.sides.against),
+        "otherwise": _first_ids(skill_page.otherwise),
+        "applied": _first_ids(applied),
+        "origins": skill_page.origins[:_NODES],
         "history": [
-            (c.commit, c.date, c.step, _beginning(c.subject, 200)) for c in skill_page.history
+            (c.commit, c.date, c.step, _beginning(c.subject, 200))
+            for c in skill_page.history[:_NODES]
         ],
     }
+
+
+def _first_ids(ids: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Return the number of ids, and those that the page lists."""
+    return len(ids), ids[:_IDS]
 
 
 def _outcome_details(
@@ -131,7 +141,6 @@ def _outcome_details(
         "domain": outcome.domain,
         "at": stamp(outcome.occurred_at),
         "status": result.status,
-        "path": layout.path_of(outcome),
         "trust": outcome.trust,
         "score": result.score,
         "amount": result.amount,
@@ -191,76 +200,91 @@ def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
 
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
+SCRIPT = _FOLDER / "page.js"
 _DRAWN = 40  # the most lifts of a chart
-_MAX_ENTRIES = 20  # listed entries of one event
+_POINTS = 3  # of a chart at least
+_MOST_CHANGES = 120  # of the timeline
+_MOST_ROWS = 100  # skills and facts of a domain, and effects
 
 
-def html_of(page: Page, *, is_served: bool = False) -> bytes:
-    """Return the page as a file; the script of a served page asks the server for changes."""
+def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> bytes:
+    """Return the page as a file; the script of a served page asks the server for changes.
+
+    With `decides`, the page has forms for the decisions of a person.
+    """
     chunks = chunks_of(page)
-    style, script = _own_file("page.css"), _own_file("page.js")
+    style, script = _own_file("page.css"), SCRIPT.read_text(encoding="utf-8")
     text = render(
         "page.html",
         page=page,
         week=page.week,
         period="this week" if page.week.until - page.week.since == _WEEK else "in these days",
+        days=_days(page),
+        lessons=_lessons(page),
         benefit=page.benefit,
         status=page.status,
         events=EVENTS,
-        by_event={event: _event_entries(page, event) for event in EVENTS},
-        learned=learned_first(page),
         chunks=chunks,
         firsts=Markup(_inline(firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
         style=Markup(style),  # noqa: S704 (a file of the package)
         script=Markup(script),  # noqa: S704 (a file of the package)
         policy=_policy(style, script, is_served=is_served),
         is_served=is_served,
+        decides=decides,
+        waiting_digest=waiting_digest,
+        undo_digest=undo_digest,
         lifts=_lifts(page),
         success=_success(page),
         drawn=_DRAWN,
+        most_rows=_MOST_ROWS,
         stats={skill.skill: skill for skill in page.benefit.skills},
     )
     return text.encode("utf-8", "replace")
 
 
 def _lifts(page: Page) -> Markup | None:
-    """Return the chart of the best and worst lifts; None if no lift is known."""
+    """Return the chart of the best and worst lifts; None if fewer than three are known."""
     measured = page.benefit.measured
     if len(measured) > _DRAWN:
         measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
-    if not measured:
+    if len(measured) < _POINTS:
         return None
     return chart.lifts("The lift of each skill", measured, chart.IN_PAGE)
 
 
 def _success(page: Page) -> Markup | None:
-    """Return the chart of success over time; None without uses or with a single span."""
+    """Return the chart of success over time; None if skills were used in fewer than three spans."""
     spans = page.benefit.spans
-    if not page.benefit.applied.count or len(spans) < 2:
+    if sum(span.applied.count > 0 for span in spans) < _POINTS:
         return None
     title = "Success over time, with a skill and without"
     return chart.success(title, spans, chart.IN_PAGE)
 
 
-def learned_first(page: Page) -> Sequence[VaultEvent]:
-    """Return the events of the week, new knowledge first."""
-    order = ("learned", "merged", "proposed", "retired", "refreshed", "contradicted")
-    rank = {event: place for place, event in enumerate(order)}
-    return sorted(page.week.happened, key=lambda entry: rank.get(entry.event, len(order)))
+def _days(page: Page) -> list[tuple[date, list[DayChange]]]:
+    """Return the first changes of each day, as many as the page lists."""
+    changes = groupby(page.week.changes[:_MOST_CHANGES], lambda change: change.day)
+    return [(day, list(group)) for day, group in changes]
 
 
-def _event_entries(page: Page, event: str) -> tuple[list[VaultEvent], int]:
-    """Return the listed entries of an event, and the number of further entries."""
-    entries = [entry for entry in page.week.happened if entry.event == event]
-    return entries[:_MAX_ENTRIES], max(0, len(entries) - _MAX_ENTRIES)
+def _lessons(page: Page) -> dict[str, tuple[list[SkillPage], list[Fact]]]:
+    """Return the skills and the most important facts of each domain; "" is every domain."""
+    lessons: dict[str, tuple[list[SkillPage], list[Fact]]] = defaultdict(lambda: ([], []))
+    for skill in page.skills:
+        if skill.shelf != "proposed":
+            lessons[skill.skill.domain or ""][0].append(skill)
+    for fact in sorted(page.facts.values(), key=lambda fact: IMPORTANCES.index(fact.importance)):
+        lessons[fact.domain][1].append(fact)
+    return dict(sorted(lessons.items()))
 
 
 def _policy(style: str, script: str, *, is_served: bool) -> str:
     """Return the Content-Security-Policy that permits only the page's own script and style."""
     digests = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
     sources = "'self'" if is_served else "'none'"
+    scripts = "'self'" if is_served else f"'sha256-{digests[1]}'"
     return (
-        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
+        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src {scripts}; "
         f"img-src data:; connect-src {sources}; base-uri 'none'; form-action 'none'"
     )
 

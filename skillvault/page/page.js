@@ -10,6 +10,7 @@
   const detail = find("detail");
   const title = document.title;
   let last = null;
+  let follower = null; // the link on the page that led to a detail
 
   // ── data ──────────────────────────────────────────────────────────────────────────
 
@@ -94,9 +95,9 @@
 
   const SOME = 24;
 
-  async function outcomes(heading, ids, note) {
+  async function outcomes(heading, [count, ids], note) {
     const place = make("section");
-    place.append(make("h4", `${heading} (${ids.length})`));
+    place.append(make("h4", `${heading} (${count})`));
     if (note) place.append(make("p", note, { class: "soft small" }));
     if (!ids.length) return place;
     const list = make("ul", null, { class: "plain" });
@@ -111,6 +112,7 @@
     }
     more.addEventListener("click", next);
     await next();
+    if (count > ids.length) place.append(make("p", `${count - ids.length} more are in the vault`, { class: "soft small" }));
     return add(place, more);
   }
 
@@ -215,12 +217,12 @@
     if (picture) place.append(make("h3", "Where it comes from"), picture);
     place.append(make("h3", "What it says"), texts(one.text));
     place.append(make("h3", "Evidence"));
-    place.append(await outcomes("For it", one.for || []));
-    place.append(await outcomes("Against it", one.against || []));
-    if ((one.otherwise || []).length) place.append(await outcomes(
+    place.append(await outcomes("For it", one.for));
+    place.append(await outcomes("Against it", one.against));
+    if (one.otherwise[0]) place.append(await outcomes(
       "Of the same subject, ended otherwise", one.otherwise,
       `\`skillvault why ${id}\` tells which of them share its causes.`));
-    if ((one.applied || []).length) place.append(await outcomes("Decisions that applied it", one.applied));
+    if (one.applied[0]) place.append(await outcomes("Decisions that applied it", one.applied));
     place.append(make("h3", "History"));
     const list = make("ul", null, { class: "plain" });
     for (const [commit, date, step, subject_] of one.history) {
@@ -238,7 +240,10 @@
     const picture = await graph("fact", id, one.text);
     if (picture) place.append(make("h3", "Where it comes from"), picture);
     const ends = one.origins.filter(([, kind]) => kind === "evaluation");
-    const of = (wanted) => ends.filter(([type]) => (type === "contradicted") === wanted).map(([, , name]) => name);
+    const of = (wanted) => {
+      const ids = ends.filter(([type]) => (type === "contradicted") === wanted).map(([, , name]) => name);
+      return [ids.length, ids];
+    };
     place.append(make("h3", "Evidence"));
     place.append(await outcomes("For it", of(false)), await outcomes("Against it", of(true)));
   }
@@ -254,7 +259,7 @@
       ["outcome", id], ["ended", `${one.at.slice(0, 16).replace("T", " ")} UTC`], ["domain", one.domain],
       ["agent", one.agent], ["session", one.session], ["seen by", one.observer], ["trust", one.trust === "local" ? "" : one.trust],
       ["confidence", one.confidence], ["skills applied", one.applied ? links("skill", one.applied) : ""],
-      ["file", make("code", one.path)],
+      ["file", make("code", `outcomes/${one.domain}/${id.slice(0, 4)}/${id.slice(4, 6)}/${id.slice(6, 8)}/${id}.yaml`)],
     ]));
     const said = [["What was asked", one.task], ["Why it was decided", one.reasoning], ["Its report", one.report],
       ["What the agent claimed", one.claim], ["How it ended", one.summary], ["Its answer", one.answer], ["Evidence", one.evidence],
@@ -284,6 +289,7 @@
 
   async function show() {
     const [kind, id] = asked();
+    if (!last) follower = document.activeElement;
     const isDetail = Object.hasOwn(kinds, kind) && id;
     const from = last;
     last = isDetail ? location.hash : null;
@@ -292,8 +298,8 @@
       for (const part of parts) part.hidden = false;
       document.title = title;
       if (from) {
-        const links = [...document.querySelectorAll("main a")];
-        const back = links.find((one) => one.getAttribute("href") === from && one.offsetParent);
+        const links = [follower, ...document.querySelectorAll("main a")];
+        const back = links.find((one) => one && one.getAttribute("href") === from && one.offsetParent);
         if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "center" }); }
       }
       if (find(kind)) find(kind).scrollIntoView();
@@ -316,25 +322,57 @@
     window.scrollTo(0, 0);
   }
 
+  if (location.hash.startsWith("#token=")) {
+    fetch("session", { method: "POST", body: location.hash.slice(7) });
+    history.replaceState(null, "", location.pathname);
+  }
   window.addEventListener("hashchange", show);
   if (location.hash) show();
 
-  // ── words that a skill must have ──────────────────────────────────────────────────
+  // ── lessons that have all of some words ───────────────────────────────────────────
+
+  const HITS = 30;
+  let lessons = null;
+
+  // Each lesson as [kind, id, name, text in lower case].
+  async function allLessons() {
+    const rows = [];
+    for (const kind of ["skill", "fact"]) for (let n = 0; n < blocks[kind].length; n += 1) {
+      for (const [id, one] of Object.entries(await unpacked(kind, n))) {
+        rows.push([kind, id, one.title || one.text, `${id} ${one.title || ""} ${one.domain} ${one.text}`.toLowerCase()]);
+      }
+    }
+    return rows;
+  }
 
   if (find("find")) {
-    const rows = [...document.querySelectorAll("#all tbody tr")];
     find("find").hidden = false;
-    find("filter").addEventListener("input", () => {
+    find("filter").addEventListener("input", async () => {
+      lessons = lessons || await allLessons();
       const words = find("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-      let count = 0;
-      for (const row of rows) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
-        count += !row.hidden;
-      }
-      find("shown").textContent = `${count} of ${rows.length}`;
+      const hits = lessons.filter(([, , , text]) => words.every((word) => text.includes(word)));
+      find("hits").replaceChildren(...hits.slice(0, HITS).map(([kind, id, name]) =>
+        add(make("li"), link(kind, id, name), make("span", ` ${kind}`, { class: "soft small" }))));
+      find("hits").hidden = !words.length;
+      find("all").hidden = words.length > 0;
+      find("shown").textContent = words.length ? `${hits.length} of ${lessons.length}` : "";
     });
   }
+
+  // ── decisions, which the terminal confirms ────────────────────────────────────────
+
+  for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", async () => {
+    const { name, digest } = button.parentElement.dataset;
+    const said = button.parentElement.querySelector("[role=status]");
+    said.textContent = "confirm it in the terminal that serves this page";
+    const text = button.parentElement.querySelector("textarea").value;
+    const body = JSON.stringify({ act: button.dataset.act, name, digest, text });
+    try {
+      said.textContent = await (await fetch("decide", { method: "POST", body })).text();
+    } catch {
+      said.textContent = "the page is no longer served";
+    }
+  });
 
   // ── a page that is served looks whether the branch has moved ──────────────────────
 

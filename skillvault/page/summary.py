@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from skillvault.inspect.page import Benefit, Page, Rate
+from skillvault.inspect.page import Benefit, Page
 from skillvault.inspect.week import EVENTS
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.model.text.hidden_characters import escape_hidden
@@ -35,10 +35,13 @@ def _summary_lines(page: Page) -> Iterator[str]:
     counts = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
     yield f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {counts or 'none'}."
     if page.stops:
-        yield from ("", "### What to stop doing", "")
-        for stop in page.stops:
+        yield from ("", "### Stop doing, and do instead", "")
+        for stop in page.stops[:_FIRST]:
             failed = f" ({stop.failures} of {stop.count} failed)" if stop.count else ""
-            yield f"- {as_text(stop.what)}{failed} – {as_text(stop.why)}"
+            yield f"- {as_text(stop.deed)}: {as_text(stop.result)}{failed}"
+            if stop.instead:
+                yield f"  - instead: {as_text(stop.instead)}"
+        yield from _more(len(page.stops))
     if week.surprises:
         yield from ("", "### Surprises", "")
         for surprise in week.surprises[:_FIRST]:
@@ -64,12 +67,7 @@ def _more(count: int) -> Iterator[str]:
 
 
 def _benefit_lines(benefit: Benefit) -> Iterator[str]:
-    if not benefit.applied.count:
-        rate = _rate_text(benefit.bare)
-        yield f"Not known: no decision applied a skill yet. Without: {rate}."
-        return
-    rates = _rate_text(benefit.applied), _rate_text(benefit.bare)
-    yield f"With a skill {rates[0]} succeeded, without {rates[1]}."
+    yield benefit.sentence
     measured = benefit.measured
     if measured:
         yield ""
@@ -83,12 +81,6 @@ def _lift_line(skill: SkillStats) -> str:
     low, high = skill.interval or (0.0, 0.0)
     numbers = f"{skill.lift:+.3f} | {low:+.2f} to {high:+.2f} | {skill.times_applied}"
     return f"| {as_text(skill.skill)} | {numbers} | {as_text(skill.decision)} |"
-
-
-def _rate_text(rate: Rate) -> str:
-    return (
-        f"{rate.share:.0%} ({rate.successes} of {rate.count})" if rate.share is not None else "none"
-    )
 
 
 def _iso_day(at: datetime) -> str:

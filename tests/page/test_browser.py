@@ -15,18 +15,19 @@ import pytest
 from skillvault.api import Vault, page
 from tests.given import as_file, raw
 from tests.page.test_html import filled, hostile
-from tests.page.test_server import Served
+from tests.page.test_server import Deciding, Served, add_rule
 from tests.page.world import LATER, learned_vault
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from skillvault.page import server
 from skillvault.page.html import html_of
 
 # Read here, for a test sees nothing of the environment that it runs in.
 CHROMIUM = os.environ.get("SKILLVAULT_CHROMIUM") or shutil.which("chromium")
 AXE = Path(__file__).resolve().parents[2] / ".venv/browser/node_modules/axe-core/axe.min.js"
-LOOKS = [(width, theme) for width in (360, 1400) for theme in ("light", "dark")]
+LOOKS = [(width, theme) for width in (390, 1280) for theme in ("light", "dark")]
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no chromium; `make browser` installs it as root on Debian"
@@ -62,12 +63,13 @@ def file(world: Vault, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def opened(browser: Browser, address: str, look: tuple[int, str] = (1400, "light")) -> Opened:
+def opened(browser: Browser, address: str, look: tuple[int, str] = (1280, "light")) -> Opened:
     width, theme = look
     context = browser.new_context(
         viewport={"width": width, "height": 800},
         color_scheme="dark" if theme == "dark" else "light",
     )
+    context.set_default_timeout(10_000)
     tab = context.new_page()
     shown = Opened(tab, [], [])
     tab.on("console", lambda message: shown.said.append(message.text))
@@ -96,6 +98,11 @@ def follow(tab: Page, selector: str) -> str:
     return address
 
 
+def unfold(tab: Page) -> None:
+    """Open all that is folded."""
+    tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+
+
 def back(tab: Page) -> None:
     """By the page's own button."""
     before = tab.evaluate("location.hash")
@@ -114,12 +121,13 @@ def test_the_console_is_quiet_and_nothing_is_asked_for(
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("part", ["#stop", "#learned", "#week", "#help", "#domains", "#skills"])
+@pytest.mark.parametrize("part", ["#stop", "#help", "#week", "#lessons"])
 def test_each_part_leads_to_an_outcome_and_back(
     browser: Browser, file: Path, part: str, look: tuple[int, str]
 ) -> None:
     shown = opened(browser, file.as_uri(), look)
     tab = shown.page
+    unfold(tab)
     first = follow(tab, f"{part} a[href^='#skill/'], {part} a[href^='#fact/']")
     follow(tab, "#detail a[href^='#outcome/']")
     assert tab.locator("#detail").inner_text().count("outcome")
@@ -132,8 +140,40 @@ def test_each_part_leads_to_an_outcome_and_back(
     assert shown.said == []
 
 
+@pytest.mark.parametrize("look", LOOKS)
+def test_keys_alone_unfold_a_domain_open_a_lesson_and_come_back(
+    browser: Browser, file: Path, look: tuple[int, str]
+) -> None:
+    tab = opened(browser, file.as_uri(), look).page
+    press_until(tab, "document.activeElement.matches('#lessons summary')")
+    tab.keyboard.press("Enter")
+    press_until(tab, "document.activeElement.matches('#lessons li a')")
+    tab.keyboard.press("Enter")
+    until(tab, "document.activeElement.matches('#detail h2')")
+    press_until(tab, "document.activeElement.matches('#detail button')", "Shift+Tab")
+    tab.keyboard.press("Enter")
+    until(tab, "document.activeElement.matches('#lessons li a')")
+
+
+def press_until(tab: Page, expression: str, key: str = "Tab") -> None:
+    """Press a key until the focus is where it should be."""
+    for _ in range(200):
+        tab.keyboard.press(key)
+        if tab.evaluate(expression):
+            return
+    raise AssertionError(expression)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_answers_stand_on_few_screens(browser: Browser, file: Path, width: int) -> None:
+    tab = opened(browser, file.as_uri(), (width, "light")).page
+    height = tab.evaluate("document.documentElement.scrollHeight")
+    assert height <= {390: 8, 1280: 3}[width] * 800
+
+
 def test_a_surprise_leads_to_its_outcome(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
+    unfold(tab)
     follow(tab, ".surprise a")
     text = tab.locator("#detail").inner_text()
     assert "What the agent claimed" in text
@@ -142,17 +182,18 @@ def test_a_surprise_leads_to_its_outcome(browser: Browser, file: Path) -> None:
 
 def test_the_graph_leads_from_a_skill_back_to_its_outcomes(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
-    follow(tab, "#skills a[href^='#skill/guide-coding']")
+    unfold(tab)
+    follow(tab, "#lessons a[href^='#skill/guide-coding']")
     tab.locator(".graph a[href^='#outcome/']").first.focus()
     tab.keyboard.press("Enter")
     until(tab, "location.hash.startsWith('#outcome/')")
 
 
-def test_words_find_skills(browser: Browser, file: Path) -> None:
+def test_words_find_lessons(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
-    tab.get_by_label("Show only skills with these words").fill("guide perps")
-    rows = tab.locator("#all tbody tr:visible")
-    (row,) = rows.all()
+    tab.get_by_label("Search the lessons").fill("guide perps")
+    until(tab, "!document.getElementById('hits').hidden")
+    (row,) = tab.locator("#hits li").all()
     assert row.inner_text().startswith("Guide: open_long")
 
 
@@ -164,6 +205,7 @@ def test_axe_finds_no_violation(browser: Browser, file: Path, look: tuple[int, s
     axe = AXE.read_text(encoding="utf-8")
     places = ["#stop a[href^='#skill/']", "#detail a[href^='#outcome/']"]
     for number in range(len(places) + 1):
+        unfold(tab)
         tab.evaluate(axe)  # by the debugger, which the page's policy does not bind
         found = tab.evaluate("axe.run().then(r => r.violations)")
         problems = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found]
@@ -177,16 +219,33 @@ def test_a_page_that_is_served_follows_the_branch_where_one_is(
 ) -> None:
     served = Served(world)
     try:
-        shown = opened(browser, f"{served.address}#skills")
+        shown = opened(browser, f"{served.address}#lessons")
         before = shown.page.evaluate("document.querySelector('[data-head]').dataset.head")
         world.record([("z.json", as_file(raw(19)))])
         moved = shown.page.locator(f"script[data-head]:not([data-head='{before}'])")
         moved.wait_for(state="attached", timeout=60_000)
-        assert shown.page.evaluate("location.hash") == "#skills"
+        assert shown.page.evaluate("location.hash") == "#lessons"
         assert {address.startswith(served.address) for address in shown.asked} == {True}
     finally:
         served.process.terminate()
         assert served.process.wait(60) == 0
+
+
+def test_a_rule_is_approved_on_the_page(browser: Browser, vault: Vault, tmp_path: Path) -> None:
+    add_rule(vault, tmp_path / "shop")
+    desk = Deciding(vault, confirms=True)
+    with server.serving(desk.served, 0) as address:
+        shown = opened(browser, f"{address}#token={desk.token}")
+        tab = shown.page
+        tab.locator("#waits summary").first.click()
+        tab.get_by_role("button", name="approve", exact=True).click()
+        until(
+            tab, "document.querySelector('#waits [role=status]').textContent.startsWith('approve:')"
+        )
+        assert "token" not in tab.url
+        assert shown.said == []
+    assert not page(vault).waiting
+    assert len(page(vault).facts) == 1
 
 
 def test_hostile_texts_do_nothing_in_a_browser(

@@ -100,7 +100,7 @@ def test_a_hundred_hostile_texts_in_every_field_are_inert(attacked: Vault) -> No
     allowed = set(
         "html head meta link title style body a header h1 h2 h3 h4 p bdi code nav ul ol li main "
         "noscript section div strong span b br table caption thead tbody tr th td data dl dt dd "
-        "label input article footer script".split()
+        "label input article footer script details summary".split()
     )
     assert {tag for tag, _ in shown.tags} <= allowed
     names = {name for _, attributes in shown.tags for name in attributes}
@@ -136,10 +136,9 @@ def test_only_the_files_own_script_may_run_and_nothing_is_asked_for(vault: Vault
 
 def test_an_empty_vault_has_a_page_that_says_how_to_begin(vault: Vault) -> None:
     words = told(vault).words
-    assert "Nothing is known yet: no outcome is recorded." in words
-    assert "There is nothing to judge it by yet." in words
-    assert "No skill or fact changed in these days." in words
-    assert "0 outcomes, 0 evaluated" in words
+    assert "Nothing is learned yet" in words
+    assert "skillvault setup claude-code --domain coding" in words
+    assert "Does it help?" not in words
 
 
 def test_a_vault_with_one_outcome_tells_its_one_guide(vault: Vault) -> None:
@@ -147,12 +146,13 @@ def test_a_vault_with_one_outcome_tells_its_one_guide(vault: Vault) -> None:
     vault.run(now=NOW)
     (name,) = (one.name for one in vault.skills())
     shown = told(vault)
-    assert "1 of 1 failed." in shown.words
+    assert "failed once" in shown.words
     assert "1 learned" in shown.words
-    assert "Whether its skills help is not known: no decision has applied one yet." in shown.words
+    assert "Not known yet: no decision that ended has used a lesson." in shown.words
     skill = shown.data["skill"][name]
-    assert skill["for"] == list(shown.data["outcome"])
-    assert skill["origins"] == [["generated", "evaluation", skill["for"][0]]]
+    (outcome,) = shown.data["outcome"]
+    assert skill["for"] == [1, [outcome]]
+    assert skill["origins"] == [["generated", "evaluation", outcome]]
     assert [step for _, _, step, _ in skill["history"]] == ["generate"]
 
 

@@ -1,18 +1,26 @@
 """The page as it is served: on this machine alone, read only, after the branch."""
 
 import http.client
+import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
 
 from skillvault.api import Vault
+from skillvault.api import page as page_of_vault
 from skillvault.cli.commands import cli
 from skillvault.model.errors import UsageError
+from skillvault.page import server
+from skillvault.page.decisions import IDLE, WriteSession, waiting_digest
+from skillvault.page.html import html_of
+from tests.conftest import NOW
 from tests.given import as_file, raw
 
 
@@ -103,3 +111,119 @@ def test_what_does_not_go_together_is_refused(
     result = CliRunner().invoke(cli, ["--vault", str(served[0].root), "report", *args])
     assert isinstance(result.exception, UsageError)
     assert sentence in str(result.exception)
+
+
+class Deciding:
+    """A page that takes decisions, with the person at its terminal."""
+
+    def __init__(self, vault: Vault, *, confirms: bool) -> None:
+        self.vault = vault
+        self.time = 0.0
+        self.decisions = WriteSession(vault, lambda: page_of_vault(vault), lambda: self.time)
+        self.token = self.decisions.token
+        self.served = server.ServedPage(
+            lambda: vault.store.head().commit or "",
+            lambda: html_of(page_of_vault(vault), is_served=True, decides=True),
+            self.decisions,
+        )
+        self.confirms = confirms
+        self.asked: list[str] = []
+        threading.Thread(target=self._confirm, daemon=True).start()
+
+    def _confirm(self) -> None:
+        while True:
+            confirmation = self.decisions.confirmations.get()
+            self.asked += confirmation.lines
+            confirmation.give_answer(is_confirmed=self.confirms)
+
+    def form(self, **changes: str) -> bytes:
+        """What the page sends to approve the rule that waits."""
+        shown = page_of_vault(self.vault)
+        (rule,) = shown.waiting
+        form = {"act": "approve", "name": rule.name, "digest": waiting_digest(shown, rule)}
+        return json.dumps(form | changes).encode()
+
+    def post(self, address: str, path: str, body: bytes, **headers: str) -> tuple[int, str, str]:
+        """(status, body, cookie) of one form."""
+        place = urlsplit(address)
+        assert place.hostname
+        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+        connection.request("POST", path, body, {"Origin": address[:-1]} | headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode(), reply.getheader("Set-Cookie") or ""
+
+
+@pytest.fixture
+def ruled(vault: Vault, tmp_path: Path) -> Vault:
+    """A vault with one rule that waits for a person."""
+    add_rule(vault, tmp_path / "shop")
+    return vault
+
+
+def add_rule(vault: Vault, shop: Path) -> None:
+    """Propose the one rule of a document."""
+    shop.mkdir()
+    (shop / "CONTRIBUTING.md").write_text("## Style\n\n- Use tabs.\n")
+    vault.curate.installer.learn(str(shop), now=NOW)
+
+
+def test_a_confirmed_decision_is_one_commit_in_the_name_of_the_person(ruled: Vault) -> None:
+    desk = Deciding(ruled, confirms=True)
+    with server.serving(desk.served, 0) as address:
+        status, _, cookie = desk.post(address, "/session", desk.token.encode())
+        assert (status, "HttpOnly; SameSite=Strict" in cookie) == (200, True)
+        tip = ruled.store.head().commit or ""
+        form, headers = desk.form(), {"Cookie": cookie.partition(";")[0]}
+        assert desk.post(address, "/decide", form, **headers)[0] == 200
+        assert page_of_vault(ruled).waiting == []
+        (commit,) = ruled.store.git.history.commits_between(tip, "HEAD")
+        author, _ = ruled.store.git.history.author_and_text([commit])[commit]
+        assert author == "Ada Person"
+        assert desk.asked
+        assert desk.post(address, "/decide", form, **headers)[0] == 403  # a replayed form
+        assert desk.post(address, "/session", desk.token.encode())[0] == 403  # a used token
+
+
+@pytest.mark.parametrize(
+    ("headers", "changes"),
+    [
+        ({"Origin": "http://evil.example"}, {}),
+        ({"Origin": "null"}, {}),
+        ({"Host": "evil.example"}, {}),
+        ({"Cookie": "skillvault=guessed"}, {}),
+        ({"Cookie": ""}, {}),
+        ({}, {"digest": "0" * 64}),
+        ({}, {"act": "destroy"}),
+    ],
+)
+def test_a_form_that_is_not_the_pages_own_changes_nothing(
+    ruled: Vault, headers: dict[str, str], changes: dict[str, str]
+) -> None:
+    desk = Deciding(ruled, confirms=True)
+    with server.serving(desk.served, 0) as address:
+        cookie = desk.post(address, "/session", desk.token.encode())[2].partition(";")[0]
+        form = desk.form(**changes)
+        before = ruled.store.head().commit
+        assert desk.post(address, "/decide", form, **({"Cookie": cookie} | headers))[0] == 403
+        assert (ruled.store.head().commit, desk.asked) == (before, [])
+
+
+def test_what_the_terminal_does_not_confirm_changes_nothing(ruled: Vault) -> None:
+    desk = Deciding(ruled, confirms=False)
+    before = ruled.store.head().commit
+    with pytest.raises(UsageError, match="nobody confirmed it"):
+        desk.decisions.take(desk.form())
+    assert ruled.store.head().commit == before
+
+
+def test_a_session_ends_after_thirty_idle_minutes(ruled: Vault) -> None:
+    desk = Deciding(ruled, confirms=True)
+    cookie = desk.decisions.open_session(desk.token)
+    desk.time = IDLE + 1
+    assert not desk.decisions.has_session(cookie)
+
+
+def test_decisions_need_a_terminal(served: tuple[Vault, Served]) -> None:
+    args = ["--vault", str(served[0].root), "report", "--serve", "--write"]
+    result = CliRunner().invoke(cli, args)
+    assert "run it in a terminal" in str(result.exception)

@@ -44,7 +44,7 @@ def test_the_week_tells_what_to_stop_what_was_learned_and_why(vault: Vault) -> N
     parts = [line for line in text.splitlines() if line.startswith("#")]
     assert parts == [
         "## What vault learned, 2026-11-13 to 2026-11-20",
-        "### What to stop doing",
+        "### Stop doing, and do instead",
         "### Learned (1)",
         "### Does it help?",
     ]
@@ -52,7 +52,7 @@ def test_the_week_tells_what_to_stop_what_was_learned_and_why(vault: Vault) -> N
     commit = vault.log(1)[0].sha[:10]
     learned = next(line for line in text.splitlines() if line.endswith(f"({commit})"))
     assert "fix-flaky-test: 1 outcome, 2026-11-01." in learned
-    assert "Not known: no decision applied a skill yet. Without: 0% (0 of 1)." in text
+    assert "Not known yet: no decision that ended has used a lesson." in text
 
 
 def test_a_week_in_which_nothing_happened_says_so(vault: Vault) -> None:

@@ -19,6 +19,7 @@ from skillvault.model.phrases import (
 from skillvault.model.records import Observer, Outcome, Scalar, Status
 from skillvault.model.text.text import (
     ARROW,
+    LATER_WORKED,
     count_of,
     format_number,
     format_percent,
@@ -108,7 +109,7 @@ def deed_sentence(
         f"also: {make_inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]
     ]
     if remedy is not None:
-        notes.append(f"later worked: {make_inert(remedy.deed, _DEED).rstrip('.')}")
+        notes.append(f"{LATER_WORKED}{make_inert(remedy.deed, _DEED).rstrip('.')}")
     note = f" ({'; '.join(notes)})" if notes else ""
     return _end_sentence(f"{label}{_deed_and_result(latest_try)}{note}")
 

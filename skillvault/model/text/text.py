@@ -13,6 +13,7 @@ from skillvault.model.text.hidden_characters import remove_hidden
 
 MAX_SLUG = 64
 ARROW = " → "  # from a deed to its result
+LATER_WORKED = "later worked: "  # in the notes of a deed that failed
 SLUG = regex(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
 # Scripts written without spaces: CJK ideographs, kana, Thai, Lao, Khmer, Myanmar.

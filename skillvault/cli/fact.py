@@ -124,7 +124,7 @@ def add(domain: str | None, options: WriteOptions, **values: object) -> None:
         say(remark)
 
 
-@fact.command("keep")
+@fact.command()
 @click.argument("name", metavar="ID")
 @click.option("--text", default="", metavar="TEXT", help="Word the rule like this.")
 @write_options

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 # The steps that derive records from others; their commits name both.
-_DERIVING = {step.name for step in STEPS.values()} - {"record"}
+# The steps whose commits are always made of other records; an answer may change only a text.
+_DERIVING = {step.name for step in STEPS.values()} - {"record", "answer", "refresh"}
 
 
 class CheckReport(Struct, frozen=True):

@@ -86,8 +86,8 @@ class Benefit(Struct, frozen=True, kw_only=True):
         helps, hurts = self.verdicts.get("helps", 0), self.verdicts.get("hurts", 0)
         answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
         answer = answers.get((helps > 0, hurts > 0), "Not shown yet")
-        bare = self.bare
-        without = f", {bare.share:.0%} of {bare.count} without one" if bare.count else ""
+        rate = self.bare
+        without = f", {rate.share:.0%} of {rate.count} without one" if rate.count else ""
         return (
             f"{answer}: {self.applied.share:.0%} of {uses} decisions with a lesson succeeded"
             f"{without}; of the same kind compared, {helps} of {measured} "

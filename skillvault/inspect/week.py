@@ -252,13 +252,13 @@ def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[
     folders = SHELVES if ref.kind == "skill" else path.split("/")[:1]
     file = path.partition("/")[2]
 
-    def lines_at(commit: str) -> list[str]:
+    def read_lines(commit: str) -> list[str]:
         places = [f"{commit}:{folder}/{file}" for folder in folders]
         contents = vault.run.store.git.objects.read_files(places)
         text = next(iter(contents.values()), b"").decode(errors="replace")
         return text.split("\n---\n", 1)[-1].splitlines()
 
-    old_lines, new_lines = lines_at(f"{commits[0]}^"), lines_at(commits[1])
+    old_lines, new_lines = read_lines(f"{commits[0]}^"), read_lines(commits[1])
     diff = list(unified_diff(old_lines, new_lines, n=0, lineterm=""))[2:]
     lines = [line[:_WHY] for line in diff if not line.startswith("@@") and line[1:].strip()]
     more = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []

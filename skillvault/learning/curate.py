@@ -77,7 +77,7 @@ def edit(name: str, text: str) -> Change:
     return Change(step="put", subject=name, reason="Edited before the decision.", files=(file,))
 
 
-def draft(name: str, domain: str | None, description: str) -> Skill:
+def draft_skill(name: str, domain: str | None, description: str) -> Skill:
     """Return a skill for its author to complete."""
     if name == LEARNED:
         raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
@@ -99,7 +99,7 @@ def approve(skill: Skill, shelf: str) -> Change:
     )
 
 
-def reopen(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
+def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
     """Take an approval back: these skills (skill, shelf) wait again, with all later changes."""
     names = [skill.name for skill, _ in skills]
     return Change(

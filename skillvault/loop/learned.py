@@ -160,7 +160,7 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
         ]
         facts = similar_facts(view, text, domain=None)
         statements = find_versions(text, [*patterns, *facts], {}, keeps_both=True)
-        copies = [f"{copy.id} says it already." for copy in (*versions.copies, *statements.copies)]
+        copies = [f"said already: {copy.id}" for copy in (*versions.copies, *statements.copies)]
         return [*copies, *versions.remarks, *statements.remarks]
     return []
 

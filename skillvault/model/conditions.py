@@ -201,9 +201,9 @@ def is_result_word(term: str) -> bool:
 def names_result(key: str) -> bool:
     """Return True for a key about the result: `pnl_pct`, `exitReason`, not `stop_loss`."""
     words = [word.lower() for word in _WORD.findall(key)]
-    if key.lower() in _OF_THE_RESULT or not words:
+    if key.lower() in _OF_THE_RESULT:
         return True
-    if _PLANNED.intersection(words):
+    if not words or _PLANNED.intersection(words):
         return False
     return words[0] in _ENDED or any(
         word in _NAMES_RESULT or is_result_word(word) for word in words

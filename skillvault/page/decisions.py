@@ -80,7 +80,7 @@ class WriteSession:
     def _is_over(self) -> bool:
         return self._clock() - self._used_at > IDLE
 
-    def take(self, body: bytes) -> str:
+    def decide(self, body: bytes) -> str:
         """Carry out a decision that the terminal confirms, and return what was done.
 
         UsageError for a form that is no decision, a stale one, or one that nobody confirms.
@@ -106,8 +106,8 @@ class WriteSession:
     def _shown_lines(self, page: Page, decision: DecisionForm) -> Sequence[str]:
         """Return the lines that the page showed; UsageError if it shows others by now."""
         if decision.act == "undo":
-            shown = [c for c in page.week.changes if decision.name in c.commits]
-            lines, digest = [shown[0].what] if shown else [], undo_digest(page, decision.name)
+            changes = [c for c in page.week.changes if decision.name in c.commits]
+            lines, digest = [changes[0].what] if changes else [], undo_digest(page, decision.name)
         else:
             items = [item for item in page.waiting if item.name == decision.name]
             lines = [items[0].text, *items[0].diff] if items else []
@@ -131,7 +131,7 @@ class WriteSession:
         elif kind == "rule":
             vault.memory.reject(name, text)
         else:
-            vault.curate.reject(name, text)
+            vault.curate.reject(name, reason=text)
 
 
 def waiting_digest(page: Page, item: Waiting) -> str:

@@ -94,15 +94,15 @@ def _handler_of(page: ServedPage) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             """Send the page, or the commit of its branch."""
-            self._send(reply_to(page, self))
+            self._send(answer_request(page, self))
 
         def do_HEAD(self) -> None:
             """Send the headers only."""
-            self._send(reply_to(page, self), body=False)
+            self._send(answer_request(page, self), body=False)
 
         def do_POST(self) -> None:
             """Open the session, or take a decision."""
-            self._send(reply_to(page, self))
+            self._send(answer_request(page, self))
 
         def _send(self, reply: PageReply, *, body: bool = True) -> None:
             self.send_response(reply.status)
@@ -123,7 +123,7 @@ def _handler_of(page: ServedPage) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def reply_to(page: ServedPage, request: BaseHTTPRequestHandler) -> PageReply:
+def answer_request(page: ServedPage, request: BaseHTTPRequestHandler) -> PageReply:
     """Return the reply to a request, which must name this machine as its host."""
     address: Any = request.server.server_address
     host, headers = f"{HOST}:{address[1]}", request.headers
@@ -155,7 +155,7 @@ def post_reply(page: ServedPage, request: BaseHTTPRequestHandler, host: str) -> 
     cookie = next((value for name, _, value in values if name == _COOKIE), "")
     if request.path != "/decide" or not decisions.has_session(cookie):
         raise UsageError("this browser may not decide; start the report again")
-    return PageReply(HTTPStatus.OK, decisions.take(body).encode())
+    return PageReply(HTTPStatus.OK, decisions.decide(body).encode())
 
 
 def page_reply(page: ServedPage, path: str) -> PageReply:

@@ -302,7 +302,7 @@ class Curator:
         """
         self._check_free(name)
         self._store.head().check_domain(domain)
-        skill = clean_skill(rules.draft(name, domain, description))
+        skill = clean_skill(rules.draft_skill(name, domain, description))
         if commit or dry:
             return self.put(skill, now=now, dry=dry)
         folder = self._store.git.dirs()[0] / "skillvault" / "drafts"

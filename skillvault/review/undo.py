@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from skillvault.judge import Judge
 from skillvault.learning import sections
-from skillvault.learning.curate import reopen
+from skillvault.learning.curate import propose_again
 from skillvault.learning.naming import with_folder_name
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.recommend.duplicates import says_same
@@ -111,7 +111,7 @@ def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
             skills.append((with_folder_name(ref.id, skill), shelf))
     if not skills:
         raise UsageError(f"{commit[:10]}: nothing that it approved is served or archived any more")
-    return reopen(skills, commit, reason)
+    return propose_again(skills, commit, reason)
 
 
 def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:

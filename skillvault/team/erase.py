@@ -279,7 +279,7 @@ class _Work:
         for path, content in contents.items():
             name = path.rpartition("/")[2].partition(".")[0]
             if name in outcomes and path.endswith(f"{name}.yaml"):
-                quotes.update(_sentences_in(strict_yaml.load(_decode_file(content, ""))))
+                quotes.update(_list_sentences(strict_yaml.load(_decode_file(content, ""))))
             elif name not in outcomes:
                 normal_texts.append(erasure.normalize(_decode_file(content, "")))
         other_texts = "\n".join(normal_texts)
@@ -516,7 +516,7 @@ def _first_commits(git: Git, changed_commits: Mapping[str, str]) -> list[str]:
     return sorted(first_commits)
 
 
-def _sentences_in(value: object) -> Iterator[str]:
+def _list_sentences(value: object) -> Iterator[str]:
     """Yield the long sentences of all texts in a value."""
     if isinstance(value, str):
         for sentence in sentences(value):
@@ -524,7 +524,7 @@ def _sentences_in(value: object) -> Iterator[str]:
                 yield sentence
     elif isinstance(value, dict):
         for part in value.values():
-            yield from _sentences_in(part)
+            yield from _list_sentences(part)
     elif isinstance(value, list):
         for part in value:
-            yield from _sentences_in(part)
+            yield from _list_sentences(part)

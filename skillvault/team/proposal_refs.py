@@ -92,15 +92,17 @@ def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
 
     Return the reason for each branch that could not move.
     """
-    left: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, (local, remote) in tips.items():
         if remote is None or (local and git.history.is_ancestor(remote, local)):
             continue
         if local and not git.history.is_ancestor(local, remote):
-            left[name] = f"has other commits here than there; run `git switch {name} && git pull`"
+            reasons[name] = (
+                f"has other commits here than there; run `git switch {name} && git pull`"
+            )
         elif reason := _failure(lambda: git.run("branch", "--force", "--no-track", name, remote)):  # noqa: B023 (called at once)
-            left[name] = reason
-    return left
+            reasons[name] = reason
+    return reasons
 
 
 def remove_merged(

@@ -212,7 +212,7 @@ def test_what_the_terminal_does_not_confirm_changes_nothing(ruled: Vault) -> Non
     desk = Deciding(ruled, confirms=False)
     before = ruled.store.head().commit
     with pytest.raises(UsageError, match="nobody confirmed it"):
-        desk.decisions.take(desk.form())
+        desk.decisions.decide(desk.form())
     assert ruled.store.head().commit == before
 
 

@@ -110,7 +110,7 @@ def test_a_noted_value_can_come_back(vault: Vault) -> None:
 def test_a_copy_of_a_noted_rule_and_an_older_fact_are_named(vault: Vault) -> None:
     vault.learn(RULE.format(20))
     (remark,) = vault.notebook.remarks(RULE.format(20).upper())
-    assert "says it already" in remark
+    assert "said already" in remark
     vault.memory.add_fact(OLDER, "coding", now=NOW)
     (remark,) = vault.notebook.remarks(NEWER)
     assert "says 14 and stays" in remark

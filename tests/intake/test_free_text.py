@@ -28,7 +28,7 @@ from skillvault.clients.payload import EVENTS, parse_payload
 from skillvault.exchange.formats import FORMATS
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.model.records import Outcome, Recommendation, Session, Skill
-from skillvault.page import server
+from skillvault.page import decisions, server
 from skillvault.sessions.hooks import HookClient, Hooks
 from skillvault.sessions.transcripts import CLIENTS
 from tests.conftest import NOW, Person, unguarded
@@ -182,6 +182,10 @@ NEEDED: dict[str, dict[str, Typed]] = {
     "export": {"to": lambda *_: "agents-md", "folder": lambda w, _: str(w.folder / "out")},
     "fact add": {"text": lambda *_: "The checkout closes at noon.", "domain": lambda *_: DOMAIN},
     "fact approve": {"name": lambda w, _: next(w.stated)},
+    "fact keep": {"name": lambda w, _: w.vault.memory.facts()[0].id},
+    "fact retire": {
+        "name": lambda w, _: w.vault.memory.facts()[-1].id, "reason": lambda *_: "It changed.",
+    },
     "fact reject": {"name": lambda w, _: next(w.stated), "reason": lambda *_: "It is no rule."},
     "hook": {"event": lambda *_: "SessionStart"},
     "import": {"format_name": lambda *_: "junit", "files": lambda w, _: w.report("x", "junit")},
@@ -196,6 +200,7 @@ NEEDED: dict[str, dict[str, Typed]] = {
     "search": {"text": lambda *_: "a flaky test"},
     "setup claude-code": {"project": lambda w, _: str(w.folder)},
     "setup codex": {"project": lambda w, _: str(w.folder)},
+    "skill create": {"name": lambda *_: "of-our-own"},
     "skill diff": {"name": lambda w, _: next(w.live)},
     "skill reject": {"names": lambda w, _: next(w.proposed)},
     "undo": {"target": lambda w, _: next(w.live)},
@@ -237,7 +242,12 @@ SAID: dict[str, Typed] = {
     "close command": lambda w, token: f"echo Sent {w.tokens.repeated(token)}",
 }
 # In place of what a command needs otherwise.
+_FAILURE: dict[str, Typed] = {
+    "failed": lambda *_: "I raised the timeout.", "because": lambda *_: "It failed again.",
+    "domain": lambda *_: DOMAIN,
+}  # fmt: skip
 INSTEAD: dict[str, dict[str, Typed]] = {
+    **{f"record {name}": _FAILURE for name in ("failed", "because", "worked")},
     "skill reject source": {"names": lambda *_: ""},
     "close junit": {"status": lambda *_: ""},
     "close ctrf": {"status": lambda *_: ""},
@@ -246,17 +256,20 @@ INSTEAD: dict[str, dict[str, Typed]] = {
 # The words of a person or an agent: they are taken whatever they say.
 TAKEN = """
 answer replies_file, answer session, close agent, close command, close ctrf, close decision, close
-evidence, close junit, close lesson, distill session, fact add text, fact approve text, fact reject
-reason, import decision, import files, install source, judge file, learn rule, recommend action,
-recommend agent, recommend decision, recommend pairs, recommend role, recommend stage, recommend
-task, recommend words, record file, retract reason, run code, search text, skill reject reason, undo
-reason
+evidence, close junit, close lesson, distill session, fact add text, fact approve text, fact keep
+text, fact reject reason, fact retire reason, import decision, import files, install source, judge
+file, learn rule, recommend action, recommend agent, recommend decision, recommend pairs, recommend
+role, recommend stage, recommend task, recommend words, record because, record failed, record file,
+record worked, retract reason, run code, search text, skill create description, skill reject
+reason, undo reason
 """
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """
 answer file, answer key, answer now, answer vault_path, ask drop, ask session, close domain, distill
 domain, export domain, export folder, fact add domain, fact add review_by, fact add supersedes, fact
-approve name, fact list domain, fact reject name, fact show ref, hook domain, hook links, impact
+approve name, fact keep name, fact keep review_by, fact list domain, fact reject name, fact retire
+name, fact show ref, record domain, skill create domain, skill create name, skill rename new, skill
+rename old, try folder, hook domain, hook links, impact
 ref, import domain, init domains, init path, install names, install registry, learn domain, learn
 scope, log domain, log since, log skill, log step, merge-driver base, merge-driver ours,
 merge-driver path, merge-driver theirs, quarantine drop names, quarantine retry names, recommend at,
@@ -593,7 +606,7 @@ def _formats() -> dict[str, tuple[str, ...]]:
     """Each format that is imported, and how the command is told which it is."""
     outcomes: dict[str, tuple[str, ...]] = {name: (name,) for name in FORMATS}
     outcomes |= {f"{name} transcript": (name, "--domain", DOMAIN) for name in CLIENTS}
-    readable = [name for name, one in SKILL_FORMATS.items() if one.read]
+    readable = [name for name, one in SKILL_FORMATS.items() if one.read]  # `learn` reads documents
     return outcomes | {name: ("skills", "--from", name) for name in readable}
 
 
@@ -606,7 +619,9 @@ def test_no_text_of_a_file_that_is_imported_reaches_git(world: World) -> None:
         source = world.folder / str(number)
         place = source if words[0] == "skills" or name == "harbor" else places[0]
         options = ["--domain", DOMAIN] if words == ("jsonl",) else []
-        result = world.call("import", *words, *options, str(place), "--now", "2026-11-20T12:00:00Z")
+        command = ("learn",) if name == "documents" else ("import", *words, *options)
+        dated = ["--now", "2026-11-20T12:00:00Z"] if command[0] == "import" else []
+        result = world.call(*command, str(place), *dated)
         assert result.exit_code == 0, (name, result.output)
     world.check(least=len(formats))
     history = world.history()
@@ -627,9 +642,8 @@ def _fields(skill: Skill) -> dict[str, Any]:
     return {name: getattr(skill, name) for name in skill.__struct_fields__}
 
 
-def test_the_page_takes_no_text() -> None:
-    templates = Path(server.__file__).parent / "templates"
-    pages = [page.read_text(encoding="utf-8") for page in templates.iterdir()]
-    assert pages
-    assert not [page for page in pages if re.search(r"<form|<textarea|method=", page)]
-    assert re.findall(r"def (do_\w+)", inspect.getsource(server)) == ["do_GET", "do_HEAD"]
+def test_the_page_takes_text_for_decisions_alone() -> None:
+    methods = re.findall(r"def do_(\w+)", inspect.getsource(server))
+    assert methods == ["GET", "HEAD", "POST"]
+    calls = re.findall(r"vault\.(?:memory|curate)\.(\w+)\(", inspect.getsource(decisions))
+    assert {*calls} == {"approve", "reject"}

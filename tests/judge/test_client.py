@@ -273,13 +273,13 @@ def _ask(root: Path) -> None:
     ClientCalls(vault.store, vault.queue, Clock().wall).ask_waiting(wait=20)
 
 
+@pytest.mark.parametrize("point", POINTS)
 def test_no_answer_is_lost_or_paid_twice_wherever_the_asker_is_killed(
-    asked: Vault, api: Server
+    asked: Vault, api: Server, point: str
 ) -> None:
     appoint(asked, provider="client", client_calls_per_day=1000)
     record(asked, 1)
-    for point in POINTS:  # each asker goes on where the one before it was killed
-        assert called(_ask, asked.root, f"{point}=kill") == -signal.SIGKILL, point
+    assert called(_ask, asked.root, f"{point}=kill") == -signal.SIGKILL
     assert called(_ask, asked.root) == 0, log_of(asked.root).read_text()
     counts = Counter(map(told, api.requests))
     assert [text for text, count in counts.items() if count > 1] == []

@@ -49,11 +49,13 @@ def home_of(skill: Skill) -> str:
 
 def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
     """Return the commit by which a step archives a skill of this folder."""
+    ref = Ref("skill", skill.name)
     return Change(
         step=step,
         subject=f"archive {skill.name}",
         commit_with=skill_series(step, skill.domain),
         reason=reason,
         moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
-        targets=(Ref("skill", skill.name),),
+        sources=(ref,),
+        targets=(ref,),
     )

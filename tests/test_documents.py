@@ -44,7 +44,7 @@ SHA = re.compile(r"\b[0-9a-f]{10}\b")
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 STEP = "@@ step"
 PLACES = ("skillvault/", "tests/", "vault_template/", "hooks/", "docs/", ".ci/")
-LINES_OF_README = 220
+LINES_OF_README = 180
 
 
 def _name(path: Path) -> str:

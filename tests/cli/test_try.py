@@ -184,7 +184,14 @@ def test_a_rule_in_a_file_of_its_repository_is_not_said_in_vain(
 def start(home: Path) -> "subprocess.Popen[bytes]":
     """Start the command as a process of its own, and wait until its vault is there."""
     command = [sys.executable, "-m", "skillvault", "try", "--yes"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=home,
+        # Whoever runs the tests by nohup ignores it, and so would the command.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509 (no threads)
+    )
     deadline = time.monotonic() + 60
     while not list(Path(os.environ["TMPDIR"]).glob("skillvault-try-*/vault/vault.yaml")):
         assert time.monotonic() < deadline

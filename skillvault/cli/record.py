@@ -311,7 +311,7 @@ def record(
     domain: str | None,
     options: WriteOptions,
 ) -> None:
-    """Record one outcome from FILE, from stdin (-), or in a sentence.
+    """Record one outcome from FILE, stdin (-), or in a sentence.
 
     The outcome is YAML, JSON, or Markdown with front matter. In a sentence:
 

@@ -181,6 +181,12 @@ def test_a_rule_in_a_file_of_its_repository_is_not_said_in_vain(
 # ── how it ends ──────────────────────────────────────────────────────────────────────
 
 
+def _listen_to_signals() -> None:
+    """Undo what a command in the background or under nohup inherits: it ignores these."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(home: Path) -> "subprocess.Popen[bytes]":
     """Start the command as a process of its own, and wait until its vault is there."""
     command = [sys.executable, "-m", "skillvault", "try", "--yes"]
@@ -189,8 +195,7 @@ def start(home: Path) -> "subprocess.Popen[bytes]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=home,
-        # Whoever runs the tests by nohup ignores it, and so would the command.
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509 (no threads)
+        preexec_fn=_listen_to_signals,  # noqa: PLW1509 (it starts no thread)
     )
     deadline = time.monotonic() + 60
     while not list(Path(os.environ["TMPDIR"]).glob("skillvault-try-*/vault/vault.yaml")):

@@ -232,9 +232,10 @@ class Inbox:
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
         """Move away files that are in a commit; a file written since it was read stays."""
         for name in names:
-            path = self.root / layout.INBOX / name
-            if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
-                taken_files.keep(name, commit)
+            with suppress(FileNotFoundError):  # a person removed it
+                state = (self.root / layout.INBOX / name).lstat()
+                if identity_of(state) == self._read.get(name):
+                    taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""

@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault
+from skillvault.learning.fact_review import next_review
 from skillvault.learning.promote.versions import note_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Fact
+from tests.conftest import Person
 from tests.given import NOW, as_file, raw
 
 OLDER, NEWER = (
@@ -124,3 +126,21 @@ def test_a_stated_rule_waits_in_the_place_of_its_older_version(vault: Vault) -> 
     vault.run(["propose"], now=NOW)
     (rule,) = vault.memory.waiting()
     assert "3.12" in rule.text
+
+
+def test_facts_that_replace_each_other_are_a_problem_and_no_endless_search(
+    changed: Vault, person: Person
+) -> None:
+    older, newer = (fact for fact in changed.store.head().facts.values() if fact.text != REWORDED)
+    path = changed.memory.fact(older.id)[1]
+    text = (changed.root / path).read_text()
+    person.write(path, text.replace("trust: local", f"trust: local\nsupersedes: {newer.id}"))
+    person.git("commit", "-qam", "a circle")
+    assert {problem.code for problem in changed.check().problems} == {"circular"}
+    assert len(changed.search(QUESTION, kind="fact")) == 3
+    assert changed.recommend("coding", QUESTION, now=NOW).facts == []
+
+
+def test_a_misspelled_day_of_review_gives_the_usual_period() -> None:
+    fact = Fact(id="a", domain="coding", text=OLDER, created_at=NOW, review_by="1 June")
+    assert next_review(fact, NOW) == "2027-02-18"

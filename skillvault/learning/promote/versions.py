@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -64,19 +65,20 @@ def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
     return runs + (older.kind == "human") <= newer_runs
 
 
-def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> Succession:
+def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
     """Let a fact replace the latest of its older versions, and each of those the one before.
 
-    A version that replaces another one already stays as it is.
+    A family is such a version with what it replaced itself, down to the first: that first fact
+    replaces the version before.
     """
-    if not predecessors:
+    if not families:
         return Succession()
-    *earlier, latest = predecessors
-    pairs = [
-        (source, target)
-        for source, target in zip(earlier, predecessors[1:], strict=True)
-        if target.supersedes is None
-    ]
+    pairs, names = list[tuple[Fact, Fact]](), set[str]()
+    for family, (*_, first) in pairwise(families):
+        names.update(member.id for member in family)
+        if first.supersedes is None and first.id not in names:  # else they would form a circle
+            pairs.append((family[0], first))
+    latest = families[-1][0]
     ends = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
     return Succession(
         latest=latest,
@@ -175,11 +177,14 @@ def day_of(fact: Fact) -> str:
 
 
 def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
-    """Return the date of a fact, and what held before it: `(2026-11-20; was 14, until then)`."""
+    """Return the date of a fact, and what held before it: `(2026-11-20; was 14, until 2026-11-20)`.
+
+    A person can replace a fact by an older statement, whose date ends nothing.
+    """
     day = day_of(fact) or "undated"
     if predecessor is None:
         return f"({day})"
     change = find_value_change(_statement_text(predecessor), _statement_text(fact))
     value = change.older if change else flatten(_statement_text(predecessor))
-    end = f", until {day}" if fact.created_at else ""
+    end = f", until {day}" if fact.order[0] >= predecessor.order[0] and fact.created_at else ""
     return f"({day}; was {shorten(value, _VALUE)}{end})"

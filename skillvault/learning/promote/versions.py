@@ -55,7 +55,7 @@ def find_versions(
             replaced.append(fact)
         elif change:
             count = pluralize(runs, "run")
-            remark = f"{fact.id} says {change.older}, by {count}, and stays"
+            remark = f"{fact.id} says {change.older}, by {count} on balance, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
     return FactVersions(tuple(copies), tuple(replaced), tuple(remarks))
 
@@ -97,9 +97,10 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
     """Let the newest values of a slot replace the older ones that have no more support.
 
     `facts` are those that runs made; others are ignored. The change depends on the facts and their
-    support alone, so that the order of their arrival makes no difference.
+    support alone, so that the order of their arrival makes no difference. A replaced fact comes
+    back only if it has more support, however a person words either.
     """
-    replaced, lines = dict[str, str | None](), list[str]()
+    replaced, lines = dict[str, str | None](), dict[str, str]()
     current: list[Fact] = []
     for fact in sorted(facts, key=lambda fact: fact.order):
         if fact.kind != "judge":
@@ -107,11 +108,13 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
         replaced[fact.id] = None
         for predecessor in reversed(current):
             change = find_value_change(_statement_text(predecessor), _statement_text(fact))
-            if change and is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
+            if not (change or fact.supersedes == predecessor.id):
+                continue
+            if is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
                 replaced[fact.id] = predecessor.id
-                lines.append(
-                    f"- {fact.id} says {change.newer}, {predecessor.id} said {change.older}."
-                )
+                if change:
+                    values = f"says {change.newer}, {predecessor.id} said {change.older}"
+                    lines[fact.id] = f"- {fact.id} {values}."
                 current.remove(predecessor)
                 break
         current.append(fact)
@@ -121,8 +124,12 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
     at = max(fact.created_at for fact in changed if fact.created_at)
     return Change(
         step=STEP,
-        subject=f"newer values of {pluralize(len(changed), 'fact')}",
-        reason="\n".join(lines) or "The older values have more runs for them.",
+        subject=f"newest values of {pluralize(len(changed), 'fact')}",
+        reason="\n".join(
+            lines.get(fact.id)
+            or f"- {fact.id} replaces {fact.supersedes} no longer: an older value has more runs."
+            for fact in changed
+        ),
         edits=tuple(
             Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replaced[fact.id])
             for fact in changed

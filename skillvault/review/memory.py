@@ -176,7 +176,7 @@ class FactMemory:
     def add_fact(
         self,
         text: str,
-        domain: str | None = None,
+        domain: str,
         *,
         importance: Importance = "medium",
         supersedes: str | None = None,
@@ -187,15 +187,11 @@ class FactMemory:
     ) -> "run.Report":
         """Add a fact in the person's name; it replaces older versions of the same statement.
 
-        With `supersedes` it replaces that fact alone, with `keep_both` none. Without a domain it
-        goes into the only one. UsageError for a fact that the vault has, in any case and spacing.
+        With `supersedes` it replaces that fact alone, with `keep_both` none. UsageError for a fact
+        that the vault has, in any case and spacing.
         """
         now = now or self._clock()
         head = self._store.head()
-        domain = domain or head.only_domain
-        if domain is None:
-            names = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"add --domain NAME, the domain of the fact; there are {names}")
         setup.check_domains([domain])
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")

@@ -376,7 +376,7 @@ class Vault:
         """
         one_text("task", task, ", and what is known as context={...}")
         if domain is None:
-            domain = shelves.choose_domain(self.shelf, task, Path.cwd())
+            domain = shelves.choose_domain(self.shelf, Path.cwd(), task)
         setup.check_domains([one_text("domain", domain)])
         query = selection.Query(
             domain=domain,
@@ -693,6 +693,6 @@ def _update_stats(
     """Record that a task which applied a skill succeeded or failed; its counts follow."""
     now, (skill, _) = now or _clock(), vault.skill(one_text("name", name))
     about = (
-        domain or skill.domain or shelves.choose_domain(vault.shelf, skill.description, Path.cwd())
+        domain or skill.domain or shelves.choose_domain(vault.shelf, Path.cwd(), skill.description)
     )
     return vault.record(decisions.outcome_of_use(skill.name, about, now, success=success), now=now)

@@ -24,7 +24,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
 from skillvault.model.text.text import shorten
 from skillvault.review.memory import ListedFact
-from skillvault.serving.shelf import default_domain
+from skillvault.serving.shelf import choose_domain
 
 _LINE = 72  # characters of a fact in a list
 
@@ -117,7 +117,7 @@ def add(domain: str | None, options: WriteOptions, **values: object) -> None:
     It replaces an older version of the same statement, such as another port or owner.
     """
     vault = options.open_vault()
-    domain = domain or default_domain(vault.shelf, Path.cwd())
+    domain = domain or choose_domain(vault.shelf, Path.cwd())
     report = vault.memory.add_fact(domain=domain, **options.keywords, **values)  # type: ignore[arg-type]  # click's types
     print_changes(report, as_data=options.as_data)
     for remark in () if options.dry else versions.remarks_of(report.done[0].change):

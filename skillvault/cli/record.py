@@ -32,7 +32,7 @@ from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
 from skillvault.model.text.text import cut_between_words, pluralize
-from skillvault.serving.shelf import default_domain
+from skillvault.serving.shelf import choose_domain
 from skillvault.sessions.closing import Closing, closing_of_exit, read_closing
 from skillvault.sessions.decision import outcome_of_failure
 from skillvault.vault.files import layout
@@ -348,7 +348,7 @@ def _record_failure(
         raise UsageError("--failed needs a text, and --because WHY: what showed that it failed")
     vault = options.open_vault()
     at = options.now or datetime.now(UTC).replace(microsecond=0)
-    domain = domain or default_domain(vault.shelf, Path.cwd())
+    domain = domain or choose_domain(vault.shelf, Path.cwd())
     outcome = outcome_of_failure(deed, reason, domain, at, remedy=remedy)
     report = vault.record(outcome, **options.keywords)
     end_intake(vault, report, dry=options.dry, as_data=options.as_data)

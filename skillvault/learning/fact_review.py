@@ -1,6 +1,7 @@
 """Review of facts by a person: find those that are due, keep, reword and retire them."""
 
 from collections.abc import Container, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from skillvault.model.change import Change, Edit, Rewrite
@@ -27,7 +28,8 @@ def next_review(fact: Fact, now: datetime) -> str:
     period = timedelta(days=_PERIOD)
     if fact.review_by and fact.created_at:
         start = fact.created_at.astimezone(UTC).date()
-        period = max(date.fromisoformat(fact.review_by[:10]) - start, timedelta(days=1))
+        with suppress(ValueError):  # `check` reports a date that a person misspelled
+            period = max(date.fromisoformat(fact.review_by[:10]) - start, timedelta(days=1))
     return (now.astimezone(UTC).date() + period).isoformat()
 
 

@@ -30,3 +30,13 @@ def find_similar_versions(
     runs, against = head.facts.supporter_counts(names), head.facts.opponent_counts(names)
     support = {name: runs.get(name, 0) - against.get(name, 0) for name in names}
     return find_versions(text, facts, support, keeps_both=keep_both)
+
+
+def read_family(head: Topics, fact: Fact) -> list[Fact]:
+    """Return a fact with its older versions, the newest first."""
+    family = {fact.id: fact}
+    older = head.facts.get(fact.supersedes or "")
+    while older and older.id not in family:
+        family[older.id] = older
+        older = head.facts.get(older.supersedes or "")
+    return list(family.values())

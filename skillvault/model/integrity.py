@@ -71,6 +71,7 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
                 for link in record.links:
                     yield from _link(path, link)
     yield from _duplicates(view)
+    yield from _circular_facts(view)
     yield from (problem for problem, removed in _missing_ends(view) if removed is None)
 
 
@@ -251,6 +252,19 @@ def _duplicates(view: VaultRecords) -> Iterator[Problem]:
             message = f"{key_name}: {name} is in {paths[key]} too; keep one"
             yield Problem(path, key_name, "name-taken", message)
         paths.setdefault(key, path)
+
+
+def _circular_facts(view: VaultRecords) -> Iterator[Problem]:
+    """Yield a problem for each fact that one of its own older versions replaces."""
+    facts = {f.id: (path, f) for path, f in view.records.items() if isinstance(f, Fact)}
+    for name, (path, fact) in facts.items():
+        older_names, older = set[str](), fact.supersedes
+        while older in facts and older not in older_names:
+            older_names.add(older)
+            older = facts[older][1].supersedes
+        if name in older_names:
+            message = "supersedes: the facts of a circle replace each other; remove one such line"
+            yield Problem(path, "supersedes", "circular", message)
 
 
 def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:

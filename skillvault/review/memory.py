@@ -21,7 +21,7 @@ from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import versions
 from skillvault.learning.propose import corrections
 from skillvault.loop import run
-from skillvault.loop.similar_facts import find_similar_versions
+from skillvault.loop.similar_facts import find_similar_versions, read_family
 from skillvault.model.change import LINK, Change
 from skillvault.model.errors import UsageError
 from skillvault.model.records import IMPORTANCES, Correction, Fact, Importance, Ref, kind_of
@@ -99,10 +99,11 @@ class FactMemory:
         older_facts = find_similar_versions(
             head, final_text, correction.domain, scope=correction.scope
         )
-        names = [fact.id for fact in older_facts.replaced]
-        older_id = correction.supersedes or "".join(names[-1:])
-        superseded = head.facts.get(older_id)
-        return self._decide(corrections.approval(correction, final_text, superseded), now, dry=dry)
+        stated = head.facts.get(correction.supersedes or "")
+        now = now or self._clock()
+        families = [read_family(head, f) for f in ([stated] if stated else older_facts.replaced)]
+        succession = versions.plan_succession(correction.id, families, now)
+        return self._decide(corrections.approval(correction, final_text, succession), now, dry=dry)
 
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
@@ -129,7 +130,7 @@ class FactMemory:
         dry: bool = False,
     ) -> "run.Report":
         """Keep a fact for another period, or until a day, with another `text` if given."""
-        fact, path = self.fact(name)
+        fact, path = self._valid_fact(name)
         day = review_by or next_review(fact, now or self._clock())
         new_text = redact.redact_value(text.strip())
         return self._decide(keep_change(fact, path, day, new_text), now, dry=dry)
@@ -140,17 +141,21 @@ class FactMemory:
         """Remove a fact with its older versions; it is not made again."""
         if not reason.strip():
             raise UsageError(f"{name}: why is it retired? Say so with --reason TEXT")
-        head, facts = self._store.head(), [self.fact(name)[0]]
-        if newer := head.facts.successors([name]):
-            raise UsageError(f"{name}: was replaced by {newer[name]} already; retire that one")
-        while predecessor := head.facts.get(facts[-1].supersedes or ""):
-            facts.append(predecessor)
+        head = self._store.head()
+        facts = read_family(head, self._valid_fact(name)[0])
         refs = [Ref("fact", fact.id) for fact in facts]
         links = (*head.links.by_source(refs), *head.links.by_target(refs))
         paths = [path for ref in refs if (path := head.records.path_of(ref))]
         paths += dict.fromkeys(f"{LINK}{link.id}" for link in links)
         change = retire_change(facts[0], paths, redact.redact_value(reason))
         return self._decide(change, now, dry=dry)
+
+    def _valid_fact(self, name: str) -> tuple[Fact, str]:
+        """Return a fact and its path; UsageError if another fact replaced it."""
+        fact, path = self.fact(name)
+        if newer := self._store.head().facts.successors([fact.id]):
+            raise UsageError(f"{name}: was replaced by {newer[fact.id]} already; name that one")
+        return fact, path
 
     def _find_waiting(self, name: str) -> Correction:
         waiting = self.waiting()
@@ -171,7 +176,7 @@ class FactMemory:
     def add_fact(
         self,
         text: str,
-        domain: str | None = None,
+        domain: str,
         *,
         importance: Importance = "medium",
         supersedes: str | None = None,
@@ -182,15 +187,11 @@ class FactMemory:
     ) -> "run.Report":
         """Add a fact in the person's name; it replaces older versions of the same statement.
 
-        With `supersedes` it replaces that fact alone, with `keep_both` none. Without a domain it
-        goes into the only one. UsageError for a fact that the vault has, in any case and spacing.
+        With `supersedes` it replaces that fact alone, with `keep_both` none. UsageError for a fact
+        that the vault has, in any case and spacing.
         """
         now = now or self._clock()
         head = self._store.head()
-        domain = domain or head.only_domain
-        if domain is None:
-            names = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"add --domain NAME, the domain of the fact; there are {names}")
         setup.check_domains([domain])
         if supersedes and keep_both:
             raise UsageError("--supersedes replaces a fact and --keep-both none; pass one of them")
@@ -212,7 +213,7 @@ class FactMemory:
         )
         if Ref("fact", fact.id) in head.records:
             fact = replace(fact, id=promote.human_fact_id(domain, fact.text, again_at=now))
-        change = versions.addition_change(
-            fact, versions.plan_succession(fact.id, replaced, now), remarks
-        )
+        families = [read_family(head, old_fact) for old_fact in replaced]
+        succession = versions.plan_succession(fact.id, families, now)
+        change = versions.addition_change(fact, succession, remarks)
         return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))

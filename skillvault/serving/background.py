@@ -336,11 +336,21 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
 
 
 def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
-    """Map facts that were replaced to the current fact."""
-    successors = {name: name for name in ids}
-    while newer := head.facts.successors(set(successors.values())):
-        successors = {fact: newer.get(name, name) for fact, name in successors.items()}
-    return {fact: name for fact, name in successors.items() if name != fact}
+    """Map facts that were replaced to the current fact; facts in a circle have none."""
+    successors, names = dict[str, str](), set(ids)
+    current, new_names = dict[str, str](), names
+    while new_names:
+        newer = head.facts.successors(new_names)
+        new_names = set(newer.values()) - successors.keys() - newer.keys()
+        successors |= newer
+    for fact in names & successors.keys():
+        name, older_names = fact, set[str]()
+        while name in successors and name not in older_names:
+            older_names.add(name)
+            name = successors[name]
+        if name not in successors:
+            current[fact] = name
+    return current
 
 
 def fact_notes(head: Topics, facts: Collection[Fact]) -> dict[str, str]:

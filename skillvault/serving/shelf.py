@@ -430,40 +430,23 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
         yield name, "\n".join(tasks)
 
 
-def choose_domain(shelf: Shelf, task: str, folder: Path) -> str:
-    """Return the domain of a task that names none.
+def choose_domain(shelf: Shelf, folder: Path, task: str = "") -> str:
+    """Return the domain of what names none.
 
-    It is the default domain, else the one whose skill or fact answers the task best. UsageError if
-    nothing tells it.
+    It is that of the folder's repository, else the only one of the vault, else the one whose skill
+    or fact answers the task best. UsageError if nothing tells it.
     """
     head = shelf.ready()
-    if domain := _domain_of_place(head, folder):
+    repository = domain_of(folder, head.policy.hook.domains, None)
+    if domain := repository if repository in head.domains else head.only_domain:
         return domain
     for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
         kind, _, name = hit.id.partition(":")
         record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
         if record is not None and record.domain is not None:
             return record.domain
-    names = ", ".join(head.domains) or "none yet"
-    raise UsageError(f"nothing tells the domain of the task; pass one of {names}")
-
-
-def default_domain(shelf: Shelf, folder: Path) -> str:
-    """Return the domain of the folder's repository, else the only one of the vault.
-
-    UsageError if the vault has several domains and none of them is the repository's.
-    """
-    head = shelf.ready()
-    if domain := _domain_of_place(head, folder):
-        return domain
-    names = ", ".join(head.domains)
-    hint = f"the vault has several ({names})" if names else "the vault has none yet"
-    raise UsageError(f"no domain is given, and {hint}; add --domain NAME")
-
-
-def _domain_of_place(head: Topics, folder: Path) -> str | None:
-    repository = domain_of(folder, head.policy.hook.domains, None)
-    return repository if repository in head.domains else head.only_domain
+    names = f": pass one of {', '.join(head.domains)}" if head.domains else ""
+    raise UsageError(f"nothing tells the domain; add --domain NAME{names}")
 
 
 def has_model() -> bool:

@@ -186,7 +186,7 @@ def test_a_failure_is_recorded_in_a_sentence(vault: Vault) -> None:
     [
         (("--failed", WHAT), "--because WHY"),
         (("--because", WHY), "only with --failed"),
-        (("--failed", WHAT, "--because", WHY), "the vault has several (coding, perps)"),
+        (("--failed", WHAT, "--because", WHY), "add --domain NAME: pass one of coding, perps"),
         (("a.yaml", "--failed", WHAT, "--because", WHY), "two outcomes"),
     ],
 )

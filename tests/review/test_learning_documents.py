@@ -1,11 +1,14 @@
 """learn: rules and how-tos of documents wait for approval, each once."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from skillvault.api import Vault
+from skillvault.learning.propose.corrections import document_change, document_rule
 from skillvault.model.errors import BadInputError, UsageError
+from skillvault.review import commits
 from tests.conftest import NOW
 from tests.exchange.sites import Reply, Routes, serving
 
@@ -40,6 +43,25 @@ def test_what_is_known_or_was_rejected_is_not_proposed_again(vault: Vault, shop:
     assert not report.rules
     assert "CONTRIBUTING.md: 2 rules are known already" in report.known
     assert vault.store.tip() == tip
+
+
+def test_an_approved_rule_replaces_all_wordings_of_the_older_value(
+    vault: Vault, shop: Path
+) -> None:
+    olds = ("The staging database runs PostgreSQL 14.", "Staging's database is on PostgreSQL 14.")
+    newer = olds[0].replace("14", "16")
+    for day, texts in enumerate((olds, (newer,))):
+        rules = [
+            document_rule(
+                text, "coding", "shop", page="P.md", about="", at=NOW + timedelta(days=day)
+            )
+            for text in texts
+        ]
+        commits.commit_changes(vault.store, [document_change("P.md", rules)], NOW, dry=False)
+        for rule in rules:
+            vault.memory.approve(rule.id, now=NOW)
+    assert [fact.text for fact in vault.memory.facts()] == [newer]
+    assert vault.check().problems == []
 
 
 def test_a_page_of_a_site_is_read(vault: Vault) -> None:

@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault
+from skillvault.learning.fact_review import next_review
 from skillvault.learning.promote.versions import note_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Fact
+from tests.conftest import Person
 from tests.given import NOW, as_file, raw
 
 OLDER, NEWER = (
@@ -124,3 +126,51 @@ def test_a_stated_rule_waits_in_the_place_of_its_older_version(vault: Vault) -> 
     vault.run(["propose"], now=NOW)
     (rule,) = vault.memory.waiting()
     assert "3.12" in rule.text
+
+
+def test_facts_that_replace_each_other_are_a_problem_and_no_endless_search(
+    changed: Vault, person: Person
+) -> None:
+    older, newer = (fact for fact in changed.store.head().facts.values() if fact.text != REWORDED)
+    path = changed.memory.fact(older.id)[1]
+    text = (changed.root / path).read_text()
+    person.write(path, text.replace("trust: local", f"trust: local\nsupersedes: {newer.id}"))
+    person.git("commit", "-qam", "a circle")
+    assert {problem.code for problem in changed.check().problems} == {"circular"}
+    assert len(changed.search(QUESTION, kind="fact")) == 3
+    assert changed.recommend("coding", QUESTION, now=NOW).facts == []
+
+
+def test_a_misspelled_day_of_review_gives_the_usual_period() -> None:
+    fact = Fact(id="a", domain="coding", text=OLDER, created_at=NOW, review_by="1 June")
+    assert next_review(fact, NOW) == "2027-02-18"
+
+
+def test_a_newer_value_replaces_the_older_ones_with_what_they_replaced(vault: Vault) -> None:
+    text = "The billing service listens on port {}."
+    vault.memory.add_fact(text.format(8080), "coding", now=NOW)
+    vault.memory.add_fact(text.format(7070), "coding", keep_both=True, now=NOW + timedelta(days=1))
+    (first,) = [fact.id for fact in vault.memory.facts() if "7070" in fact.text]
+    day = NOW + timedelta(days=2)
+    vault.memory.add_fact(text.format(9090), "coding", supersedes=first, now=day)
+    vault.memory.add_fact(text.format(6060), "coding", now=day + timedelta(days=1))
+    (fact,) = vault.memory.facts()
+    assert (fact.text, fact.note) == (text.format(6060), "(2026-11-23; was 9090, until 2026-11-23)")
+    assert vault.check().problems == []
+
+
+def test_only_the_current_version_is_kept_or_retired(changed: Vault) -> None:
+    current = changed.memory.facts()[0].id
+    (older,) = [f.id for f in changed.store.head().facts.values() if f.text == OLDER]
+    for decide in (changed.memory.keep, changed.memory.retire):
+        with pytest.raises(UsageError, match=r"was replaced by .* already"):
+            decide(older, "Wrong.")
+    changed.memory.keep(current, now=NOW)
+
+
+def test_a_date_before_that_of_the_replaced_fact_ends_nothing() -> None:
+    older, newer = (
+        Fact(id=name, domain="coding", text=text, created_at=NOW - timedelta(days=days))
+        for name, text, days in (("a", OLDER, 0), ("b", NEWER, 1))
+    )
+    assert note_of(newer, older) == "(2026-11-19; was 14)"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -54,7 +55,7 @@ def find_versions(
             replaced.append(fact)
         elif change:
             count = pluralize(runs, "run")
-            remark = f"{fact.id} says {change.older}, by {count}, and stays"
+            remark = f"{fact.id} says {change.older}, by {count} on balance, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
     return FactVersions(tuple(copies), tuple(replaced), tuple(remarks))
 
@@ -64,19 +65,20 @@ def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
     return runs + (older.kind == "human") <= newer_runs
 
 
-def plan_succession(fact: str, predecessors: Sequence[Fact], now: datetime) -> Succession:
+def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
     """Let a fact replace the latest of its older versions, and each of those the one before.
 
-    A version that replaces another one already stays as it is.
+    A family is such a version with what it replaced itself, down to the first: that first fact
+    replaces the version before.
     """
-    if not predecessors:
+    if not families:
         return Succession()
-    *earlier, latest = predecessors
-    pairs = [
-        (source, target)
-        for source, target in zip(earlier, predecessors[1:], strict=True)
-        if target.supersedes is None
-    ]
+    pairs, names = list[tuple[Fact, Fact]](), set[str]()
+    for family, (*_, first) in pairwise(families):
+        names.update(member.id for member in family)
+        if first.supersedes is None and first.id not in names:  # else they would form a circle
+            pairs.append((family[0], first))
+    latest = families[-1][0]
     ends = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
     return Succession(
         latest=latest,
@@ -95,9 +97,10 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
     """Let the newest values of a slot replace the older ones that have no more support.
 
     `facts` are those that runs made; others are ignored. The change depends on the facts and their
-    support alone, so that the order of their arrival makes no difference.
+    support alone, so that the order of their arrival makes no difference. A replaced fact comes
+    back only if it has more support, however a person words either.
     """
-    replaced, lines = dict[str, str | None](), list[str]()
+    replaced, lines = dict[str, str | None](), dict[str, str]()
     current: list[Fact] = []
     for fact in sorted(facts, key=lambda fact: fact.order):
         if fact.kind != "judge":
@@ -105,11 +108,13 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
         replaced[fact.id] = None
         for predecessor in reversed(current):
             change = find_value_change(_statement_text(predecessor), _statement_text(fact))
-            if change and is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
+            if not (change or fact.supersedes == predecessor.id):
+                continue
+            if is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
                 replaced[fact.id] = predecessor.id
-                lines.append(
-                    f"- {fact.id} says {change.newer}, {predecessor.id} said {change.older}."
-                )
+                if change:
+                    values = f"says {change.newer}, {predecessor.id} said {change.older}"
+                    lines[fact.id] = f"- {fact.id} {values}."
                 current.remove(predecessor)
                 break
         current.append(fact)
@@ -119,8 +124,12 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
     at = max(fact.created_at for fact in changed if fact.created_at)
     return Change(
         step=STEP,
-        subject=f"newer values of {pluralize(len(changed), 'fact')}",
-        reason="\n".join(lines) or "The older values have more runs for them.",
+        subject=f"newest values of {pluralize(len(changed), 'fact')}",
+        reason="\n".join(
+            lines.get(fact.id)
+            or f"- {fact.id} replaces {fact.supersedes} no longer: an older value has more runs."
+            for fact in changed
+        ),
         edits=tuple(
             Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replaced[fact.id])
             for fact in changed
@@ -175,11 +184,14 @@ def day_of(fact: Fact) -> str:
 
 
 def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
-    """Return the date of a fact, and what held before it: `(2026-11-20; was 14, until then)`."""
+    """Return the date of a fact, and what held before it: `(2026-11-20; was 14, until 2026-11-20)`.
+
+    A person can replace a fact by an older statement, whose date ends nothing.
+    """
     day = day_of(fact) or "undated"
     if predecessor is None:
         return f"({day})"
     change = find_value_change(_statement_text(predecessor), _statement_text(fact))
     value = change.older if change else flatten(_statement_text(predecessor))
-    end = f", until {day}" if fact.created_at else ""
+    end = f", until {day}" if fact.order[0] >= predecessor.order[0] and fact.created_at else ""
     return f"({day}; was {shorten(value, _VALUE)}{end})"

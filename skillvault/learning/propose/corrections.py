@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.lint import Secrets, lint_files
+from skillvault.learning.promote.versions import Succession
 from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
@@ -415,8 +416,9 @@ def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:
     return sorted(corrections, key=sort_key)
 
 
-def approval(correction: Correction, text: str, superseded: Fact | None) -> Change:
+def approval(correction: Correction, text: str, succession: Succession) -> Change:
     """Make a correction a rule, with the text that the person gives it."""
+    superseded = succession.latest
     fact = Fact(
         id=correction.id,
         domain=correction.domain,
@@ -434,7 +436,8 @@ def approval(correction: Correction, text: str, superseded: Fact | None) -> Chan
         step="approve",
         subject=shorten(f"rule {correction.id}", _SUBJECT),
         reason=text,
-        writes=(fact,),
+        writes=(fact, *succession.links),
+        edits=succession.edits,
         removes=(path_of(correction),),
         sources=(Ref("correction", correction.id),),
         targets=(Ref("fact", fact.id),),

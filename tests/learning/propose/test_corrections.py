@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from skillvault.learning.promote.versions import Succession
 from skillvault.learning.propose.corrections import (
     approval,
     are_opposite,
@@ -92,7 +93,7 @@ class Shop:
 
     def approve(self, text: str, final_text: str = "") -> Fact:
         (correction,) = (c for c in self.waiting() if c.text == text)
-        self._apply(approval(correction, final_text or text, None))
+        self._apply(approval(correction, final_text or text, Succession()))
         return self.rules[-1]
 
     def waiting(self) -> list[Correction]:

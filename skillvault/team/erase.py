@@ -40,6 +40,7 @@ KEY_FILE = "erase.key"  # below .git/skillvault, never in git
 _COPY = "erasing"  # the copy of the repository, below .git/skillvault
 _SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")  # of the refs that are rewritten
 _NEW_REFS = "refs/skillvault/erased"
+_PINNED = f"{_NEW_REFS}/pinned"  # the commit of the tombstone
 _KEY_BYTES = 32
 _SENTENCE = 20  # the fewest letters of an outcome's sentence that is erased elsewhere too
 # What git leaves beside its objects and refs, with words of commits or their ids.
@@ -143,6 +144,7 @@ def erase(
     check_tool()
     store.recover()
     with store.lock_daemon(), store.lock_writer():
+        _undo_killed(store.git, store.head().policy.branch)
         upstream = _check_state(store)
         remote_refs = upstream.fetch_all() if upstream else {}
         with _copy_folder(store.git) as copy:
@@ -153,6 +155,15 @@ def erase(
                 work.publish()
                 work.erasure.is_done = True
             return work.erasure
+
+
+def _undo_killed(git: Git, branch: str) -> None:
+    """Take back the files of an erasure that was killed before its refs moved."""
+    environment = git.settings().staging
+    for ref in (_PINNED, f"{_NEW_REFS}/heads/{branch}"):
+        tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
+        if tip and not git.run("diff-index", "--cached", tip, env=environment):
+            git.run("read-tree", "-m", "-u", tip, "HEAD", env=environment)
 
 
 def _check_state(store: Store) -> Upstream | None:
@@ -357,6 +368,9 @@ class _Work:
     def publish(self) -> None:
         """Push the new history, move this clone to it, and remove the old one."""
         git, runner = self.git, Runner(self.store.root)
+        _check_state(self.store)  # again, because a person may have worked before confirming
+        if _read_refs(runner) != self.refs:
+            raise UsageError("a branch or tag moved meanwhile; run the command again")
         key_file = _folder(git) / KEY_FILE
         key_file.touch(mode=0o600)
         key_file.write_text(f"{self.key}\n", encoding="ascii")
@@ -371,7 +385,9 @@ class _Work:
         if (moves := self._remote_moves()) and self.upstream:
             self.upstream.replace(moves)
         runner.run("read-tree", "-m", "-u", *tips, env=environment)
-        self._move_refs(runner)
+        if reason := self._move_refs(runner):
+            runner.run("read-tree", "-m", "-u", *reversed(tips), env=environment)
+            raise UsageError(f"{reason}; run `{FOLLOW}`, which goes on from here")
         self._clean(runner)
 
     def _add_tombstone(self, tombstone: Tombstone) -> None:
@@ -391,7 +407,7 @@ class _Work:
         )
         draft = CommitDraft(tree, message_of([change]))
         (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
-        git.run("update-ref", f"{_NEW_REFS}/pinned", tip)
+        git.run("update-ref", _PINNED, tip)
         self.new_refs[ref] = ref, tip
         tracked = self._tracked(ref)
         if tracked in self.new_refs:
@@ -417,9 +433,19 @@ class _Work:
                 moves.append(RefUpdate(ref, new_commit, commit))
         return moves
 
-    def _move_refs(self, runner: Runner) -> None:
-        """Move all refs to the new history; the push has moved some of them already."""
-        refs = _read_refs(runner)
+    def _move_refs(self, runner: Runner) -> str:
+        """Move all refs to the new history; return the reason if one cannot, as after a commit.
+
+        The push has moved branches of the remote already.
+        """
+        planned = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_SPACES[2])}
+        refs = {**_read_refs(runner), **planned}
+        if (
+            new_refs := refs.keys()
+            - self.refs.keys()
+            - {name for name, _ in self.new_refs.values()}
+        ):
+            return f"{min(new_refs)} is new"
         updates: list[RefUpdate] = []
         for ref, (name, new_commit) in self.new_refs.items():
             if name != ref and ref in refs:
@@ -428,8 +454,7 @@ class _Work:
                 updates.append(RefUpdate(name, new_commit, refs.get(name, ABSENT)))
         with self.git.ref_session("erase") as session:
             session.begin(updates)
-            if not session.commit():
-                raise UsageError(f"{session.error}; run `{FOLLOW}`, which goes on from here")
+            return "" if session.commit() else session.error
 
     def _clean(self, runner: Runner) -> None:
         """Remove the old history from this clone: pins, reflogs, objects, caches and leftovers."""

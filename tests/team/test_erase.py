@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from skillvault import api
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.clients.agents import MARKS
-from skillvault.model.errors import GitError, UncommittedEditError, UsageError
+from skillvault.model.errors import GitError, SkillvaultError, UncommittedEditError, UsageError
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
 from tests.cli.terminal import Terminal
@@ -215,6 +215,61 @@ def test_work_that_is_not_committed_or_not_synced_is_never_lost(team: Team) -> N
     ben.sync()
     with pytest.raises(UsageError, match="skillvault sync"):
         erase(ada, NAME)
+
+
+def test_work_between_the_preview_and_the_confirmation_is_never_lost(team: Team) -> None:
+    ada = team.clones[0]
+    for work, error in (
+        (lambda: ada.person.git("commit", "-q", "--allow-empty", "-m", "Meanwhile"), "moved"),
+        (lambda: ada.person.git("branch", "new"), "moved"),
+        (lambda: ada.person.git("switch", "-qc", "side"), "paused"),
+    ):
+        ada.sync()
+
+        def work_and_confirm(_: Erasure, work: Callable[[], str] = work) -> bool:
+            work()
+            return True
+
+        with pytest.raises(SkillvaultError, match=error):
+            erasing.erase(ada.vault.store, [NAME], work_and_confirm, now=LATER)
+        assert ada.person.git("log", "-1", "--format=%s", "main") == "Meanwhile"
+        assert ada.person.git("ls-remote", "origin", "main").split()[0] in ada.person.git("log")
+
+
+def test_a_commit_during_the_push_comes_along(team: Team) -> None:
+    ada = team.clones[0]
+    hook = team.remote / "hooks/post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        f"#!/bin/sh\nunset $(git rev-parse --local-env-vars)\ngit -C '{ada.root}' -c user.name=A "
+        f"-c user.email=a@example.org commit -q --allow-empty -m '{NAME} called' >&2\n"
+    )
+    hook.chmod(0o755)
+    with pytest.raises(UsageError, match="--follow"):
+        erase(ada, NAME, SECRET)
+    hook.unlink()
+    assert ada.person.status() == ""
+    assert ada.person.git("log", "-1", "--format=%s") == f"{NAME} called"
+    follow(ada, None)
+    assert ada.sync().problems == []
+    assert "erased called" in ada.person.git("log", "-3", "--format=%s")
+    assert hits(ada) == []
+
+
+def test_an_erasure_that_is_killed_before_its_refs_move_goes_on(team: Team) -> None:
+    ada = team.clones[0]
+    lock = ada.root / ".git/refs/heads/main.lock"
+    lock.touch()
+    with pytest.raises(UsageError, match="--follow"):
+        erase(ada, NAME, SECRET)
+    assert ada.person.status() == ""
+    lock.unlink()
+    ada.person.git("read-tree", "-m", "-u", "HEAD", "refs/skillvault/erased/pinned")  # the kill
+    assert ada.person.status() != ""
+    follow(ada, None)
+    assert ada.sync().problems == []
+    assert hits(ada) == []
+    assert ada.person.status() == ""
 
 
 def test_unpushed_work_comes_along_without_the_text(team: Team) -> None:

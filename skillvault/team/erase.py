@@ -120,15 +120,19 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
     if not (tombstones and tip and remote_tip):
         return []
     eraser = Eraser.of(read_key(git) or "", tombstones)
-    message = f"has what was erased; remove it, or run `{FOLLOW}`"
-    paths: set[str] = set()
+    hints = {
+        tip: f"has what was erased; run `{FOLLOW}`",
+        remote_tip: f"was pushed with what was erased; run `git merge {remote_tip[:10]}` and "
+        "`skillvault sync`, then erase that text again by `skillvault erase`",
+    }
+    messages: dict[str, str] = {}
     for base, commit in ((remote_tip, tip), (tip, remote_tip)):
         ids = {path: e.id for path, e in git.history.diff_trees(base, commit).items() if e}
         contents = git.blobs(ids.values())
         for path, blob in ids.items():
             if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
-                paths.add(path)
-    return [Problem(path, None, "erased", message) for path in sorted(paths)]
+                messages.setdefault(path, hints[commit])
+    return [Problem(path, None, "erased", text) for path, text in sorted(messages.items())]
 
 
 # ── erase ────────────────────────────────────────────────────────────────────────────
@@ -151,6 +155,8 @@ def erase(
             work = _Work(store, copy, now, upstream=upstream, remote_refs=remote_refs)
             work.plan(texts, key)
             work.rewrite()
+            if texts and not (work.erasure.commits or work.erasure.local_files):
+                raise UsageError("nothing here has this text; look at its spelling")
             if confirm(work.erasure):
                 work.publish()
                 work.erasure.is_done = True
@@ -247,6 +253,11 @@ class _Work:
         if texts:
             if self.upstream and self.remote_tip != self.tip:
                 raise UsageError("this clone and the remote differ; run `skillvault sync` first")
+            for ref, sha in self.remote_refs.items():
+                if self.refs.get(ref, sha) != sha and ref.startswith("refs/tags/"):
+                    raise UsageError(
+                        f"{ref} is another one in the remote; remove one of the two, then erase"
+                    )
             outcomes = [text for text in texts if layout.is_outcome_id(text)]
             names = [text for text in texts if text not in outcomes]
             for text in names:
@@ -322,7 +333,7 @@ class _Work:
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
-        """Rewrite all refs, but for branches of the remote that are rewritten already."""
+        """Rewrite all refs, but for those of the remote that are rewritten already."""
         refs = list(self.refs)
         if self.tombstone is None:
             clean_refs = [ref for ref in refs if self._is_clean(ref)]
@@ -333,9 +344,10 @@ class _Work:
         return rewrite_history(self.copy, self.eraser, refs)
 
     def _is_clean(self, ref: str) -> bool:
-        """Return True for a branch of the remote without a rewritten commit."""
+        """Return True for a branch or tag of the remote without a rewritten commit."""
         commits = (sha for tombstone in self.tombstones for sha in tombstone.commits)
-        return ref.startswith("refs/remotes/") and not any(
+        is_remote = ref.startswith("refs/remotes/") or self.remote_refs.get(ref) == self.refs[ref]
+        return is_remote and not any(
             self.git.history.is_ancestor(sha, self.refs[ref]) for sha in commits
         )
 
@@ -423,7 +435,7 @@ class _Work:
         for ref, commit in self.remote_refs.items():
             local = self._tracked(ref) if ref.startswith("refs/heads/") else ref
             if self.refs.get(local) != commit:
-                continue  # a tag that this clone does not have
+                continue  # another tag of this name
             new_name, new_commit = self.new_refs[local]
             if new_name != local:
                 new_ref = self.eraser.replace(ref)

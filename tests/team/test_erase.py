@@ -1,6 +1,7 @@
 """erase: what was erased is in no object, index, log or cache, and does not come back."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -144,6 +145,26 @@ def test_only_a_clone_with_the_key_recognizes_retyped_text(team: Team) -> None:
     follow(ben, None)
     assert ben.sync().problems == []
     assert hits(ben) == []
+
+
+def test_retyped_text_of_a_clone_without_the_key_is_erased_once_more(
+    team: Team, tmp_path: Path
+) -> None:
+    ada = team.clones[0]
+    erase(ada, NAME, SECRET)
+    dan = Clone.of(team.remote, tmp_path / "dan")
+    dan.person.write("skills/notes/SKILL.md", _skill("Call zoe QUILLFEATHER."))
+    dan.person.git("commit", "-qam", "Call")
+    assert dan.sync().problems == []
+    ada.record([9])
+    (problem,) = ada.sync().problems
+    (command,) = re.findall("`git (.*?)`", problem.message)
+    ada.person.git(*command.split(), "--no-edit", "-q")
+    assert ada.sync().problems == []
+    erase(ada, NAME)
+    assert hits(ada) == []
+    with pytest.raises(UsageError, match="follow"):
+        dan.sync()
 
 
 def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team) -> None:
@@ -323,6 +344,11 @@ def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     assert hits(ada) == hits(ben) == []
 
 
+def test_a_text_that_nothing_has_is_not_said_to_be_erased(team: Team) -> None:
+    with pytest.raises(UsageError, match="spelling"):
+        erase(team.clones[0], "Zoe Quilfeather")
+
+
 @pytest.mark.parametrize("words", [[], ["--follow"], ["--dry-run"]])
 def test_without_a_terminal_nobody_erases(vault: Vault, words: list[str]) -> None:
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), "erase", *words])
@@ -356,6 +382,20 @@ def test_names_of_authors_branches_and_tags_go_here_and_on_the_remote(team: Team
     assert "refs/heads/propose/erased" in refs
     assert "refs/tags/erased-1" in refs
     assert git("log", "-1", "--format=%an", "plain") == "erased"
+
+
+def test_a_tag_that_only_another_clone_and_the_remote_have_goes_too(team: Team) -> None:
+    ada, ben, _ = team.clones
+    ben.person.git("tag", "old", "HEAD~1")
+    ben.person.git("push", "-q", "origin", "old")
+    ada.person.git("tag", "old", "HEAD~2")
+    with pytest.raises(UsageError, match="refs/tags/old"):
+        erase(ada, NAME)
+    ada.person.git("tag", "-d", "old")
+    erase(ada, NAME, SECRET)
+    new_tag = ada.person.git("rev-parse", "old")
+    assert ada.person.git("ls-remote", "origin", "refs/tags/old").split()[0] == new_tag
+    assert hits(ada) == []
 
 
 def test_a_clone_follows_several_erasures_at_once(team: Team) -> None:
@@ -411,11 +451,14 @@ def test_if_the_remote_refuses_nothing_changes(team: Team) -> None:
     assert ada.sync().problems == []
 
 
-@pytest.mark.parametrize("commit", ["--all", "main", "0" * 39])
-def test_a_tombstone_that_somebody_broke_is_named(team: Team, commit: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("commits", "--all"), ("commits", "main"), ("commits", "0" * 39), ("outcomes", "SKILL")],
+)
+def test_a_tombstone_that_somebody_broke_is_named(team: Team, key: str, value: str) -> None:
     ada = team.clones[0]
     ada.person.write(
-        "erased/a.json", f'{{"at": "2026-12-10T12:00:00Z", "proof": "", "commits": ["{commit}"]}}'
+        "erased/a.json", f'{{"at": "2026-12-10T12:00:00Z", "proof": "", "{key}": ["{value}"]}}'
     )
     ada.person.git("add", "erased")
     ada.person.git("commit", "-qm", "A tombstone")

@@ -9,7 +9,7 @@ from tests import measures
 
 LINES = {
     "(top)": 508,
-    "cli": 4834,
+    "cli": 4841,
     "clients": 871,
     "daemon": 386,
     "exchange": 4571,
@@ -17,15 +17,15 @@ LINES = {
     "judge": 2318,
     "learning": 12052,
     "loop": 5515,
-    "model": 5570,
+    "model": 5571,
     "page": 683,
     "review": 1799,
     "serving": 1146,
     "sessions": 1691,
-    "team": 965,
+    "team": 1002,
     "vault": 10538,
 }
-ALL_LINES = 77646
+ALL_LINES = 77702
 MODULES = 364
 WITH_ONE_IMPORTER = 35
 REPEATED_FUNCTIONS = 12

@@ -518,7 +518,10 @@ class _Work:
             path.unlink()
             return
         # The file is replaced, because appended lines of another process must not be overwritten.
-        draft = path.with_name(f"{self.eraser.replace(path.name)}.tmp")
+        name = self.eraser.replace(path.name)
+        while name != path.name and path.with_name(name).exists():
+            name = f"{erasure.MARKER}-{name}"
+        draft = path.with_name(f"{name}.tmp")
         draft.touch(mode=private_mode(self.store.root) & 0o666)
         draft.write_bytes(rewrite_bytes(self.eraser, data))
         path.unlink()

@@ -313,10 +313,14 @@ def test_files_of_the_inbox_and_the_quarantine_are_cleaned_too(team: Team) -> No
     ada = team.clones[0]
     ada.vault.inbox.create_folders()
     (ada.root / "inbox/a.json").write_bytes(as_file(trade(3, result__summary=f"so says {NAME}")))
-    (ada.root / "quarantine/zoe-quillfeather.txt").write_text(f"token {SECRET}", encoding="utf-8")
+    for name, text in (("zoe-quillfeather", f"token {SECRET}"), ("ZOE_QUILLFEATHER", "more")):
+        (ada.root / f"quarantine/{name}.txt").write_text(text, encoding="utf-8")
     erase(ada, NAME, SECRET)
     assert hits(ada) == []
-    assert (ada.root / "quarantine/erased.txt").read_text(encoding="utf-8") == "token erased"
+    assert {path.read_text() for path in (ada.root / "quarantine").glob("*erased.txt")} == {
+        "token erased",
+        "more",
+    }
 
 
 def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:

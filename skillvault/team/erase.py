@@ -114,6 +114,8 @@ def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> 
 def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Problem]:
     """Find erased texts and outcomes in the files that only one of two commits has.
 
+    Commits that are not pushed may not have a text either, in a message or in an earlier version.
+
     Without the key, only outcomes are recognized.
     """
     tombstones = read_tombstones(git, tip, remote_tip)
@@ -132,6 +134,11 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
         for path, blob in ids.items():
             if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
                 messages.setdefault(path, hints[commit])
+    if not messages:
+        form = ("--format=%x00%h %an %ae%n%B", "--patch", "--no-color", "--no-textconv")
+        out = git.run("log", *form, f"{remote_tip}..{tip}").decode(errors="surrogateescape")
+        parts = [part for part in out.split("\0") if eraser.has_erased(part)]
+        messages = {f"commit {part.split(' ')[0]}": hints[tip] for part in parts}
     return [Problem(path, None, "erased", text) for path, text in sorted(messages.items())]
 
 

@@ -145,6 +145,15 @@ def test_only_a_clone_with_the_key_recognizes_retyped_text(team: Team) -> None:
     follow(ben, None)
     assert ben.sync().problems == []
     assert hits(ben) == []
+    ben.person.write("skills/notes/SKILL.md", _skill("Call zoe QUILLFEATHER."))
+    ben.person.git("commit", "-qam", "Call")
+    ben.person.write("skills/notes/SKILL.md", _skill("Call somebody."))
+    ben.person.git("commit", "-qam", f"Call others than {NAME}")
+    assert {problem.code for problem in ben.sync().problems} == {"erased"}
+    assert len(ben.sync().problems) == 2
+    follow(ben, None)
+    assert ben.sync().problems == []
+    assert hits(ben) == hits(team.clones[0]) == []
 
 
 def test_retyped_text_of_a_clone_without_the_key_is_erased_once_more(

@@ -115,10 +115,17 @@ def init(
     """
     path = _choose_folder(path, vault_path)
     vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
-    if ci and not (workflow := vault.root / _CI[ci]).exists():
-        workflow.parent.mkdir(parents=True, exist_ok=True)
-        workflow.write_bytes((layout.resource("vault_template") / f"ci/{ci}.yml").read_bytes())
-        report.did.append(f"{_CI[ci]}; set its variables, and commit it")
+    if ci:
+        workflow, template = (
+            vault.root / _CI[ci],
+            layout.resource("vault_template") / f"ci/{ci}.yml",
+        )
+        if not workflow.exists():
+            workflow.parent.mkdir(parents=True, exist_ok=True)
+            workflow.write_bytes(template.read_bytes())
+            report.did.append(f"{_CI[ci]}; set its variables, and commit it")
+        elif workflow.read_bytes() != template.read_bytes():
+            report.left.append(f"{_CI[ci]} stays as it is; add the jobs of {template}")
     for line in report.did:
         echo(f"made {line}")
     if not report.did:

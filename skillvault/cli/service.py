@@ -1,13 +1,16 @@
 """The daemon as a service of the user: a unit of systemd, or an agent of launchd.
 
-A service belongs to one vault and has its folder's name. Nothing here needs root.
+A service belongs to one vault, and is named by its folder and a digest of its path. Nothing here
+needs root.
 """
 
+import hashlib
 import os
 import plistlib
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +18,7 @@ from msgspec import Struct
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import slug
 
+_DIGEST = 6  # hexadecimal digits, by which two vaults in folders of one name differ
 _UNIT = """[Unit]
 Description=skillvault learns in {folder}
 
@@ -45,7 +49,8 @@ def service_of(
     """Return the service that watches a vault, for the system's manager of services."""
     options = ("--vault", str(root), *(["--sync"] if syncs else []))
     command = (sys.executable, "-m", "skillvault", "watch", *options)
-    name = f"skillvault-{slug(root.name, limit=40) or 'vault'}"
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:_DIGEST]
+    name = f"skillvault-{slug(root.name, limit=40) or 'vault'}-{digest}"
     if platform == "darwin":
         return _agent(f"org.skillvault.{name}", command, home)
     unit = f"{name}.service"
@@ -94,8 +99,12 @@ def _agent(label: str, command: Sequence[str], home: Path) -> Service:
 def start_service(service: Service) -> str:
     """Write, start and show a service; return what its manager shows.
 
-    UsageError if the manager refuses; the file stays then.
+    A running one is stopped first, or it would keep its old options. UsageError if the manager
+    refuses; the file stays then.
     """
+    if service.path.exists():
+        with suppress(UsageError):  # it may not run
+            _call(service.stop, f"{service.path} stays")
     service.path.parent.mkdir(parents=True, exist_ok=True)
     service.path.write_bytes(service.content)
     for command in service.start:

@@ -40,6 +40,7 @@ KEY_FILE = "erase.key"  # below .git/skillvault, never in git
 _COPY = "erasing"  # the copy of the repository, below .git/skillvault
 _SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")  # of the refs that are rewritten
 _NEW_REFS = "refs/skillvault/erased"
+_PINNED = f"{_NEW_REFS}/pinned"  # the commit of the tombstone
 _KEY_BYTES = 32
 _SENTENCE = 20  # the fewest letters of an outcome's sentence that is erased elsewhere too
 # What git leaves beside its objects and refs, with words of commits or their ids.
@@ -113,21 +114,32 @@ def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> 
 def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Problem]:
     """Find erased texts and outcomes in the files that only one of two commits has.
 
+    Commits that are not pushed may not have a text either, in a message or in an earlier version.
+
     Without the key, only outcomes are recognized.
     """
     tombstones = read_tombstones(git, tip, remote_tip)
     if not (tombstones and tip and remote_tip):
         return []
     eraser = Eraser.of(read_key(git) or "", tombstones)
-    message = f"has what was erased; remove it, or run `{FOLLOW}`"
-    paths: set[str] = set()
+    hints = {
+        tip: f"has what was erased; run `{FOLLOW}`",
+        remote_tip: f"was pushed with what was erased; run `git merge {remote_tip[:10]}` and "
+        "`skillvault sync`, then erase that text again by `skillvault erase`",
+    }
+    messages: dict[str, str] = {}
     for base, commit in ((remote_tip, tip), (tip, remote_tip)):
         ids = {path: e.id for path, e in git.history.diff_trees(base, commit).items() if e}
         contents = git.blobs(ids.values())
         for path, blob in ids.items():
             if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
-                paths.add(path)
-    return [Problem(path, None, "erased", message) for path in sorted(paths)]
+                messages.setdefault(path, hints[commit])
+    if not messages:
+        form = ("--format=%x00%h %an %ae%n%B", "--patch", "--no-color", "--no-textconv")
+        out = git.run("log", *form, f"{remote_tip}..{tip}").decode(errors="surrogateescape")
+        parts = [part for part in out.split("\0") if eraser.has_erased(part)]
+        messages = {f"commit {part.split(' ')[0]}": hints[tip] for part in parts}
+    return [Problem(path, None, "erased", text) for path, text in sorted(messages.items())]
 
 
 # ── erase ────────────────────────────────────────────────────────────────────────────
@@ -143,16 +155,28 @@ def erase(
     check_tool()
     store.recover()
     with store.lock_daemon(), store.lock_writer():
+        _undo_killed(store.git, store.head().policy.branch)
         upstream = _check_state(store)
         remote_refs = upstream.fetch_all() if upstream else {}
         with _copy_folder(store.git) as copy:
             work = _Work(store, copy, now, upstream=upstream, remote_refs=remote_refs)
             work.plan(texts, key)
             work.rewrite()
+            if texts and not (work.erasure.commits or work.erasure.local_files):
+                raise UsageError("nothing here has this text; look at its spelling")
             if confirm(work.erasure):
                 work.publish()
                 work.erasure.is_done = True
             return work.erasure
+
+
+def _undo_killed(git: Git, branch: str) -> None:
+    """Take back the files of an erasure that was killed before its refs moved."""
+    environment = git.settings().staging
+    for ref in (_PINNED, f"{_NEW_REFS}/heads/{branch}"):
+        tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
+        if tip and not git.run("diff-index", "--cached", tip, env=environment):
+            git.run("read-tree", "-m", "-u", tip, "HEAD", env=environment)
 
 
 def _check_state(store: Store) -> Upstream | None:
@@ -236,6 +260,11 @@ class _Work:
         if texts:
             if self.upstream and self.remote_tip != self.tip:
                 raise UsageError("this clone and the remote differ; run `skillvault sync` first")
+            for ref, sha in self.remote_refs.items():
+                if self.refs.get(ref, sha) != sha and ref.startswith("refs/tags/"):
+                    raise UsageError(
+                        f"{ref} is another one in the remote; remove one of the two, then erase"
+                    )
             outcomes = [text for text in texts if layout.is_outcome_id(text)]
             names = [text for text in texts if text not in outcomes]
             for text in names:
@@ -311,7 +340,7 @@ class _Work:
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
-        """Rewrite all refs, but for branches of the remote that are rewritten already."""
+        """Rewrite all refs, but for those of the remote that are rewritten already."""
         refs = list(self.refs)
         if self.tombstone is None:
             clean_refs = [ref for ref in refs if self._is_clean(ref)]
@@ -322,9 +351,10 @@ class _Work:
         return rewrite_history(self.copy, self.eraser, refs)
 
     def _is_clean(self, ref: str) -> bool:
-        """Return True for a branch of the remote without a rewritten commit."""
+        """Return True for a branch or tag of the remote without a rewritten commit."""
         commits = (sha for tombstone in self.tombstones for sha in tombstone.commits)
-        return ref.startswith("refs/remotes/") and not any(
+        is_remote = ref.startswith("refs/remotes/") or self.remote_refs.get(ref) == self.refs[ref]
+        return is_remote and not any(
             self.git.history.is_ancestor(sha, self.refs[ref]) for sha in commits
         )
 
@@ -357,6 +387,9 @@ class _Work:
     def publish(self) -> None:
         """Push the new history, move this clone to it, and remove the old one."""
         git, runner = self.git, Runner(self.store.root)
+        _check_state(self.store)  # again, because a person may have worked before confirming
+        if _read_refs(runner) != self.refs:
+            raise UsageError("a branch or tag moved meanwhile; run the command again")
         key_file = _folder(git) / KEY_FILE
         key_file.touch(mode=0o600)
         key_file.write_text(f"{self.key}\n", encoding="ascii")
@@ -371,7 +404,9 @@ class _Work:
         if (moves := self._remote_moves()) and self.upstream:
             self.upstream.replace(moves)
         runner.run("read-tree", "-m", "-u", *tips, env=environment)
-        self._move_refs(runner)
+        if reason := self._move_refs(runner):
+            runner.run("read-tree", "-m", "-u", *reversed(tips), env=environment)
+            raise UsageError(f"{reason}; run `{FOLLOW}`, which goes on from here")
         self._clean(runner)
 
     def _add_tombstone(self, tombstone: Tombstone) -> None:
@@ -391,7 +426,7 @@ class _Work:
         )
         draft = CommitDraft(tree, message_of([change]))
         (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
-        git.run("update-ref", f"{_NEW_REFS}/pinned", tip)
+        git.run("update-ref", _PINNED, tip)
         self.new_refs[ref] = ref, tip
         tracked = self._tracked(ref)
         if tracked in self.new_refs:
@@ -407,7 +442,7 @@ class _Work:
         for ref, commit in self.remote_refs.items():
             local = self._tracked(ref) if ref.startswith("refs/heads/") else ref
             if self.refs.get(local) != commit:
-                continue  # a tag that this clone does not have
+                continue  # another tag of this name
             new_name, new_commit = self.new_refs[local]
             if new_name != local:
                 new_ref = self.eraser.replace(ref)
@@ -417,9 +452,19 @@ class _Work:
                 moves.append(RefUpdate(ref, new_commit, commit))
         return moves
 
-    def _move_refs(self, runner: Runner) -> None:
-        """Move all refs to the new history; the push has moved some of them already."""
-        refs = _read_refs(runner)
+    def _move_refs(self, runner: Runner) -> str:
+        """Move all refs to the new history; return the reason if one cannot, as after a commit.
+
+        The push has moved branches of the remote already.
+        """
+        planned = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_SPACES[2])}
+        refs = {**_read_refs(runner), **planned}
+        if (
+            new_refs := refs.keys()
+            - self.refs.keys()
+            - {name for name, _ in self.new_refs.values()}
+        ):
+            return f"{min(new_refs)} is new"
         updates: list[RefUpdate] = []
         for ref, (name, new_commit) in self.new_refs.items():
             if name != ref and ref in refs:
@@ -428,8 +473,7 @@ class _Work:
                 updates.append(RefUpdate(name, new_commit, refs.get(name, ABSENT)))
         with self.git.ref_session("erase") as session:
             session.begin(updates)
-            if not session.commit():
-                raise UsageError(f"{session.error}; run `{FOLLOW}`, which goes on from here")
+            return "" if session.commit() else session.error
 
     def _clean(self, runner: Runner) -> None:
         """Remove the old history from this clone: pins, reflogs, objects, caches and leftovers."""
@@ -481,7 +525,10 @@ class _Work:
             path.unlink()
             return
         # The file is replaced, because appended lines of another process must not be overwritten.
-        draft = path.with_name(f"{self.eraser.replace(path.name)}.tmp")
+        name = self.eraser.replace(path.name)
+        while name != path.name and path.with_name(name).exists():
+            name = f"{erasure.MARKER}-{name}"
+        draft = path.with_name(f"{name}.tmp")
         draft.touch(mode=private_mode(self.store.root) & 0o666)
         draft.write_bytes(rewrite_bytes(self.eraser, data))
         path.unlink()

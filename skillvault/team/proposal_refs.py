@@ -10,13 +10,14 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from skillvault.model.change import STEP
+from skillvault.model.change import STEP, TARGET
 from skillvault.model.errors import GitError
 from skillvault.vault.git.remote import PROPOSAL, Upstream
 from skillvault.vault.git.repository import Git
 
 _ADDRESS = re.compile(
-    r"(?:[a-z+]+://)?(?:[^@/]*@)?(?P<host>[^:/@]+\.[^:/@]+)(?::\d+(?=/))?[:/]+(?P<path>.+?)(?:\.git)?/*"
+    r"(?:(?P<scheme>[a-z+]+)://)?(?:[^@/]*@)?(?P<host>[^:/@]+\.[^:/@]+)(?P<port>:\d+(?=/))?[:/]+"
+    r"(?P<path>.+?)(?:\.git)?/*"
 )
 _SSH_HOSTS = {
     "ssh.github.com": "github.com",
@@ -49,6 +50,8 @@ def request_url(address: str, branch: str, base: str) -> str | None:
     if form is None:
         return None
     page = form.format(branch=quote(branch, safe=""), base=quote(base, safe=""))
+    if match["scheme"] in ("http", "https"):
+        return f"{match['scheme']}://{host}{match['port'] or ''}/{match['path']}/{page}"
     return f"https://{host}/{match['path']}/{page}"
 
 
@@ -117,8 +120,9 @@ def remove_merged(
     remote = upstream.remote if upstream else None
     for name, tips in read_tips(git, remote).items() if tip else ():
         commits = dict.fromkeys(commit for commit in tips if commit)
-        is_open = name.removeprefix(PROPOSAL) in waiting
-        if not all(_is_done(git, commit, tip or "", is_open) for commit in commits):
+        skill = name.removeprefix(PROPOSAL)
+        is_open = skill in waiting
+        if not all(_is_done(git, commit, tip or "", skill, is_open) for commit in commits):
             continue
         reason = _failure(lambda: _remove(git, name, tips, upstream))  # noqa: B023 (called at once)
         if reason:
@@ -128,11 +132,13 @@ def remove_merged(
     return result
 
 
-def _is_done(git: Git, commit: str, tip: str, is_open: bool) -> bool:
+def _is_done(git: Git, commit: str, tip: str, skill: str, is_open: bool) -> bool:
     history = git.history
     if history.is_ancestor(commit, tip):
-        # A branch that a person has only begun holds no approval.
-        return bool(git.text("log", "-20", "--format=%H", f"--grep=^{STEP}: approve$", commit))
+        # A branch that a person has only begun holds no approval of its skill.
+        form = f"--format=%(trailers:key={TARGET},valueonly)"
+        targets = git.text("log", form, f"--grep=^{STEP}: approve$", commit)
+        return f"skill:{skill}" in targets.split()
     bases = history.merge_bases(commit, tip)
     if is_open or not bases:
         return False

@@ -1,6 +1,7 @@
 """The daemon as a service: the file is one that the system's manager takes."""
 
 import plistlib
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,8 @@ ODD = 'my "50%" $vault'
 
 def test_a_unit_quotes_what_systemd_expands(tmp_path: Path) -> None:
     service = service_of(tmp_path / ODD, home=tmp_path, syncs=True, platform="linux")
-    assert service.path == tmp_path / ".config/systemd/user/skillvault-my-50-vault.service"
+    assert service.path.parent == tmp_path / ".config/systemd/user"
+    assert re.fullmatch(r"skillvault-my-50-vault-[0-9a-f]{6}\.service", service.path.name)
     (line,) = (x for x in service.content.decode().splitlines() if x.startswith("ExecStart="))
     assert line.endswith('my \\"50%%\\" $$vault" "--sync"')
 
@@ -44,9 +46,33 @@ def test_a_manager_that_is_missing_is_one_sentence(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     service = service_of(tmp_path / "vault", home=tmp_path, platform="linux")
-    with pytest.raises(UsageError, match=r"skillvault-vault.service is written, but systemctl: No"):
+    with pytest.raises(
+        UsageError, match=r"skillvault-vault-\w+.service is written, but systemctl: No"
+    ):
         start_service(service)
     assert service.path.read_bytes() == service.content
     service.path.unlink()
     with pytest.raises(UsageError, match="no such service"):
         stop_service(service)
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_vaults_in_folders_of_one_name_have_a_service_each(tmp_path: Path, platform: str) -> None:
+    roots = [tmp_path / "home/vault", tmp_path / "team/vault"]
+    services = [service_of(root, home=tmp_path, platform=platform) for root in roots]
+    assert services[0].path != services[1].path
+    assert services[0].stop != services[1].stop
+
+
+def test_a_service_that_runs_is_started_anew_with_its_new_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = tmp_path / "systemctl"
+    manager.write_text(f'#!/bin/sh\necho "$2" >> {tmp_path}/log\ntest "$2" != disable\n')
+    manager.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    for syncs in (False, True):
+        start_service(service_of(tmp_path / "vault", home=tmp_path, syncs=syncs, platform="linux"))
+    words = (tmp_path / "log").read_text().split()
+    assert words.count("enable") == 2
+    assert words.index("disable") < len(words) - 1 - words[::-1].index("enable")

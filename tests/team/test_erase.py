@@ -1,9 +1,10 @@
 """erase: what was erased is in no object, index, log or cache, and does not come back."""
 
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from skillvault import api
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.clients.agents import MARKS
-from skillvault.model.errors import GitError, UncommittedEditError, UsageError
+from skillvault.model.errors import GitError, SkillvaultError, UncommittedEditError, UsageError
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
 from tests.cli.terminal import Terminal
@@ -144,6 +145,35 @@ def test_only_a_clone_with_the_key_recognizes_retyped_text(team: Team) -> None:
     follow(ben, None)
     assert ben.sync().problems == []
     assert hits(ben) == []
+    ben.person.write("skills/notes/SKILL.md", _skill("Call zoe QUILLFEATHER."))
+    ben.person.git("commit", "-qam", "Call")
+    ben.person.write("skills/notes/SKILL.md", _skill("Call somebody."))
+    ben.person.git("commit", "-qam", f"Call others than {NAME}")
+    assert {problem.code for problem in ben.sync().problems} == {"erased"}
+    assert len(ben.sync().problems) == 2
+    follow(ben, None)
+    assert ben.sync().problems == []
+    assert hits(ben) == hits(team.clones[0]) == []
+
+
+def test_retyped_text_of_a_clone_without_the_key_is_erased_once_more(
+    team: Team, tmp_path: Path
+) -> None:
+    ada = team.clones[0]
+    erase(ada, NAME, SECRET)
+    dan = Clone.of(team.remote, tmp_path / "dan")
+    dan.person.write("skills/notes/SKILL.md", _skill("Call zoe QUILLFEATHER."))
+    dan.person.git("commit", "-qam", "Call")
+    assert dan.sync().problems == []
+    ada.record([9])
+    (problem,) = ada.sync().problems
+    (command,) = re.findall("`git (.*?)`", problem.message)
+    ada.person.git(*command.split(), "--no-edit", "-q")
+    assert ada.sync().problems == []
+    erase(ada, NAME)
+    assert hits(ada) == []
+    with pytest.raises(UsageError, match="follow"):
+        dan.sync()
 
 
 def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team) -> None:
@@ -217,6 +247,61 @@ def test_work_that_is_not_committed_or_not_synced_is_never_lost(team: Team) -> N
         erase(ada, NAME)
 
 
+def test_work_between_the_preview_and_the_confirmation_is_never_lost(team: Team) -> None:
+    ada = team.clones[0]
+    for work, error in (
+        (lambda: ada.person.git("commit", "-q", "--allow-empty", "-m", "Meanwhile"), "moved"),
+        (lambda: ada.person.git("branch", "new"), "moved"),
+        (lambda: ada.person.git("switch", "-qc", "side"), "paused"),
+    ):
+        ada.sync()
+
+        def work_and_confirm(_: Erasure, work: Callable[[], str] = work) -> bool:
+            work()
+            return True
+
+        with pytest.raises(SkillvaultError, match=error):
+            erasing.erase(ada.vault.store, [NAME], work_and_confirm, now=LATER)
+        assert ada.person.git("log", "-1", "--format=%s", "main") == "Meanwhile"
+        assert ada.person.git("ls-remote", "origin", "main").split()[0] in ada.person.git("log")
+
+
+def test_a_commit_during_the_push_comes_along(team: Team) -> None:
+    ada = team.clones[0]
+    hook = team.remote / "hooks/post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        f"#!/bin/sh\nunset $(git rev-parse --local-env-vars)\ngit -C '{ada.root}' -c user.name=A "
+        f"-c user.email=a@example.org commit -q --allow-empty -m '{NAME} called' >&2\n"
+    )
+    hook.chmod(0o755)
+    with pytest.raises(UsageError, match="--follow"):
+        erase(ada, NAME, SECRET)
+    hook.unlink()
+    assert ada.person.status() == ""
+    assert ada.person.git("log", "-1", "--format=%s") == f"{NAME} called"
+    follow(ada, None)
+    assert ada.sync().problems == []
+    assert "erased called" in ada.person.git("log", "-3", "--format=%s")
+    assert hits(ada) == []
+
+
+def test_an_erasure_that_is_killed_before_its_refs_move_goes_on(team: Team) -> None:
+    ada = team.clones[0]
+    lock = ada.root / ".git/refs/heads/main.lock"
+    lock.touch()
+    with pytest.raises(UsageError, match="--follow"):
+        erase(ada, NAME, SECRET)
+    assert ada.person.status() == ""
+    lock.unlink()
+    ada.person.git("read-tree", "-m", "-u", "HEAD", "refs/skillvault/erased/pinned")  # the kill
+    assert ada.person.status() != ""
+    follow(ada, None)
+    assert ada.sync().problems == []
+    assert hits(ada) == []
+    assert ada.person.status() == ""
+
+
 def test_unpushed_work_comes_along_without_the_text(team: Team) -> None:
     ada, ben, _ = team.clones
     erase(ada, NAME, SECRET)
@@ -237,10 +322,14 @@ def test_files_of_the_inbox_and_the_quarantine_are_cleaned_too(team: Team) -> No
     ada = team.clones[0]
     ada.vault.inbox.create_folders()
     (ada.root / "inbox/a.json").write_bytes(as_file(trade(3, result__summary=f"so says {NAME}")))
-    (ada.root / "quarantine/zoe-quillfeather.txt").write_text(f"token {SECRET}", encoding="utf-8")
+    for name, text in (("zoe-quillfeather", f"token {SECRET}"), ("ZOE_QUILLFEATHER", "more")):
+        (ada.root / f"quarantine/{name}.txt").write_text(text, encoding="utf-8")
     erase(ada, NAME, SECRET)
     assert hits(ada) == []
-    assert (ada.root / "quarantine/erased.txt").read_text(encoding="utf-8") == "token erased"
+    assert {path.read_text() for path in (ada.root / "quarantine").glob("*erased.txt")} == {
+        "token erased",
+        "more",
+    }
 
 
 def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
@@ -266,6 +355,11 @@ def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     terminal.wait(lambda text: "erased here" in text)
     assert terminal.end() == 0
     assert hits(ada) == hits(ben) == []
+
+
+def test_a_text_that_nothing_has_is_not_said_to_be_erased(team: Team) -> None:
+    with pytest.raises(UsageError, match="spelling"):
+        erase(team.clones[0], "Zoe Quilfeather")
 
 
 @pytest.mark.parametrize("words", [[], ["--follow"], ["--dry-run"]])
@@ -301,6 +395,20 @@ def test_names_of_authors_branches_and_tags_go_here_and_on_the_remote(team: Team
     assert "refs/heads/propose/erased" in refs
     assert "refs/tags/erased-1" in refs
     assert git("log", "-1", "--format=%an", "plain") == "erased"
+
+
+def test_a_tag_that_only_another_clone_and_the_remote_have_goes_too(team: Team) -> None:
+    ada, ben, _ = team.clones
+    ben.person.git("tag", "old", "HEAD~1")
+    ben.person.git("push", "-q", "origin", "old")
+    ada.person.git("tag", "old", "HEAD~2")
+    with pytest.raises(UsageError, match="refs/tags/old"):
+        erase(ada, NAME)
+    ada.person.git("tag", "-d", "old")
+    erase(ada, NAME, SECRET)
+    new_tag = ada.person.git("rev-parse", "old")
+    assert ada.person.git("ls-remote", "origin", "refs/tags/old").split()[0] == new_tag
+    assert hits(ada) == []
 
 
 def test_a_clone_follows_several_erasures_at_once(team: Team) -> None:
@@ -356,11 +464,14 @@ def test_if_the_remote_refuses_nothing_changes(team: Team) -> None:
     assert ada.sync().problems == []
 
 
-@pytest.mark.parametrize("commit", ["--all", "main", "0" * 39])
-def test_a_tombstone_that_somebody_broke_is_named(team: Team, commit: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("commits", "--all"), ("commits", "main"), ("commits", "0" * 39), ("outcomes", "SKILL")],
+)
+def test_a_tombstone_that_somebody_broke_is_named(team: Team, key: str, value: str) -> None:
     ada = team.clones[0]
     ada.person.write(
-        "erased/a.json", f'{{"at": "2026-12-10T12:00:00Z", "proof": "", "commits": ["{commit}"]}}'
+        "erased/a.json", f'{{"at": "2026-12-10T12:00:00Z", "proof": "", "{key}": ["{value}"]}}'
     )
     ada.person.git("add", "erased")
     ada.person.git("commit", "-qm", "A tombstone")

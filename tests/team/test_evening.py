@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,15 @@ def test_a_workflow_has_the_form_of_its_forge(forge: str) -> None:
         check=True,
         capture_output=True,
     )
+
+
+def test_a_workflow_that_is_there_stays_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".gitlab-ci.yml").write_text("image: ours\n")
+    init = "skillvault init --ci gitlab 2>&1"
+    assert "by hand: .gitlab-ci.yml stays as it is" in shell(init, tmp_path)
+    assert (tmp_path / ".gitlab-ci.yml").read_text() == "image: ours\n"
+    shutil.copy(workflow("gitlab"), tmp_path / ".gitlab-ci.yml")
+    assert "by hand" not in shell(init, tmp_path)
 
 
 def test_the_evening_of_a_team(tmp_path: Path) -> None:

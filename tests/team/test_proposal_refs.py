@@ -42,6 +42,10 @@ BRANCHES = ["for-each-ref", "--format=%(refname:short)", "refs/heads/proposal"]
             "https://bitbucket.org/ada/vault.git",
             "https://bitbucket.org/ada/vault/pull-requests/new?source=proposal%2Fa&t=1",
         ),
+        (
+            "http://gitea.example.org:3000/ada/vault.git",
+            "http://gitea.example.org:3000/ada/vault/compare/main...proposal%2Fa",
+        ),
         ("https://git.example.org/ada/vault.git", None),
         ("/srv/git/vault.git", None),
         ("../github.com", None),
@@ -122,6 +126,14 @@ def test_a_branch_with_edits_that_nobody_merged_stays(team: Team) -> None:
     ada.vault.curate.reject(row.name, reason="wrong", now=LATER)
     ada.person.git("branch", "proposal/of-a-person")
     assert ada.sync().branches.removed == []
+
+
+def test_a_branch_that_a_person_has_only_begun_stays(team: Team) -> None:
+    ada = team.clones[0]
+    row = pushed(ada).branches[0]
+    ada.vault.curate.approve(row.name, now=LATER)
+    ada.person.git("branch", "proposal/of-a-person")
+    assert ada.sync().branches.removed == [row.branch]
 
 
 def test_the_commit_of_a_proposal_reads_as_a_pull_request(team: Team) -> None:

@@ -29,6 +29,7 @@ _WORD = re.compile(
 
 
 CommitId = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+OutcomeId = Annotated[str, Meta(pattern=r"^[0-9]{8}t[0-9]{6}z-[0-9a-f]{10}\Z")]
 
 
 class Tombstone(Struct, kw_only=True):
@@ -40,7 +41,7 @@ class Tombstone(Struct, kw_only=True):
     at: datetime
     proof: str
     texts: list[tuple[int, str]] = field(default_factory=list)
-    outcomes: list[str] = field(default_factory=list)
+    outcomes: list[OutcomeId] = field(default_factory=list)
     commits: list[CommitId] = field(default_factory=list)
 
 

@@ -115,10 +115,10 @@ class Upstream:
     def remove_branch(self, branch: str, commit: str) -> Answer:
         """Remove a branch from the remote if it is still at `commit`, as `push` does."""
         lease = f"--force-with-lease=refs/heads/{branch}:{commit}"
-        return self._push(f":refs/heads/{branch}", lease)
+        return self._push(f":refs/heads/{branch}", options=[lease])
 
-    def _push(self, spec: str, *options: str) -> Answer:
-        words = ("push", "--porcelain", *options, "--", self.remote, spec)
+    def _push(self, *specs: str, options: Sequence[str] = ()) -> Answer:
+        words = ("push", "--porcelain", *options, "--", self.remote, *specs)
         code, out = self._call(*words, ok=(0, 1))
         if code == 0:
             return "accepted"
@@ -129,12 +129,17 @@ class Upstream:
         raise GitError(f"git push: {self.remote} refuses it: {reason}")
 
     def fetch_all(self) -> dict[str, str]:
-        """Fetch all branches and return the remote's branches and tags with their ids."""
-        spec = f"+refs/heads/*:refs/remotes/{self.remote}/*"
-        self._call("fetch", *_OPTIONS, "--prune", "--", self.remote, spec)
+        """Fetch all branches, and tags that this clone does not have.
+
+        Return the remote's branches and tags with their ids.
+        """
         _, out = self._call("ls-remote", "--quiet", "--heads", "--tags", "--refs", self.remote)
-        lines = (line.split("\t") for line in out.decode().splitlines())
-        return {ref: sha for sha, ref in lines}
+        refs = {ref: sha for sha, ref in (line.split("\t") for line in out.decode().splitlines())}
+        tags = self._git.text("for-each-ref", "--format=%(refname)", "refs/tags").split("\n")
+        specs = [f"{ref}:{ref}" for ref in refs if ref.startswith("refs/tags/") and ref not in tags]
+        specs.append(f"+refs/heads/*:refs/remotes/{self.remote}/*")
+        self._call("fetch", *_OPTIONS, "--prune", "--", self.remote, *specs)
+        return refs
 
     def replace(self, moves: Sequence[RefUpdate]) -> None:
         """Replace refs of the remote, all or none, if each is still at its old commit.
@@ -144,10 +149,8 @@ class Upstream:
         names = {ABSENT: ""}
         leases = [f"--force-with-lease={m.ref}:{names.get(m.old, m.old)}" for m in moves]
         specs = [f"{names.get(move.new, move.new)}:{move.ref}" for move in moves]
-        options = ("--porcelain", "--atomic", *leases)
-        _, out = self._call("push", *options, "--", self.remote, *specs, ok=(0, 1))
-        if refusal := _REFUSED.search(out.decode(errors="replace")):
-            raise GitError(f"git push: {self.remote} refuses it: {refusal['reason']}")
+        if self._push(*specs, options=["--atomic", *leases]) == "outrun":
+            raise GitError(f"git push: somebody pushed to {self.remote} meanwhile; erase again")
 
     def _call(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
         # The person's own ssh command; the repository's config has no say.

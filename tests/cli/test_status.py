@@ -46,6 +46,15 @@ def test_the_latest_lesson_is_told(vault: Vault) -> None:
     assert "learned last: " in show(vault, "status")[1]
 
 
+def test_the_latest_use_is_told_with_how_the_uses_ended(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw(0)))], now=NOW)
+    vault.run(now=NOW)
+    (name,) = vault.store.head().skills
+    vault.record([("b.json", as_file(raw(1, applied=[name])))], now=NOW)
+    day = f"{raw(1)['occurred_at']:.10}"
+    assert show(vault, "status")[2] == f"last used: {day}, {name}; 0 of 1 uses ended well"
+
+
 def test_a_run_in_an_empty_vault_says_so_in_one_line(vault: Vault) -> None:
     assert show(vault, "run") == [
         "nothing to learn from yet; `skillvault record --example` shows an outcome"

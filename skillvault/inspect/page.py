@@ -20,6 +20,7 @@ from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.propose.corrections import rank_waiting
 from skillvault.learning.skill_stats import SkillStats
+from skillvault.learning.tries.deed import deed_of
 from skillvault.loop.run import Run
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
 from skillvault.model.skill_evidence import StatementEvidence
@@ -151,6 +152,7 @@ def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
     ]
 
 
+_BEGINNING = 20  # characters by which a deed is recognized
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
 
@@ -272,9 +274,8 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         deed, result = subject, text
     elif loss:
         deed = f"{subject}: {deed}"
-    if ARROW in result:  # similar deeds that failed stand in one statement
-        result = result.partition(ARROW)[0].rpartition("; ")[0]
-    result, _, remedy = result.partition(LATER_WORKED)
+    outcomes = [vault.outcomes[name] for name in statement.supporting if name in vault.outcomes]
+    result, _, remedy = result_of_first(result, map(deed_of, outcomes)).partition(LATER_WORKED)
     runs = set(statement.supporting)
     lessons = (
         lesson.statement
@@ -290,6 +291,15 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         failures=len(runs),
         count=len(runs) + len(statement.against),
     )
+
+
+def result_of_first(text: str, deeds: Iterable[str]) -> str:
+    """Return the result of the first deed; `text` goes on with other deeds and their results."""
+    if ARROW not in text:
+        return text
+    places = (text.find(deed[:_BEGINNING]) for deed in deeds if deed)
+    end = min((place for place in places if place > 0), default=text.find(ARROW))
+    return text[:end].rpartition("; ")[0]
 
 
 MOST = 40  # targets of an action that have a line

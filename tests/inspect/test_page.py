@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page import drawdown
+from skillvault.inspect.page import drawdown, result_of_first
 from skillvault.inspect.week import find_reason
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of
@@ -171,6 +171,23 @@ def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> Non
     questions = vault.queue.next_questions(99)
     assert page(vault, now=LATER).questions == len(questions) > 0
     assert f"{len(questions)} question".encode() in html_of(page(vault, now=LATER))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("It was red; all was lost.", "It was red; all was lost."),
+        ("red; cart: I wait 5 s → red (both failed).", "red"),
+        ("red; cart: I double the time; a mock costs more → red (both failed).", "red"),
+        (
+            "red; all lost; I double the time; a mock costs more → red (both failed).",
+            "red; all lost",
+        ),
+    ],
+)
+def test_a_stop_has_the_result_of_its_own_deed(text: str, result: str) -> None:
+    deeds = ["I raise the sleep", "I double the time; a mock costs more"]
+    assert result_of_first(text, deeds) == result
 
 
 def test_a_deed_that_failed_is_to_stop_once_whoever_says_it(vault: Vault) -> None:

@@ -185,7 +185,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """A deed that failed, its result, and what to do instead; "" if nothing is known to work.
+    """A deed that failed, its result, and what to do instead; "" if no lesson says it.
 
     `failures` of `count` runs failed, both 0 for a tested rule; `skill` is the one that says so.
     """

@@ -83,16 +83,19 @@ class Benefit(Struct, frozen=True, kw_only=True):
             return "Not known yet: no decision that ended has used a lesson."
         if uses < _ENOUGH:
             return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_ENOUGH} on."
-        measured = pluralize(len(self.measured), "lesson")
         helps, hurts = self.verdicts.get("helps", 0), self.verdicts.get("hurts", 0)
         answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
         answer = answers.get((helps > 0, hurts > 0), "Not shown yet")
         rate = self.bare
         without = f", {rate.share:.0%} of {rate.count} without one" if rate.count else ""
+        comparison = "no lesson is compared with decisions of the same kind yet"
+        if self.measured:
+            measured = pluralize(len(self.measured), "lesson")
+            verbs = f"help{'s' * (helps == 1)} and {hurts} hurt{'s' * (hurts == 1)}"
+            comparison = f"of the same kind compared, {helps} of {measured} {verbs}"
         return (
             f"{answer}: {self.applied.share:.0%} of {uses} decisions with a lesson succeeded"
-            f"{without}; of the same kind compared, {helps} of {measured} "
-            f"help{'s' * (helps == 1)} and {hurts} hurt{'s' * (hurts == 1)}."
+            f"{without}; {comparison}."
         )
 
     @property

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page import drawdown, result_of_first
+from skillvault.inspect.page import Rate, drawdown, result_of_first
 from skillvault.inspect.week import find_reason
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of
@@ -37,6 +38,20 @@ def test_the_rates_with_a_skill_and_without_are_of_all_closed_decisions(used: Va
     assert benefit.bare.count == 30
     assert sum(span.applied.count for span in benefit.spans) == 60
     assert sum(span.bare.count for span in benefit.spans) == 30
+
+
+def test_one_sentence_says_if_lessons_help(used: Vault) -> None:
+    benefit = page(used, now=LATER).benefit
+    assert benefit.sentence == (
+        "Partly: 50% of 60 decisions with a lesson succeeded, 50% of 30 without one; of the same "
+        "kind compared, 1 of 2 lessons helps and 1 hurts."
+    )
+    assert replace(benefit, skills=[], verdicts={}).sentence == (
+        "Not shown yet: 50% of 60 decisions with a lesson succeeded, 50% of 30 without one; "
+        "no lesson is compared with decisions of the same kind yet."
+    )
+    early = "Too early: 9 uses; the figure comes from 10 on."
+    assert replace(benefit, applied=Rate(9, 9)).sentence == early
 
 
 def test_a_skill_that_hurts_is_to_be_stopped_before_all_else(used: Vault) -> None:

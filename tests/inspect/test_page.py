@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from skillvault.api import Vault, page
 from skillvault.inspect.page import Rate, drawdown, result_of_first
 from skillvault.inspect.week import find_reason
+from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of
 from skillvault.sessions.closing import Closing
@@ -75,6 +76,18 @@ def test_a_claim_that_ci_refused_is_the_first_surprise(vault: Vault) -> None:
     first = page(vault, now=LATER).week.surprises[0]
     assert first.title == "claimed success, CI refused"
     assert "FAILED test_payment" in first.why
+
+
+def test_a_claim_that_a_person_refused_is_told_in_the_persons_words(vault: Vault) -> None:
+    refused = {"status": "failure", "observed_by": "person", "claimed": "success"}
+    refused |= {"summary": f"{NEXT_WORDS}excel shows umlauts wrong", "evidence": "149 passed"}
+    vault.record([("a.json", as_file(raw(result=refused)))], now=NOW)
+    vault.run(now=NOW)
+    (first,) = page(vault, now=LATER).week.surprises
+    assert (first.title, first.why) == (
+        "claimed success, the person refused",
+        "excel shows umlauts wrong",
+    )
 
 
 def test_what_a_person_took_away_is_told_as_rejected(vault: Vault, person: Person) -> None:

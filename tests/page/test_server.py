@@ -2,11 +2,13 @@
 
 import http.client
 import json
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +22,7 @@ from skillvault.model.errors import BranchMovedError, UsageError
 from skillvault.page import server
 from skillvault.page.decisions import IDLE, WriteSession, undo_digest, waiting_digest
 from skillvault.page.html import html_of
+from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
@@ -291,6 +294,28 @@ def test_a_session_ends_after_thirty_idle_minutes(ruled: Vault) -> None:
     cookie = desk.decisions.open_session(desk.token)
     desk.time = IDLE + 1
     assert not desk.decisions.has_session(cookie)
+
+
+def test_only_a_yes_after_the_question_confirms(ruled: Vault, tmp_path: Path) -> None:
+    command = ("--vault", str(ruled.root), "report", "--serve", "--write")
+    terminal = Terminal(tmp_path, *command, columns=200)
+    screen = terminal.wait(lambda text: "Ctrl-C ends it" in text)
+    address, token = re.findall(r"(http\S+)#token=(\S+)", screen)[0]
+    desk = Deciding(ruled, confirms=True)
+    cookie = desk.post(address, "/session", token.encode())[2].partition(";")[0]
+    terminal.press("yes\n")  # in advance
+
+    def decide(answer: str, count: int) -> int:
+        with ThreadPoolExecutor() as browser:
+            reply = browser.submit(desk.post, address, "/decide", desk.form(), Cookie=cookie)
+            terminal.wait(lambda text: text.count("type yes to confirm") == count)
+            terminal.press(f"{answer}\n")
+            return reply.result()[0]
+
+    assert [decide("no", 1), decide("yes", 2)] == [403, 200]
+    terminal.press("\x03")
+    assert terminal.end() == 0
+    assert not ruled.memory.waiting()
 
 
 def test_decisions_need_a_terminal(served: tuple[Vault, Served]) -> None:

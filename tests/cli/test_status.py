@@ -43,7 +43,9 @@ def test_a_skill_that_waits_is_told(vault: Vault, person: Person) -> None:
 def test_the_latest_lesson_is_told(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0)))], now=NOW)
     vault.run(now=NOW)
-    assert "learned last: " in show(vault, "status")[1]
+    (name,) = vault.store.head().skills
+    vault.curate.retire(name, now=NOW)
+    assert show(vault, "status")[1] == f"learned last: {NOW:%Y-%m-%d}, generate: {name}"
 
 
 def test_the_latest_use_is_told_with_how_the_uses_ended(vault: Vault) -> None:

@@ -131,10 +131,11 @@ def _print_look(look: FirstLook) -> None:
     first, last = (f"{time:%Y-%m-%d}" for time in look.span)
     places = f" in {join_items(look.repositories[:3])}" if look.repositories else ""
     more = f" and {len(look.repositories) - 3} more" if len(look.repositories) > 3 else ""
+    remainder = ", nothing shows how the rest ended" if prompts > failures + successes else ""
     _print_paragraph(
         f"{pluralize(prompts, 'prompt')} of {pluralize(look.sessions, 'session')}{places}{more}, "
-        f"{first} to {last}: {failures} failed by a check or by your words, {successes} worked"
-        f"{', nothing shows how the rest ended' if prompts > failures + successes else ''}."
+        f"{first} to {last}: {failures} failed by a check, a revert or your words, "
+        f"{successes} worked{remainder}."
     )
     if not (look.lessons or look.rules):
         _print_paragraph(

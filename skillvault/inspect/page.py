@@ -59,9 +59,9 @@ class Benefit(Struct, frozen=True, kw_only=True):
     """The effect of all uses of skills.
 
     `skills` have the best lift first; `verdicts` counts them by verdict. `applied` and `bare` are
-    closed decisions with and without a skill, `spans` the same over time, and `neutral` counts the
-    neutral ones. `held_out` and `overruled` count decisions, `trials` the skills that are tried
-    again. `used` maps each outcome to the skills that its decision applied.
+    closed decisions with and without a skill, `spans` the same over time. `held_out` and
+    `overruled` count decisions, `trials` the skills that are tried again. `used` maps each outcome
+    to the skills that its decision applied.
     """
 
     skills: Sequence[SkillStats]
@@ -69,7 +69,6 @@ class Benefit(Struct, frozen=True, kw_only=True):
     applied: Rate
     bare: Rate
     spans: Sequence[Span]
-    neutral: int
     held_out: int
     overruled: int
     trials: Sequence[str]
@@ -121,7 +120,6 @@ def benefit_of(vault: Contents) -> Benefit:
         applied=_rate_among([status for _, status, is_used in decisions if is_used]),
         bare=_rate_among([status for _, status, is_used in decisions if not is_used]),
         spans=_spans(decisions),
-        neutral=sum(outcome.result.status == "neutral" for outcome in vault.outcomes.values()),
         held_out=sum(skill.held_out for skill in skills),
         overruled=sum(skill.overruled for skill in skills),
         trials=sorted(skill.skill for skill in skills if skill.trial),
@@ -335,7 +333,6 @@ class Figures(Struct, frozen=True, kw_only=True):
     action: str
     target: str | None
     count: int
-    neutral: int
     episodes: int
     rate: Rate
     scores: Scores | None
@@ -434,7 +431,6 @@ def _figures(
         action=outcomes[0].decision.action,
         target=target,
         count=len(outcomes),
-        neutral=sum(outcome.result.status == "neutral" for outcome in outcomes),
         episodes=len({episode_of[outcome.id] for outcome in outcomes}),
         rate=_rate_of(outcomes),
         scores=_scores_of(outcomes),

@@ -52,8 +52,10 @@ def try_(folder: Path | None, yes: bool) -> None:
     groups = find_transcripts(folder)
     if folder is not None and not groups:
         raise UsageError(f"{folder}: holds no transcripts of Claude Code or Codex; name another")
-    if groups and not (_introduce(groups) and (yes or folder is not None or _agrees())):
-        return
+    if groups:
+        _introduce(groups)
+        if not (yes or folder is not None or _agrees()):
+            return
     with temporary_folder() as place:
         root = place / "vault"
         prepare_repository(root)
@@ -72,7 +74,7 @@ def try_(folder: Path | None, yes: bool) -> None:
 # ── before anything is read ──────────────────────────────────────────────────────────
 
 
-def _introduce(groups: Sequence[TranscriptFolder]) -> bool:
+def _introduce(groups: Sequence[TranscriptFolder]) -> None:
     """Say which transcripts there are, and what happens to them."""
     echo("Found:")
     for group in groups:
@@ -81,7 +83,6 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> bool:
         transcripts = pluralize(count, "transcript")
         echo(f"  {transcripts} of {_NAMES[group.client]} in {group.folder}{newest}")
     echo("They are read on this machine, without secrets, into a temporary vault.")
-    return True
 
 
 def _agrees() -> bool:
@@ -130,10 +131,11 @@ def _print_look(look: FirstLook) -> None:
     first, last = (f"{time:%Y-%m-%d}" for time in look.span)
     places = f" in {join_items(look.repositories[:3])}" if look.repositories else ""
     more = f" and {len(look.repositories) - 3} more" if len(look.repositories) > 3 else ""
+    remainder = ", nothing shows how the rest ended" if prompts > failures + successes else ""
     _print_paragraph(
         f"{pluralize(prompts, 'prompt')} of {pluralize(look.sessions, 'session')}{places}{more}, "
-        f"{first} to {last}: {failures} failed by a check or by your words, {successes} worked"
-        f"{', nothing shows how the rest ended' if prompts > failures + successes else ''}."
+        f"{first} to {last}: {failures} failed by a check, a revert or your words, "
+        f"{successes} worked{remainder}."
     )
     if not (look.lessons or look.rules):
         _print_paragraph(

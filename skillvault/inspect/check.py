@@ -27,8 +27,6 @@ from skillvault.vault.index.snapshot import Snapshot
 if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
-
-# The steps that derive records from others; their commits name both.
 # The steps whose commits are always made of other records; an answer may change only a text.
 _DERIVING = {step.name for step in STEPS.values()} - {"record", "answer", "refresh"}
 

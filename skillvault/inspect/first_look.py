@@ -5,20 +5,19 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from itertools import chain, pairwise, zip_longest
 
 from msgspec import Struct
 
+from skillvault.inspect.lookup import evidence_of
 from skillvault.learning.propose.corrections import terms_of
 from skillvault.learning.tries.deed import deed_of
 from skillvault.model.decision_outcomes import NEXT_WORDS, scope_of
-from skillvault.model.errors import BadInputError
 from skillvault.model.next_words import read_reaction
 from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Correction, Outcome, Ref, Status
-from skillvault.model.skill_evidence import EVIDENCE, StatementEvidence, from_text
+from skillvault.model.skill_evidence import StatementEvidence
 from skillvault.model.text.text import shorten, terms
 from skillvault.vault.index.snapshot import Topics
 
@@ -94,21 +93,12 @@ def take_first_look(view: Topics, is_in_file: Callable[[str, str], bool]) -> Fir
     """Return the first look at a vault; see `choose` for `is_in_file`."""
     names = [row.name for row in view.skills.living("guide")]
     guides = {
-        skill.subject or "": statements
+        skill.subject or "": evidence.statements
         for name, skill in view.skills.get_many(names).items()
-        if (statements := _read_statements(view, name))
+        if (evidence := evidence_of(view, Ref("skill", name)))
     }
     outcomes = [outcome for outcome in view.outcomes.values() if outcome.trust == "local"]
     return choose(outcomes, view.corrections.waiting(), guides, is_in_file)
-
-
-def _read_statements(view: Topics, name: str) -> tuple[StatementEvidence, ...]:
-    path = view.records.path_of(Ref("skill", name)) or ""
-    place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}"
-    with suppress(BadInputError):  # `check` reports it
-        content = view.files.read([place]).get(place, b"")
-        return from_text(content.decode(errors="replace")).statements
-    return ()
 
 
 def choose(

@@ -20,6 +20,7 @@ from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.propose.corrections import rank_waiting
 from skillvault.learning.skill_stats import SkillStats
+from skillvault.learning.tries.deed import deed_of
 from skillvault.loop.run import Run
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
 from skillvault.model.skill_evidence import StatementEvidence
@@ -58,9 +59,9 @@ class Benefit(Struct, frozen=True, kw_only=True):
     """The effect of all uses of skills.
 
     `skills` have the best lift first; `verdicts` counts them by verdict. `applied` and `bare` are
-    closed decisions with and without a skill, `spans` the same over time, and `neutral` counts the
-    neutral ones. `held_out` and `overruled` count decisions, `trials` the skills that are tried
-    again. `used` maps each outcome to the skills that its decision applied.
+    closed decisions with and without a skill, `spans` the same over time. `held_out` and
+    `overruled` count decisions, `trials` the skills that are tried again. `used` maps each outcome
+    to the skills that its decision applied.
     """
 
     skills: Sequence[SkillStats]
@@ -68,7 +69,6 @@ class Benefit(Struct, frozen=True, kw_only=True):
     applied: Rate
     bare: Rate
     spans: Sequence[Span]
-    neutral: int
     held_out: int
     overruled: int
     trials: Sequence[str]
@@ -82,16 +82,19 @@ class Benefit(Struct, frozen=True, kw_only=True):
             return "Not known yet: no decision that ended has used a lesson."
         if uses < _ENOUGH:
             return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_ENOUGH} on."
-        measured = pluralize(len(self.measured), "lesson")
         helps, hurts = self.verdicts.get("helps", 0), self.verdicts.get("hurts", 0)
         answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
         answer = answers.get((helps > 0, hurts > 0), "Not shown yet")
         rate = self.bare
         without = f", {rate.share:.0%} of {rate.count} without one" if rate.count else ""
+        comparison = "no lesson is compared with decisions of the same kind yet"
+        if self.measured:
+            measured = pluralize(len(self.measured), "lesson")
+            verbs = f"help{'s' * (helps == 1)} and {hurts} hurt{'s' * (hurts == 1)}"
+            comparison = f"of the same kind compared, {helps} of {measured} {verbs}"
         return (
             f"{answer}: {self.applied.share:.0%} of {uses} decisions with a lesson succeeded"
-            f"{without}; of the same kind compared, {helps} of {measured} "
-            f"help{'s' * (helps == 1)} and {hurts} hurt{'s' * (hurts == 1)}."
+            f"{without}; {comparison}."
         )
 
     @property
@@ -117,7 +120,6 @@ def benefit_of(vault: Contents) -> Benefit:
         applied=_rate_among([status for _, status, is_used in decisions if is_used]),
         bare=_rate_among([status for _, status, is_used in decisions if not is_used]),
         spans=_spans(decisions),
-        neutral=sum(outcome.result.status == "neutral" for outcome in vault.outcomes.values()),
         held_out=sum(skill.held_out for skill in skills),
         overruled=sum(skill.overruled for skill in skills),
         trials=sorted(skill.skill for skill in skills if skill.trial),
@@ -151,6 +153,7 @@ def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
     ]
 
 
+_BEGINNING = 20  # characters by which a deed is recognized
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
 
@@ -183,7 +186,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """A deed that failed, its result, and what to do instead; "" if nothing is known to work.
+    """A deed that failed, its result, and what to do instead; "" if no lesson says it.
 
     `failures` of `count` runs failed, both 0 for a tested rule; `skill` is the one that says so.
     """
@@ -272,9 +275,8 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         deed, result = subject, text
     elif loss:
         deed = f"{subject}: {deed}"
-    if ARROW in result:  # similar deeds that failed stand in one statement
-        result = result.partition(ARROW)[0].rpartition("; ")[0]
-    result, _, remedy = result.partition(LATER_WORKED)
+    outcomes = [vault.outcomes[name] for name in statement.supporting if name in vault.outcomes]
+    result, _, remedy = result_of_first(result, map(deed_of, outcomes)).partition(LATER_WORKED)
     runs = set(statement.supporting)
     lessons = (
         lesson.statement
@@ -290,6 +292,15 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         failures=len(runs),
         count=len(runs) + len(statement.against),
     )
+
+
+def result_of_first(text: str, deeds: Iterable[str]) -> str:
+    """Return the result of the first deed; `text` goes on with other deeds and their results."""
+    if ARROW not in text:
+        return text
+    places = (text.find(deed[:_BEGINNING]) for deed in deeds if deed)
+    end = min((place for place in places if place > 0), default=text.find(ARROW))
+    return text[:end].rpartition("; ")[0]
 
 
 MOST = 40  # targets of an action that have a line
@@ -322,7 +333,6 @@ class Figures(Struct, frozen=True, kw_only=True):
     action: str
     target: str | None
     count: int
-    neutral: int
     episodes: int
     rate: Rate
     scores: Scores | None
@@ -421,7 +431,6 @@ def _figures(
         action=outcomes[0].decision.action,
         target=target,
         count=len(outcomes),
-        neutral=sum(outcome.result.status == "neutral" for outcome in outcomes),
         episodes=len({episode_of[outcome.id] for outcome in outcomes}),
         rate=_rate_of(outcomes),
         scores=_scores_of(outcomes),

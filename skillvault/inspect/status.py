@@ -23,6 +23,10 @@ from skillvault.vault.files import layout
 from skillvault.vault.git.remote import upstream_of
 
 _RECENT = 100  # commits in which the latest lesson is looked for
+# The steps that teach something; the others take skills and facts away, or move them.
+_TEACHING = frozenset(
+    "add answer approve distill generate import install merge promote put refresh".split()
+)
 
 
 def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
@@ -150,7 +154,7 @@ class Attention(Struct, frozen=True):
     """The work that waits for a person, and what the vault learned and helped with last.
 
     `questions` are for the agent that judges, `facts` are to be reviewed by today. `learned` is
-    the latest commit that changed a skill or a fact.
+    the latest commit that taught a skill or a fact.
     """
 
     skills: int
@@ -177,7 +181,8 @@ def find_attention(run: Run, questions: int) -> Attention:
 
 
 def _has_learned(commit: Commit) -> bool:
-    return any(target.startswith(("skill:", "fact:")) for target in commit.targets)
+    is_lesson = any(target.startswith(("skill:", "fact:")) for target in commit.targets)
+    return is_lesson and commit.step in _TEACHING
 
 
 def budget_of(rules: JudgePolicy) -> tuple[int, int] | None:

@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 
 from msgspec import Struct
 
+from skillvault.inspect.first_look import words_of
 from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
 from skillvault.learning.skill_stats import SkillStats
@@ -427,7 +428,10 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
         if outcome is None:
             continue
         if outcome.is_claim_refused:
-            observation = outcome.result.evidence or outcome.result.summary or outcome.result.claim
+            result, words = outcome.result, words_of(outcome)
+            observation = result.evidence or result.summary or result.claim
+            if words and outcome.observer == "person":  # the evidence may be a check that passed
+                observation = words
             title = _REFUSED.format(_observer(outcome))
             yield _surprise(outcome, title, observation)
         elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):

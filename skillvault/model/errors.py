@@ -32,7 +32,7 @@ class VaultBusyError(SkillvaultError):
 
 
 class BranchMovedError(VaultBusyError):
-    """The branch moved while a merge with it was computed."""
+    """The branch moved, and the change must not be computed again."""
 
 
 class UncommittedEditError(SkillvaultError):

@@ -93,28 +93,34 @@ class WriteSession:
             self._used_at = self._clock()
             page = self._make_page()
             lines = self._shown_lines(page, decision)
-            confirmation = Confirmation([f"{decision.act} {decision.name}", *lines, decision.text])
+            confirmation = Confirmation([f"{decision.act} {decision.name}", *lines])
             self.confirmations.put(confirmation)
             if not confirmation.wait():
                 raise UsageError("nobody confirmed it in the terminal; nothing changed")
-            if self._vault.store.head().commit != page.head:
-                raise UsageError("the branch moved meanwhile; nothing changed")
-            self._carry_out(page, decision)
+            with self._vault.store.require_tip(page.head):
+                self._carry_out(page, decision)
             self._used_at = self._clock()
         return f"{decision.act}: {decision.name}"
 
     def _shown_lines(self, page: Page, decision: DecisionForm) -> Sequence[str]:
-        """Return the lines that the page showed; UsageError if it shows others by now."""
+        """Return the lines that the page showed, and the text that the person wrote.
+
+        UsageError if the page shows others by now, or if the text is missing.
+        """
+        items = [item for item in page.waiting if item.name == decision.name]
         if decision.act == "undo":
             changes = [c for c in page.week.changes if decision.name in c.commits]
-            lines, digest = [changes[0].what] if changes else [], undo_digest(page, decision.name)
+            lines, digest = [change.what for change in changes], undo_digest(page, decision.name)
         else:
-            items = [item for item in page.waiting if item.name == decision.name]
             lines = [items[0].text, *items[0].diff] if items else []
             digest = waiting_digest(page, items[0]) if items else ""
         if not lines or not secrets.compare_digest(digest.encode(), decision.digest.encode()):
             raise UsageError("the page is stale; load it again, nothing changed")
-        return lines
+        if decision.act == "reject" and decision.text.strip() in ("", items[0].text):
+            raise UsageError("write into the field why it is rejected; nothing changed")
+        if decision.act == "edit" and (items[0].kind != "rule" or not decision.text.strip()):
+            raise UsageError(f"{decision.name}: edit its file in proposed/ and commit it")
+        return lines if decision.act == "approve" else [*lines, decision.text]
 
     def _carry_out(self, page: Page, decision: DecisionForm) -> None:
         vault, name, text = self._vault, decision.name, decision.text
@@ -123,8 +129,6 @@ class WriteSession:
             return
         kind = next(item.kind for item in page.waiting if item.name == name)
         if decision.act == "edit":
-            if kind != "rule" or not text.strip():
-                raise UsageError(f"{name}: edit its file in proposed/ and commit it")
             vault.memory.approve(name, text)
         elif decision.act == "approve":
             vault.memory.approve(name) if kind == "rule" else vault.curate.approve(name)

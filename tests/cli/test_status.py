@@ -43,7 +43,18 @@ def test_a_skill_that_waits_is_told(vault: Vault, person: Person) -> None:
 def test_the_latest_lesson_is_told(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0)))], now=NOW)
     vault.run(now=NOW)
-    assert "learned last: " in show(vault, "status")[1]
+    (name,) = vault.store.head().skills
+    vault.curate.retire(name, now=NOW)
+    assert show(vault, "status")[1] == f"learned last: {NOW:%Y-%m-%d}, generate: {name}"
+
+
+def test_the_latest_use_is_told_with_how_the_uses_ended(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw(0)))], now=NOW)
+    vault.run(now=NOW)
+    (name,) = vault.store.head().skills
+    vault.record([("b.json", as_file(raw(1, applied=[name])))], now=NOW)
+    day = f"{raw(1)['occurred_at']:.10}"
+    assert show(vault, "status")[2] == f"last used: {day}, {name}; 0 of 1 uses ended well"
 
 
 def test_a_run_in_an_empty_vault_says_so_in_one_line(vault: Vault) -> None:

@@ -109,6 +109,7 @@ def test_transcripts_become_lessons_and_nothing_else_is_written(home: Path) -> N
     result = run("--yes")
     assert result.exit_code == 0, result.output
     assert f"2 transcripts of Claude Code in {home}/.claude/projects" in result.stdout
+    assert "2 failed by a check, a revert or your words, " in result.stdout.replace("\n", " ")
     assert f'1. You said it twice: "{RULE}"' in result.stdout
     assert "from 2026-11-02 and 2026-11-03 in shop (sessions s-1, s-2)" in result.stdout
     assert "What the next prompt like this one would get" in result.stdout
@@ -238,7 +239,7 @@ def test_a_vault_is_kept_where_the_person_says(home: Path, tmp_path: Path) -> No
     (home / ".gitconfig").unlink()
     target, taken = tmp_path / "kept", tmp_path / "taken"
     taken.mkdir()
-    terminal = Terminal(tmp_path, "try", columns=100)
+    terminal = Terminal(tmp_path, "try", columns=200)
     terminal.wait(lambda text: "Read them?" in text)
     terminal.press("y\n")
     terminal.wait(lambda text: "Keep this vault?" in text)

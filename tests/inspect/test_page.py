@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page import drawdown
+from skillvault.inspect.page import Rate, drawdown, result_of_first
 from skillvault.inspect.week import find_reason
+from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of
 from skillvault.sessions.closing import Closing
@@ -39,6 +41,20 @@ def test_the_rates_with_a_skill_and_without_are_of_all_closed_decisions(used: Va
     assert sum(span.bare.count for span in benefit.spans) == 30
 
 
+def test_one_sentence_says_if_lessons_help(used: Vault) -> None:
+    benefit = page(used, now=LATER).benefit
+    assert benefit.sentence == (
+        "Partly: 50% of 60 decisions with a lesson succeeded, 50% of 30 without one; of the same "
+        "kind compared, 1 of 2 lessons helps and 1 hurts."
+    )
+    assert replace(benefit, skills=[], verdicts={}).sentence == (
+        "Not shown yet: 50% of 60 decisions with a lesson succeeded, 50% of 30 without one; "
+        "no lesson is compared with decisions of the same kind yet."
+    )
+    early = "Too early: 9 uses; the figure comes from 10 on."
+    assert replace(benefit, applied=Rate(9, 9)).sentence == early
+
+
 def test_a_skill_that_hurts_is_to_be_stopped_before_all_else(used: Vault) -> None:
     assert page(used, now=LATER).stops[0].skill == "bad"
 
@@ -60,6 +76,18 @@ def test_a_claim_that_ci_refused_is_the_first_surprise(vault: Vault) -> None:
     first = page(vault, now=LATER).week.surprises[0]
     assert first.title == "claimed success, CI refused"
     assert "FAILED test_payment" in first.why
+
+
+def test_a_claim_that_a_person_refused_is_told_in_the_persons_words(vault: Vault) -> None:
+    refused = {"status": "failure", "observed_by": "person", "claimed": "success"}
+    refused |= {"summary": f"{NEXT_WORDS}excel shows umlauts wrong", "evidence": "149 passed"}
+    vault.record([("a.json", as_file(raw(result=refused)))], now=NOW)
+    vault.run(now=NOW)
+    (first,) = page(vault, now=LATER).week.surprises
+    assert (first.title, first.why) == (
+        "claimed success, the person refused",
+        "excel shows umlauts wrong",
+    )
 
 
 def test_what_a_person_took_away_is_told_as_rejected(vault: Vault, person: Person) -> None:
@@ -171,6 +199,23 @@ def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> Non
     questions = vault.queue.next_questions(99)
     assert page(vault, now=LATER).questions == len(questions) > 0
     assert f"{len(questions)} question".encode() in html_of(page(vault, now=LATER))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("It was red; all was lost.", "It was red; all was lost."),
+        ("red; cart: I wait 5 s → red (both failed).", "red"),
+        ("red; cart: I double the time; a mock costs more → red (both failed).", "red"),
+        (
+            "red; all lost; I double the time; a mock costs more → red (both failed).",
+            "red; all lost",
+        ),
+    ],
+)
+def test_a_stop_has_the_result_of_its_own_deed(text: str, result: str) -> None:
+    deeds = ["I raise the sleep", "I double the time; a mock costs more"]
+    assert result_of_first(text, deeds) == result
 
 
 def test_a_deed_that_failed_is_to_stop_once_whoever_says_it(vault: Vault) -> None:

@@ -194,3 +194,14 @@ def test_long_texts_are_cut_until_the_details_fit(
 def test_the_script_writes_no_html() -> None:
     script = (Path(html.__file__).parent / "page.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b", script)
+
+
+def test_a_long_proposal_says_how_much_of_it_is_not_shown(vault: Vault, person: Person) -> None:
+    lines = "".join(f"- Line {number}.\n" for number in range(70))
+    text = f"---\nname: long\ndescription: d\nmetadata:\n  status: proposed\n---\n\n{lines}"
+    person.write("proposed/long/SKILL.md", text)
+    person.git("add", "proposed")
+    person.git("commit", "-qm", "a long one")
+    (item,) = page(vault).waiting
+    words = told(vault).words
+    assert f"and {len(item.diff) - 60} more lines; skillvault review shows all." in words

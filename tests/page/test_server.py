@@ -2,11 +2,13 @@
 
 import http.client
 import json
+import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,12 +18,13 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.api import page as page_of_vault
 from skillvault.cli.commands import cli
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import BranchMovedError, UsageError
 from skillvault.page import server
-from skillvault.page.decisions import IDLE, WriteSession, waiting_digest
+from skillvault.page.decisions import IDLE, WriteSession, undo_digest, waiting_digest
 from skillvault.page.html import html_of
-from tests.conftest import NOW
-from tests.given import as_file, raw
+from tests.cli.terminal import Terminal
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw, trade
 
 
 class Served:
@@ -127,6 +130,7 @@ class Deciding:
             self.decisions,
         )
         self.confirms = confirms
+        self.meanwhile: Callable[[], object] = lambda: None  # before the person answers
         self.asked: list[str] = []
         threading.Thread(target=self._confirm, daemon=True).start()
 
@@ -134,13 +138,14 @@ class Deciding:
         while True:
             confirmation = self.decisions.confirmations.get()
             self.asked += confirmation.lines
+            self.meanwhile()
             confirmation.give_answer(is_confirmed=self.confirms)
 
     def form(self, **changes: str) -> bytes:
-        """What the page sends to approve the rule that waits."""
+        """What the page sends to approve what waits."""
         shown = page_of_vault(self.vault)
-        (rule,) = shown.waiting
-        form = {"act": "approve", "name": rule.name, "digest": waiting_digest(shown, rule)}
+        (item,) = shown.waiting
+        form = {"act": "approve", "name": item.name, "digest": waiting_digest(shown, item)}
         return json.dumps(form | changes).encode()
 
     def post(self, address: str, path: str, body: bytes, **headers: str) -> tuple[int, str, str]:
@@ -216,11 +221,101 @@ def test_what_the_terminal_does_not_confirm_changes_nothing(ruled: Vault) -> Non
     assert ruled.store.head().commit == before
 
 
+def test_a_rejection_keeps_the_reason_that_the_person_wrote(ruled: Vault) -> None:
+    desk = Deciding(ruled, confirms=True)
+    desk.decisions.decide(desk.form(act="reject", text="We use spaces."))
+    assert desk.asked[-1] == "We use spaces."
+    assert (page_of_vault(ruled).waiting, ruled.memory.facts()) == ([], [])
+    commit = ruled.store.head().commit or ""
+    assert "We use spaces." in ruled.store.git.history.author_and_text([commit])[commit][1]
+
+
+@pytest.mark.parametrize("text", ["", " ", "Use tabs."])
+def test_a_rule_is_not_rejected_without_a_reason(ruled: Vault, text: str) -> None:
+    desk = Deciding(ruled, confirms=True)
+    before = ruled.store.head().commit
+    with pytest.raises(UsageError, match="why it is rejected"):
+        desk.decisions.decide(desk.form(act="reject", text=text))
+    assert (ruled.store.head().commit, desk.asked) == (before, [])
+
+
+def test_the_terminal_shows_no_other_wording_than_the_approved_one(ruled: Vault) -> None:
+    desk = Deciding(ruled, confirms=True)
+    desk.decisions.decide(desk.form(text="Use tabs, never spaces."))
+    assert [fact.text for fact in ruled.memory.facts()] == ["Use tabs."]
+    assert "Use tabs, never spaces." not in desk.asked
+
+
+def test_a_skill_that_waits_is_rejected(vault: Vault, person: Person) -> None:
+    person.write("vault.yaml", "format: 1\ngenerate: {gate: always}\n")
+    person.git("commit", "-qam", "a gate")
+    vault.record([("a.json", as_file(raw()))])
+    vault.run()
+    desk = Deciding(vault, confirms=True)
+    desk.decisions.decide(desk.form(act="reject", text="It is no general rule."))
+    assert not vault.store.head().skills.proposed
+    assert not vault.run().done  # it is not proposed again
+
+
+def test_an_undo_shows_all_that_its_commit_made_before_it_removes_it(vault: Vault) -> None:
+    trades = [trade(n, score=-0.2, decision__target=f"COIN-{n}") for n in range(2)]
+    vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(trades)])
+    vault.run()
+    shown = page_of_vault(vault)
+    changes = [change for change in shown.week.changes if change.ref.kind == "skill"]
+    (commit,) = {commit for change in changes for commit in change.commits}
+    assert len(changes) > 1
+    desk = Deciding(vault, confirms=True)
+    form = {"act": "undo", "name": commit, "digest": undo_digest(shown, commit), "text": "Luck."}
+    desk.decisions.decide(json.dumps(form).encode())
+    assert desk.asked == [f"undo {commit}", *(change.what for change in changes), "Luck."]
+    assert not vault.skills()
+
+
+def test_a_commit_before_the_yes_makes_the_decision_stale(ruled: Vault) -> None:
+    desk = Deciding(ruled, confirms=True)
+    desk.meanwhile = lambda: ruled.record([("a.json", as_file(raw()))])
+    with pytest.raises(BranchMovedError, match="nothing changed"):
+        desk.decisions.decide(desk.form())
+    assert len(page_of_vault(ruled).waiting) == 1
+
+
+def test_a_commit_after_the_yes_makes_the_decision_stale(ruled: Vault) -> None:
+    tip, (rule,) = ruled.store.head().commit, ruled.memory.waiting()
+    ruled.record([("a.json", as_file(raw()))])
+    with ruled.store.require_tip(tip), pytest.raises(BranchMovedError):
+        ruled.memory.approve(rule.id)
+    assert ruled.memory.waiting() == [rule]
+    assert ruled.memory.approve(rule.id).done
+
+
 def test_a_session_ends_after_thirty_idle_minutes(ruled: Vault) -> None:
     desk = Deciding(ruled, confirms=True)
     cookie = desk.decisions.open_session(desk.token)
     desk.time = IDLE + 1
     assert not desk.decisions.has_session(cookie)
+
+
+def test_only_a_yes_after_the_question_confirms(ruled: Vault, tmp_path: Path) -> None:
+    command = ("--vault", str(ruled.root), "report", "--serve", "--write")
+    terminal = Terminal(tmp_path, *command, columns=200)
+    screen = terminal.wait(lambda text: "Ctrl-C ends it" in text)
+    address, token = re.findall(r"(http\S+)#token=(\S+)", screen)[0]
+    desk = Deciding(ruled, confirms=True)
+    cookie = desk.post(address, "/session", token.encode())[2].partition(";")[0]
+    terminal.press("yes\n")  # in advance
+
+    def decide(answer: str, count: int) -> int:
+        with ThreadPoolExecutor() as browser:
+            reply = browser.submit(desk.post, address, "/decide", desk.form(), Cookie=cookie)
+            terminal.wait(lambda text: text.count("type yes to confirm") == count)
+            terminal.press(f"{answer}\n")
+            return reply.result()[0]
+
+    assert [decide("no", 1), decide("yes", 2)] == [403, 200]
+    terminal.press("\x03")
+    assert terminal.end() == 0
+    assert not ruled.memory.waiting()
 
 
 def test_decisions_need_a_terminal(served: tuple[Vault, Served]) -> None:

@@ -110,6 +110,7 @@ class Store(threading.local):
         self._agenda = agenda
         self.git = Git(root, index)
         self._must_detach = apart
+        self._required_tips: list[str | None] = []
         self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
 
     @cached_property
@@ -317,6 +318,8 @@ class Store(threading.local):
                 if parent is None and not first:
                     check_normal()
                     raise PausedError("paused: the branch moved away meanwhile; run again")
+                if any(tip != parent for tip in self._required_tips):
+                    raise BranchMovedError("the branch moved meanwhile; nothing changed")
                 if parent != self.staging.commit:
                     self.roll_back()
                     with self.index.without_waiting():
@@ -337,6 +340,15 @@ class Store(threading.local):
                     _index_commits(self, commits, now)
                 return [sha for sha, group in commits for _ in group]
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
+
+    @contextmanager
+    def require_tip(self, commit: str | None) -> Iterator[None]:
+        """Let this thread commit only on this tip; BranchMovedError if the branch has another."""
+        self._required_tips.append(commit)
+        try:
+            yield
+        finally:
+            self._required_tips.pop()
 
     def recover(self, *, wait: bool = True) -> bool:
         """Undo or finish the changes of a killed writer; return False if there are none.

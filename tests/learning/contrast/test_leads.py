@@ -138,8 +138,12 @@ def test_a_key_that_names_the_result_is_no_condition(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["stop_loss", "take_profit", "max_duration", "previous_result", "retry_on_error", "rsi"]
-)
+    "key",
+    [
+        "stop_loss", "take_profit", "max_duration", "previous_result", "retry_on_error", "rsi",
+        "режим", "波动率", "24", "%",
+    ],
+)  # fmt: skip
 def test_a_key_of_a_plan_or_of_what_was_before_is_a_condition(key: str) -> None:
     assert not names_result(key)
     assert keys(tries(ODD, key)) == [key]

@@ -37,10 +37,15 @@ def split_page(page: str, marks: Marks) -> tuple[str, str, str]:
     return page[:start], page[start:end], page[end:]
 
 
-def with_block(page: str, text: str, marks: Marks = SETUP) -> str:
-    """Return a page with a text between the marks in its place, or at the end of the page."""
+def with_block(page: str, text: str) -> str:
+    """Return a page with a text of setup between its marks."""
+    return put_block(page, SETUP.enclose(text.strip()), SETUP)
+
+
+def put_block(page: str, block: str, marks: Marks) -> str:
+    """Return a page with a block in its place or at its end, with the line ends of the page."""
     newline = "\r\n" if "\r\n" in page else "\n"
-    block = newline.join(marks.enclose(text).splitlines())
+    block = newline.join(block.splitlines())
     if old_block := _pattern(marks).search(page):
         return page[: old_block.start("block")] + block + page[old_block.end("block") :]
     if not page:
@@ -55,6 +60,5 @@ def without_block(page: str, marks: Marks = SETUP) -> str:
 
 def _pattern(marks: Marks) -> re.Pattern[str]:
     begin, end = marks
-    return re.compile(
-        rf"(?:\r?\n)?(?P<block>{begin}(?:(?!{begin}).)*?{end})(?:\r?\n|\Z)", re.DOTALL
-    )
+    block = rf"(?P<block>{begin}(?:(?!{begin}).)*?{end})"
+    return re.compile(rf"(?:\r?\n)?{block}(?:\r?\n)?", re.DOTALL)

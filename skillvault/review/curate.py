@@ -92,7 +92,10 @@ def parse_edited(name: str, content: bytes) -> Skill:
 def is_below(url: str, source: str) -> bool:
     """Return True if a skill's address is a source, or is in it; any is in an empty source."""
     _, place = split_address(url)
-    return place == source or place.startswith((f"{source}/", f"{source}#")) or not source
+    is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
+    return place == source or place.startswith(
+        source if is_prefix else (f"{source}/", f"{source}#")
+    )
 
 
 def _quote(value: object) -> str:

@@ -1,7 +1,7 @@
 """review, undo, retract: the decisions of a person about skills, commits and outcomes."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -110,29 +110,27 @@ def _print_list(
     waiting: Sequence[WaitingSkill], rules: Sequence[Correction], facts: Sequence[Fact]
 ) -> None:
     for rule in rules:
-        echo(f"{rule.id}  (rule, {rule.scope})")
-        for line in rule_lines(rule):
-            echo(f"  {line}")
-        say(f"  skillvault fact approve {rule.id}")
-        say(f'  skillvault fact reject {rule.id} --reason "…"')
-        echo()
+        _print_item(
+            f"{rule.id}  (rule, {rule.scope})", rule_lines(rule), ("fact approve", "fact reject")
+        )
     for fact in facts:
-        echo(f"{fact.id}  (fact, {fact.domain})")
-        for line in due_lines(fact):
-            echo(f"  {line}")
-        say(f"  skillvault fact keep {fact.id}")
-        say(f'  skillvault fact retire {fact.id} --reason "…"')
-        echo()
-    for number, skill in enumerate(waiting):
-        if number:
-            echo()
-        echo(f"{skill.name}  ({skill.kind}, {skill.domain or 'every domain'})")
-        echo(f"  {skill.description}")
-        for line in basis_lines(skill.basis):
-            echo(f"  {line}")
-        for line in notes_of(skill):
-            echo(f"  {line}")
-        say(f"  skillvault skill approve {skill.name}")
-        say(f'  skillvault skill reject {skill.name} --reason "…"')
+        _print_item(
+            f"{fact.id}  (fact, {fact.domain})", due_lines(fact), ("fact keep", "fact retire")
+        )
+    for skill in waiting:
+        title = f"{skill.name}  ({skill.kind}, {skill.domain or 'every domain'})"
+        lines = [skill.description, *basis_lines(skill.basis), *notes_of(skill)]
+        _print_item(title, lines, ("skill approve", "skill reject"))
     if not (waiting or rules or facts):
         echo("nothing waits for you")
+
+
+def _print_item(title: str, lines: Iterable[str], commands: tuple[str, str]) -> None:
+    """Print an item that waits, and the commands that keep it and that refuse it."""
+    name = title.partition(" ")[0]
+    echo(title)
+    for line in lines:
+        echo(f"  {line}")
+    say(f"  skillvault {commands[0]} {name}")
+    say(f'  skillvault {commands[1]} {name} --reason "…"')
+    echo()

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from skillvault.api import Vault, question
 from skillvault.cli.why import due_lines, notes_of, rule_lines
-from skillvault.model.errors import SkillvaultError
+from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import Correction, Fact, Skill
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import pluralize
@@ -145,7 +145,15 @@ class ReviewSession:
         self._names = list(self._waiting())
         while self._position < len(self._names):
             name = self._names[self._position]
-            skill = self._find(name)
+            waiting = question(self._vault).view.skills.proposed.get_many(self._selected)
+            self._selected = [name for name in self._selected if name in waiting]
+            try:
+                skill = self._find(name)
+            except UsageError as error:
+                self._note = str(error)
+                self._decided_names.add(name)
+                self._show_next()
+                continue
             page = screen(skill, self._position + 1, len(self._names), self._selected)
             lint = self._vault.curate.lint(name)[:1]
             self._show(Group(page, *map(Text, lint), *_KEY_LINES))
@@ -162,9 +170,11 @@ class ReviewSession:
         return dict(sorted(question(self._vault).view.skills.proposed.items()))
 
     def _find(self, name: str) -> WaitingSkill:
-        """Return a skill that waits, as the person edited it."""
+        """Return a skill that waits, as the person edited it; UsageError if it is gone."""
         run = question(self._vault)
-        skill = run.view.skills.proposed[name]
+        skill = run.view.skills.proposed.get_many([name]).get(name)
+        if skill is None:
+            raise UsageError(f"{name}: waits no longer; somebody decided about it elsewhere")
         if name in self._texts:
             skill = parse_edited(name, self._texts[name].encode())
         return proposal(run, name, skill)
@@ -236,8 +246,11 @@ class ReviewSession:
         self._console.print(Text(escape_hidden(f"{', '.join(clean[:_NAMES])}{more}")))
         text = f"the lint finds nothing in {pluralize(len(clean), 'skill')} from the same source"
         if self._confirm(f"{text}{flaws}. Approve {len(clean)}?"):
-            self._vault.curate.approve(*clean, texts=self._texts)
-            self._settle(clean)
+            # While the question stood, somebody may have changed or decided some of them.
+            still_clean, _ = self._vault.curate.select_alike(name)
+            names = [name for name in clean if name in still_clean]
+            self._vault.curate.approve(*names, texts=self._texts)
+            self._settle(names)
 
     def _select(self, name: str) -> None:
         """Select a skill and go on, or no longer select it."""
@@ -271,6 +284,8 @@ class ReviewSession:
     def _edit(self, name: str) -> None:
         """Let the person edit a skill; the text is committed with the approval."""
         path = self._vault.root / layout.skill_path(name, "proposed")
+        if not path.is_file():
+            raise UsageError(f"{path}: is gone; restore it with git, or commit that")
         old_text = self._texts.get(name) or path.read_text(encoding="utf-8")
         text = click.edit(old_text, extension=".md")
         if text is None:
@@ -284,6 +299,7 @@ class ReviewSession:
         """Write edits without a decision to their files, so that none is lost."""
         for name, text in self._texts.items():
             path = self._vault.root / layout.skill_path(name, "proposed")
+            path.parent.mkdir(parents=True, exist_ok=True)  # decided about elsewhere meanwhile
             path.write_text(text, encoding="utf-8")
             self._console.print(f"{name}: your edit is in {path}; commit it, and it counts")
 

@@ -1,4 +1,4 @@
-"""skill list, show, diff, approve, reject, retire, pin, restore."""
+"""skill list, show, diff, create, rename, approve, reject, retire, pin, restore."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -226,6 +226,8 @@ def create(
 
     The skill is served once you commit the file.
     """
+    if edit and commit:
+        raise UsageError("--commit commits the draft as it is; leave --edit or --commit out")
     vault = options.open_vault()
     report = vault.curate.create(
         name, domain=domain, description=description, commit=commit, **options.keywords
@@ -278,8 +280,8 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
     place, address = Path(source or "").expanduser(), source or ""
     if source and place.exists():
         address = str(place.resolve())
-    elif source and "://" not in source:
-        address = source_of(source).url
+    elif source:
+        address = source_of(source).address
     names = curate.select_proposals(address, clean=clean)
     if not names:
         say("no proposal is selected; `skillvault skill list --proposed` lists them")

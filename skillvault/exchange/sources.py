@@ -50,6 +50,11 @@ class SkillSource(Struct, frozen=True):
         """Return True if the source is on this machine or needs a key."""
         return self.kind == "folder" or (self.kind == "git" and not self.url.startswith("https://"))
 
+    @property
+    def address(self) -> str:
+        """The beginning of the addresses of all skills of this source."""
+        return self.skill_address(self.folder, self.skill).rstrip("#")
+
     def skill_address(self, folder: str, skill: str) -> str:
         """Return the SOURCE text for one skill of this source."""
         if self.kind == "clawhub":

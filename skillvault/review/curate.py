@@ -92,7 +92,10 @@ def parse_edited(name: str, content: bytes) -> Skill:
 def is_below(url: str, source: str) -> bool:
     """Return True if a skill's address is a source, or is in it; any is in an empty source."""
     _, place = split_address(url)
-    return place == source or place.startswith((f"{source}/", f"{source}#")) or not source
+    is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
+    return place == source or place.startswith(
+        source if is_prefix else (f"{source}/", f"{source}#")
+    )
 
 
 def _quote(value: object) -> str:
@@ -137,6 +140,8 @@ class Curator:
         if Ref("skill", skill.name) in self._store.head().records:
             old_skill, path = lookup.read_skill(self._store, skill.name)
             shelf = layout.shelf_of(path)
+        else:
+            self._check_no_former_name(skill.name)
         change = rules.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
@@ -344,7 +349,11 @@ class Curator:
             path = layout.skill_path(name)
         if path is not None:
             raise UsageError(f"{name}: is the name of {path}; choose another")
-        skill_name = head.history.former_names().get(name)
+        self._check_no_former_name(name, renamed)
+
+    def _check_no_former_name(self, name: str, renamed: str | None = None) -> None:
+        """Raise UsageError for a former name of a skill, unless that is the `renamed` one."""
+        skill_name = self._store.head().history.former_names().get(name)
         if skill_name not in (None, renamed):
             raise UsageError(f"{name}: is a former name of {skill_name}; choose another")
 

@@ -342,6 +342,7 @@ class _Installation:
         if self._is_secret(skill):
             return
         names = {installed.name for installed in self.report.installed}  # in a dry run not in head
+        names |= head.history.former_names().keys()
         name = rules.free_name(
             skill.name,
             origin.digest,
@@ -489,6 +490,9 @@ class _Installation:
         place = head.records.path_of(Ref("skill", name))
         if place and not (force and place.startswith("skills/")):
             self.report.known.append(f"{name}: stands in {place.partition('/')[0]}/ and stays")
+            return
+        if present_name := head.history.former_names().get(name):
+            self.report.known.append(f"{name}: is named {present_name} here and stays")
             return
         local_files = folder_files(self._store.git, head, f"skills/{name}")
         if local_files == files:

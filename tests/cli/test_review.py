@@ -152,6 +152,42 @@ def test_all_like_this_are_approved_in_one_commit_after_a_question(
     assert person.git("rev-parse", "HEAD^") == tip
 
 
+def test_a_skill_that_is_decided_elsewhere_meanwhile_is_left_out(
+    installed: Vault, person: Person
+) -> None:
+    terminal = Terminal(installed.root, "review", columns=100)
+    terminal.wait(lambda text: "1 of 3" in text and shows(text), raw=True)
+    terminal.press(" ")
+    terminal.wait(lambda text: "2 of 3" in text and shows(text), raw=True)
+    for name in "ab":
+        installed.curate.reject(name, reason="twice", now=NOW)
+    terminal.press("l")
+    shown = terminal.wait(lambda text: "3 of 3" in text and shows(text), raw=True)
+    assert "selected" not in shown
+    terminal.press("a")
+    terminal.wait(lambda text: "1 decided, 0 wait" in text)
+    assert terminal.end() == 0
+    assert [one.name for one in installed.skills()] == ["c"]
+
+
+def test_what_changes_during_the_question_is_not_approved_with_the_others(
+    installed: Vault, person: Person
+) -> None:
+    terminal = Terminal(installed.root, "review", columns=100)
+    terminal.wait(lambda text: "1 of 3" in text and shows(text), raw=True)
+    terminal.press("*")
+    terminal.wait(lambda text: "Approve 2?" in text, raw=True)
+    page = (installed.root / "proposed/b/SKILL.md").read_text()
+    person.write("proposed/b/SKILL.md", f"{page}\nSee https://example.com.\n")
+    person.git("commit", "-qam", "Add an address")
+    terminal.press("y")
+    terminal.wait(lambda text: "2 of 3" in text and shows(text), raw=True)
+    terminal.press("q")
+    terminal.wait(lambda text: "1 decided, 2 wait" in text)
+    assert terminal.end() == 0
+    assert [one.name for one in installed.skills()] == ["a"]
+
+
 def test_selected_skills_are_decided_together(installed: Vault, person: Person) -> None:
     tip = person.git("rev-parse", "HEAD")
     keys = ((" a  ", " "), ("2 of 3", "l"), ("3 of 3", " "), ("2 skills selected", "r"),

@@ -608,5 +608,22 @@ def test_many_skills_are_rejected_in_one_commit_and_one_of_them_waits_again(
     assert vault.check().problems == []
 
 
-def test_a_short_name_of_a_repository_means_the_address_of_its_skills() -> None:
-    assert is_below("https://github.com/o/r.git#:skills/a", source_of("o/r").url)
+@pytest.mark.parametrize(
+    ("source", "urls"),
+    [
+        ("o/r", ["https://github.com/o/r.git#:a", "https://github.com/o/r.git#v1:a"]),
+        ("o/r/skills", ["https://github.com/o/r.git#:skills/a"]),
+        ("https://github.com/o/r/tree/v1/skills", ["https://github.com/o/r.git#v1:skills/a"]),
+        ("https://github.com/o/r/tree/v1", ["https://github.com/o/r.git#v1:skills/a"]),
+        ("https://skills.example/", ["https://skills.example#a"]),
+        ("https://example.com/up.md", ["documents:https://example.com/up.md#x"]),
+        ("clawhub:o/a", ["clawhub:o/a"]),
+    ],
+)
+def test_a_source_selects_the_skills_that_it_named_and_no_others(
+    source: str, urls: list[str]
+) -> None:
+    address = source_of(source).address
+    assert all(is_below(url, address) for url in urls)
+    others = ["https://github.com/o/r2.git#v2:a", "https://skills.example.org#a", "clawhub:o/ab"]
+    assert not any(is_below(url, address) for url in others)

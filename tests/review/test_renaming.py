@@ -1,14 +1,17 @@
 """rename and create: a skill keeps what it has under its old names, and a draft is a person's."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault import api
 from skillvault.api import Vault
+from skillvault.exchange.sources import source_of
 from skillvault.inspect.logbook import LogFilter
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Skill
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw
 
@@ -123,6 +126,29 @@ def test_a_name_that_cannot_be_had_is_one_sentence(
         guided.curate.rename(old, new, now=NOW)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_no_skill_that_comes_in_gets_a_former_name(guided: Vault, tmp_path: Path) -> None:
+    guided.curate.rename(GUIDE, NAME, now=NOW)
+    page = f"---\nname: {GUIDE}\ndescription: Foreign.\n---\n\nText.\n"
+    (tmp_path / GUIDE).mkdir()
+    (tmp_path / GUIDE / "SKILL.md").write_text(page)
+    installer = guided.curate.installer
+    report = installer.install(source_of(str(tmp_path / GUIDE), is_folder=True), now=NOW)
+    (installed,) = report.installed
+    assert installed.name.startswith(f"{GUIDE}-")
+    with pytest.raises(UsageError, match=f"{GUIDE}: is a former name of {NAME}"):
+        guided.curate.put(Skill(name=GUIDE, description="Mine.", body="Text."), now=NOW)
+    assert _uses(guided, NAME) == 1
+
+
+def test_a_renamed_copy_of_a_skill_of_the_package_is_not_copied_again(vault: Vault) -> None:
+    installer = vault.curate.installer
+    name = installer.seeds(now=NOW).installed[0].name
+    vault.curate.rename(name, NAME, now=NOW)
+    report = installer.seeds(now=NOW)
+    assert not report.installed
+    assert f"{name}: is named {NAME} here and stays" in report.known
 
 
 def test_a_draft_is_valid_and_a_persons_file(vault: Vault, person: Person) -> None:

@@ -137,12 +137,17 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
     metadata = _metadata_of(author_meta)
     metadata = {**metadata, **_vault_values(other_values, metadata), **stored_texts}
     metadata = {
-        f"{ORIGIN}.{as_text(_INNER + k)}" if _DELIMITER in k else k: (
-            as_text(v) if _DELIMITER in f"{k} {v}" else v
+        f"{ORIGIN}.{as_text(_INNER + k)}" if _DELIMITER in k or _needs_flow(v) else k: (
+            as_text(v) if _DELIMITER in f"{k} {v}" or _needs_flow(v) else v
         )
         for k, v in metadata.items()
     }
     return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
+
+
+def _needs_flow(value: Any) -> bool:
+    """Return True if only flow style can say a value, such as `[]`; strict readers refuse it."""
+    return not strict_yaml.is_block(strict_yaml.dump({"value": value}))
 
 
 def _replace_author_meta(

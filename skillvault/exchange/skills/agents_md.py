@@ -20,7 +20,7 @@ from skillvault.exchange.skills.folders import (
 from skillvault.exchange.source_tree import PassedOver, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
-from skillvault.model.text import front_matter, managed_part, markdown
+from skillvault.model.text import front_matter, managed_block, markdown
 from skillvault.model.text.text import shorten
 
 NAME = "agents-md"
@@ -81,7 +81,7 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
         own_skill = _Section(mark["name"], str(meta.get("description")), text[mark.end() :])
         yield from _convert_sections(path, [own_skill], globs, set())
         return
-    head, block, tail = managed_part.split_marks(text)
+    head, block, tail = managed_block.split_page(text, managed_block.EXPORT)
     names = set[str]()
     if block:
         yield from _read_part(tree, path, block)

@@ -21,9 +21,11 @@ from skillvault.model.export import (
     OutgoingRule,
     OutgoingSkill,
 )
-from skillvault.model.text import front_matter, managed_part, strict_yaml
+from skillvault.model.text import front_matter, managed_block, strict_yaml
+from skillvault.model.text.managed_block import EXPORT
 
 BUDGET = 4096  # bytes of the page, which each session pays for
+SKILL_MARK = "<!-- skillvault:skill {} -->"  # the line before the text of a skill
 _MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
 _NOTICE = "<!-- Written by `skillvault export`: change the vault, not the text here. -->"
 _RULES = "\n## Rules and facts\n\n"
@@ -138,7 +140,7 @@ def write_rules(
 
 def _frame(parts: Sequence[str]) -> str:
     """Return the parts of a page between the marks."""
-    return "\n".join([managed_part.BEGIN, _NOTICE, *parts, managed_part.END])
+    return EXPORT.enclose("\n".join([_NOTICE, *parts]))
 
 
 def _line(host: RuleHost, skill: OutgoingSkill) -> str:
@@ -192,7 +194,7 @@ def _file_text(skill: OutgoingSkill, front: Callable[[Scope], str]) -> str:
     words = (author_meta.get("alwaysApply"), author_meta.get("trigger"), globs)
     is_always = not {"always_on", "**", "true"}.isdisjoint(str(word).lower() for word in words)
     scope = Scope(description, "" if is_always else globs, is_always)
-    mark = managed_part.SKILL.format(skill.name)
+    mark = SKILL_MARK.format(skill.name)
     return f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
 
 
@@ -211,9 +213,26 @@ def _part_of(host: RuleHost) -> ExportedPart:
     """Return what an export manages: of a shared page the part between the marks, else all."""
 
     def read(path: str, content: bytes) -> bytes | None:
-        return managed_part.read_part(content) if path == host.page else content
+        return _read_block(content) if path == host.page else content
 
     def replace(path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
-        return managed_part.replace_part(old_content, part) if path == host.page else part
+        return _replace_block(old_content or b"", part) if path == host.page else part
 
     return ExportedPart(read, replace)
+
+
+def _read_block(content: bytes) -> bytes | None:
+    """Return the block of a page, whatever its line ends; None without a block."""
+    _, block, _ = managed_block.split_page(front_matter.text_of(content), EXPORT)
+    return "\n".join(block.splitlines()).encode() or None
+
+
+def _replace_block(content: bytes, block: bytes | None) -> bytes | None:
+    """Return a page with another block, or without a block; None if nothing is left of it."""
+    page = front_matter.text_of(content)
+    bom = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
+    managed_block.split_page(page, EXPORT)  # refuses marks that are not one pair
+    if block is not None:
+        return (bom + managed_block.put_block(page, block.decode(), EXPORT)).encode()
+    page = managed_block.without_block(page, EXPORT)
+    return (bom + page).encode() if page.strip() else None

@@ -1,26 +1,64 @@
-"""The block of skillvault in a person's page (`CLAUDE.md`, `AGENTS.md`), between two marks.
+"""The blocks that skillvault manages in a person's page, such as `AGENTS.md`, between two marks.
 
-Pure. Nothing outside the marks is changed, except the blank line before the block.
+Pure. Nothing outside the marks is changed, except the blank line before a block.
 """
 
 import re
+from typing import NamedTuple
 
-BEGIN, END = "<!-- skillvault:setup:begin -->", "<!-- skillvault:setup:end -->"
-_BLOCK = re.compile(rf"(?P<apart>(?:\r?\n)?){BEGIN}(?:(?!{BEGIN}).)*?{END}(?:\r?\n|\Z)", re.DOTALL)
+from skillvault.model.errors import BadInputError
+
+
+class Marks(NamedTuple):
+    """The two lines around a block."""
+
+    begin: str
+    end: str
+
+    def enclose(self, text: str) -> str:
+        """Return a text between the marks."""
+        return f"{self.begin}\n{text}\n{self.end}"
+
+
+SETUP = Marks("<!-- skillvault:setup:begin -->", "<!-- skillvault:setup:end -->")
+EXPORT = Marks("<!-- skillvault:begin -->", "<!-- skillvault:end -->")
+
+
+def split_page(page: str, marks: Marks) -> tuple[str, str, str]:
+    """Split a page into the part before a block, the block with its marks, and the part after."""
+    counts = page.count(marks.begin), page.count(marks.end)
+    if counts == (0, 0):
+        return page, "", ""
+    start, end = page.find(marks.begin), page.find(marks.end)
+    if counts != (1, 1) or end < start:
+        message = f"the marks {marks.begin} and {marks.end} must stand once each, in this order"
+        raise BadInputError(f"{message}; mend them", code="marks")
+    end += len(marks.end)
+    return page[:start], page[start:end], page[end:]
 
 
 def with_block(page: str, text: str) -> str:
-    """Return a page with the block in its place, or at its end."""
+    """Return a page with a text of setup between its marks."""
+    return put_block(page, SETUP.enclose(text.strip()), SETUP)
+
+
+def put_block(page: str, block: str, marks: Marks) -> str:
+    """Return a page with a block in its place or at its end, with the line ends of the page."""
     newline = "\r\n" if "\r\n" in page else "\n"
-    lines = [BEGIN, *text.strip().splitlines(), END, ""]
-    block = newline.join(lines)
-    if old_block := _BLOCK.search(page):
-        return page[: old_block.start()] + old_block["apart"] + block + page[old_block.end() :]
+    block = newline.join(block.splitlines())
+    if old_block := _pattern(marks).search(page):
+        return page[: old_block.start("block")] + block + page[old_block.end("block") :]
     if not page:
-        return block
-    return page + ("" if page.endswith("\n") else newline) + newline + block
+        return block + newline
+    return page + ("" if page.endswith("\n") else newline) + newline + block + newline
 
 
-def without_block(page: str) -> str:
+def without_block(page: str, marks: Marks = SETUP) -> str:
     """Return a page without the block and the blank line before it."""
-    return _BLOCK.sub("", page)
+    return _pattern(marks).sub("", page)
+
+
+def _pattern(marks: Marks) -> re.Pattern[str]:
+    begin, end = marks
+    block = rf"(?P<block>{begin}(?:(?!{begin}).)*?{end})"
+    return re.compile(rf"(?:\r?\n)?{block}(?:\r?\n)?", re.DOTALL)

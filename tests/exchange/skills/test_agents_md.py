@@ -183,7 +183,7 @@ def test_a_page_that_cannot_be_read_is_named_and_the_others_are_read() -> None:
     assert rules("agents-md", tree) == [("Use uv.", "Project notes")]
 
 
-@pytest.mark.parametrize("mark", ["<!--", managed_block.BEGIN])
+@pytest.mark.parametrize("mark", ["<!--", managed_block.SETUP.begin])
 def test_begins_of_comments_without_an_end_are_read_in_one_pass(mark: str) -> None:
     page = "Use uv.\n\n" + mark * (1_000_000 // len(mark))
     assert ("Use uv.", "Project notes") in rules("agents-md", tree_of({"AGENTS.md": page.encode()}))

@@ -48,6 +48,7 @@ WAYS = {
     "metadata": [
         "metadata:\n  a:\n    t: [x, y]\n  on: 2026-01-05\n  b: yes\n",
         "metadata: {openclaw: {a: 1}}\n",
+        "metadata:\n  openclaw:\n    requires:\n      bins: []\n    env: {}\n  os: []\n",
         "metadata:\n", "metadata: {}\n", 'metadata: {"os": ["linux"], "v": 1.10}\n',
         "metadata: '{\"os\": 1}'\n",
         "metadata:\n  status: draft\n  tags: a b\n",

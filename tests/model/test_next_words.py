@@ -171,6 +171,13 @@ def test_a_requirement_about_what_the_agent_has_named_rejects_the_work(
         ("I moved the link into the sidebar.", "should the link be in the menu?"),
         ("The feed is ready.", "the feed must be public by Friday"),
         ("Die Suche läuft.", "die Suche soll auch Nummern finden"),
+        ("I fixed the crash that you saw.", "that should do it"),
+        ("This works with a cache, too.", "this must have helped a lot"),
+        ("The tests pass.", "the tests should be enough for the release"),
+        ("The draft is ready.", "the draft needs to wait for the others"),
+        ("Die Suche läuft.", "die Suche sollte reichen"),
+        ("La recherche est là.", "la recherche devrait suffire"),
+        ("测试都通过了。", "测试跑得很快"),
     ],
 )
 def test_a_further_wish_or_an_answer_rejects_nothing(answer: str, text: str) -> None:

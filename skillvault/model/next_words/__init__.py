@@ -212,7 +212,9 @@ def _requires_otherwise(sentence: Words, answer: str) -> bool:
     if cjk := "".join(_CJK.findall(subject)):
         return any(cjk[place : place + 2] in answer_text for place in range(len(cjk) - 1))
     words = _NAMING.findall(subject)
-    return bool(words) and words[-1] in _NAMING.findall(answer_text)
+    if not words or sentence.cut(words[-1]).starts("pointing"):  # `that` names nothing
+        return False
+    return words[-1] in _NAMING.findall(answer_text)
 
 
 def _is_refusal(sentence: Words) -> bool:

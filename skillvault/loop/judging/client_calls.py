@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -453,19 +452,12 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs: it leads a session, as no other process with its number does.
-
-    In a container without an init process, a child whose asker was killed stays as a zombie.
-    """
+    """Return True if a child runs: it leads a session, as no other process with its number does."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:
         return False
-    try:
-        state = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(") ")[2]
-    except OSError:  # no Linux
-        return is_leader
-    return is_leader and not state.startswith("Z")
+    return is_leader and is_alive(child)
 
 
 def _kill_group(leader: int) -> None:

@@ -174,11 +174,16 @@ def test_status_and_stats_tell_the_budget(asked: Vault) -> None:
         assert f"judge: client (haiku); {usage}\n" in said.stdout + said.stderr
 
 
+@pytest.mark.parametrize("untrusted", [0, 8])
 def test_what_changes_much_is_asked_after_a_session_as_far_as_the_week_allows(
-    asked: Vault,
+    asked: Vault, untrusted: int
 ) -> None:
-    """Two calls a week, and one more for four outcomes."""
+    """Two calls a week, and one more for four trusted outcomes."""
     session = datetime(2026, 11, 5, tzinfo=UTC)
+    for number in range(untrusted):
+        given = trade(number, source__trust="untrusted", occurred_at=session.isoformat())
+        asked.record([("o.json", as_file({**given, "event_id": f"u{number}"}))], now=session)
+    asked.run(now=session)
     counts = []
     for number in range(6):
         why = f"Funding pays. It is number {number}."

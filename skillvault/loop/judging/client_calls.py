@@ -178,10 +178,9 @@ class ClientCalls:
         return [*urgent_guides, *lessons] if is_affordable else []
 
     def _spare_calls(self) -> float:
-        """Return how many calls the outcomes of the last week are worth beyond those it had."""
+        """Return the calls that the trusted outcomes of a week are worth, less those it had."""
         head, start = self._store.head(), self._now() - _WEEK
-        domains = head.outcomes.domains("untrusted")
-        outcomes = [head.outcomes.since(name, start, None) for name in domains]
+        outcomes = [head.outcomes.since(name, start) for name in head.outcomes.domains("local")]
         worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
         return worth - self._ledger.count_calls(_WEEK.total_seconds())
 

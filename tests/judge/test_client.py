@@ -25,7 +25,7 @@ from tests.forked import called, log_of
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint
 from tests.judge.given import HOUR as CLOCK_HOUR
-from tests.judge.given import Clock, put_client_on_path
+from tests.judge.given import Clock, put_client_on_path, record_trade
 from tests.judge.server import INSIGHT, Answer, Body, Server, claude, told
 from tests.machine.given import until
 
@@ -43,9 +43,7 @@ def asked(vault: Vault, api: Server, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def record(vault: Vault, number: int, reasoning: str = "Funding pays.") -> None:
     """Record an outcome of its own decision, and learn from it."""
-    why = f"{reasoning} It is number {number}."
-    one = trade(number % 15, decision__target=f"T{number}", decision__reasoning=why)
-    vault.record([("o.json", as_file(one))], now=NOW)
+    record_trade(vault, number, f"{reasoning} It is number {number}.")
     vault.run(now=NOW)
 
 

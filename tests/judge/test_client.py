@@ -234,6 +234,13 @@ def test_an_output_that_is_no_answer_is_a_fault(
         read(output, "", NOW)
 
 
+def test_a_turn_without_words_counts_its_tokens() -> None:
+    output = b'{"type": "turn.completed", "usage": {"input_tokens": 900, "output_tokens": 20}}'
+    with pytest.raises(ClientFault) as caught:
+        codex.CLIENT.read_output(output, "", NOW)
+    assert caught.value.tokens == 920
+
+
 def test_a_reply_that_never_met_the_schema_counts_against_its_questions() -> None:
     result = {"is_error": True, "subtype": "error_max_structured_output_retries", "errors": ["no"]}
     with pytest.raises(ClientFault) as caught:

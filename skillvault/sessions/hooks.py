@@ -231,71 +231,76 @@ class Hooks:
             return ""
         notes = self._notes(payload)
         history = self._history(notes)
-        earlier_prompts, read_skills = history.prompts, history.read_skills
-        if earlier_prompts and self._is_attended is not False:
-            self._close_prompt(earlier_prompts[-1], text)
-        domain = self._domain_of(payload)
-        decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
-        is_continuation = bool(earlier_prompts) and earlier_prompts[-1].has_continuation(text)
-        recommendation, held_out_names = "", list[str]()
-        shown_skills, shown_facts = list[journal.ShownSkill](), list[str]()
-        shown_rules, receipt = list[str](), dict[str, Any]()
+        if history.prompts and self._is_attended is not False:
+            self._close_prompt(history.prompts[-1], text)
+        note = journal.PromptNote(
+            id=payload.prompt_id or f"{payload.session}-{len(history.prompts) + 1}",
+            session=payload.session,
+            client=self._client,
+            domain=self._domain_of(payload),
+            text=text,
+            at=self._now,
+            cwd=str(payload.cwd) if payload.cwd else None,
+            transcript=str(payload.transcript) if payload.transcript else None,
+            position=_size_of(payload.transcript),
+            attended=self._is_attended,
+        )
+        recommendation = ""
         # A prompt that continues a task was preceded by the recommendation for that task.
+        is_continuation = bool(history.prompts) and history.prompts[-1].has_continuation(text)
         if self._links is None and not is_continuation:
-            if read_skills is None:  # the session began without a note: assume all was read
-                read_skills = [skill.name for skill in self._vault.shelf().live()]
-                known_rules = self._rules(payload).keys
+            if history.read_skills is None:  # the session began without a note: assume all was read
+                history.read_skills = [skill.name for skill in self._vault.shelf().live()]
                 notes.append(
                     journal.SessionNote(
-                        session=payload.session, briefed=read_skills, rules=known_rules
+                        session=payload.session,
+                        briefed=history.read_skills,
+                        rules=self._rules(payload).keys,
                     )
                 )
-            learned = self._select_rules(payload, text, history.known_texts)
-            shown_rules = learned.keys
-            budget = self._vault.store.head().policy.recommend.budget
-            budget_left = _BUDGET - count_tokens(learned.prompt_text)
-            query = Query(
-                domain=domain,
-                budget=budget_left if budget is None else min(budget_left, budget),
-                seen=tuple(read_skills),
-                strategy="hybrid",
-                decision=decision,
-                agent=self._client,
-                day=f"{self._now:%Y-%m-%d}",
-            )
-            render.check_recordable(query, text)
-            answer = self._vault.shelf().recommend(query, text)
-            if answer.near_domain:  # an outcome in a domain that does not exist would be refused
+            advice = self._recommend(payload, note, history)
+            if advice is None:
                 return ""
-            receipt = render.record(answer, query, self._now, text)
-            answer = history.known_texts.without_repeats(answer)
-            recommendation = render.prompt(answer, knows_instruction=history.known_texts.has_any)
-            recommendation = frame_learned(
-                recommendation, learned, knows_instruction=history.known_texts.has_any
-            )
-            shown_skills = [skill_note(skill) for skill in answer.recommended]
-            shown_facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
-            held_out_names = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
-        notes.append(
-            journal.PromptNote(
-                id=decision,
-                session=payload.session,
-                client=self._client,
-                domain=domain,
-                text=text,
-                at=self._now,
-                cwd=str(payload.cwd) if payload.cwd else None,
-                transcript=str(payload.transcript) if payload.transcript else None,
-                position=_size_of(payload.transcript),
-                attended=self._is_attended,
-                shown=shown_skills,
-                facts=shown_facts,
-                rules=shown_rules,
-                receipt=receipt,
-                held_out=held_out_names,
-            )
-        )
+            recommendation, note = advice
+        notes.append(note)
         return recommendation
+
+    def _recommend(
+        self, payload: Payload, note: journal.PromptNote, history: SessionHistory
+    ) -> tuple[str, journal.PromptNote] | None:
+        """Return the text for a prompt, and the note with what the agent gets.
+
+        None if the domain seems misspelled: an outcome in it would be refused.
+        """
+        learned = self._select_rules(payload, note.text, history.known_texts)
+        budget = self._vault.store.head().policy.recommend.budget
+        budget_left = _BUDGET - count_tokens(learned.prompt_text)
+        query = Query(
+            domain=note.domain,
+            budget=budget_left if budget is None else min(budget_left, budget),
+            seen=tuple(history.read_skills or ()),
+            strategy="hybrid",
+            decision=note.id,
+            agent=self._client,
+            day=f"{self._now:%Y-%m-%d}",
+        )
+        render.check_recordable(query, note.text)
+        answer = self._vault.shelf().recommend(query, note.text)
+        if answer.near_domain:
+            return None
+        receipt = render.record(answer, query, self._now, note.text)
+        answer = history.known_texts.without_repeats(answer)
+        knows_instruction = history.known_texts.has_any
+        skills_text = render.prompt(answer, knows_instruction=knows_instruction)
+        text = frame_learned(skills_text, learned, knows_instruction=knows_instruction)
+        return text, replace(
+            note,
+            shown=[skill_note(skill) for skill in answer.recommended],
+            facts=[f"{fact.id} {fact.blob}" for fact in answer.facts],
+            rules=learned.keys,
+            receipt=receipt,
+            held_out=[skill.name for skill in answer.withheld if skill.reason == "held-out"],
+        )
 
     def _select_rules(self, payload: Payload, text: str, known_texts: KnownTexts) -> LearnedText:
         """Return the rules that match a prompt, and rules that are newer than the session.

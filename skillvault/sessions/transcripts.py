@@ -196,31 +196,13 @@ def outcome_of_prompt(
     has_work = run.remarks or run.has_changed or run.checks or run.commands
     if ended_at is None or not run.text.strip() or not has_work:
         return None
-    claim = "success" if claims_success(run.claim) else None
-    action = action_of(run.text)
     reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
     is_corrected = reaction.is_correction and run.next_attended is not False
     ending = _ending(run, header.cwd, reaction.status)
-    failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
-    decision = {
-        "id": run.id or run.message,
-        "task": run.text,
-        "action": action,
-        "target": target_of(
-            run.text,
-            run.files,
-            action=action,
-            error=failed_check.output if failed_check else "",
-            tool=run.checks[-1].tool if run.checks else "",
-        ),
-        "reasoning": run.reasoning,
-        "reasoning_at": "before" if run.reasoning else None,
-        "made_at": stamp(run.at) if run.at else None,
-    }
     result = {
         **ending._asdict(),
         "claim": run.claim,
-        "claimed": claim,
+        "claimed": "success" if claims_success(run.claim) else None,
         "interrupted": run.is_interrupted or None,
         "next_words": quote_words(run) if is_corrected else "",
         "done": _changes(run, header.cwd),
@@ -228,7 +210,7 @@ def outcome_of_prompt(
     return {
         "domain": options.domain or CODING,
         "occurred_at": stamp(ended_at),
-        "decision": drop_empty(decision),
+        "decision": drop_empty(_decision_of(run)),
         "result": drop_empty(result),
         "context": drop_empty(
             {
@@ -246,6 +228,26 @@ def outcome_of_prompt(
                 "trust": None if options.trust == "local" else options.trust,
             }
         ),
+    }
+
+
+def _decision_of(run: PromptRun) -> dict[str, Any]:
+    action = action_of(run.text)
+    failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
+    return {
+        "id": run.id or run.message,
+        "task": run.text,
+        "action": action,
+        "target": target_of(
+            run.text,
+            run.files,
+            action=action,
+            error=failed_check.output if failed_check else "",
+            tool=run.checks[-1].tool if run.checks else "",
+        ),
+        "reasoning": run.reasoning,
+        "reasoning_at": "before" if run.reasoning else None,
+        "made_at": stamp(run.at) if run.at else None,
     }
 
 

@@ -33,14 +33,21 @@ def is_abandoned(name: str) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Return True if there is a process with this id."""
+    """Return True if a process with this id runs.
+
+    In a container without an init process, one whose parent has ended stays as a zombie.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # a process of another user
         return True
-    return True
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2]
+    except OSError:  # no Linux
+        return True
+    return not state.startswith("Z")
 
 
 _TROUBLE = {

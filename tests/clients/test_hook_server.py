@@ -207,3 +207,27 @@ def test_the_program_answers_and_starts_the_server_for_the_next(learned: Vault) 
     os.kill(int(owner[1]), signal.SIGTERM)
     assert b"<skill " in texts[0]
     assert b"[S1] guide-" in texts[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("8", 8.0), ("", 4.0), ("soon", 4.0), ("-1", 4.0), ("1e9", 4.0)]
+)
+def test_a_person_says_in_whole_seconds_how_long_a_hook_may_take(
+    value: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKILLVAULT_HOOK_SECONDS", value)
+    assert hook_client.longest_wait() == seconds
+
+
+def test_a_hook_without_an_answer_in_time_lets_the_person_go_on(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKILLVAULT_HOOK_SECONDS", "0")
+    words = [sys.executable, "-m", "skillvault", "hook", "Stop", "--vault", str(vault.root)]
+    # Its payload never ends, so that it has no answer at any time.
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hook:
+        assert hook.wait(60) == 0
+        assert hook.stdout
+        assert hook.stdout.read() == b""
+    log = (vault.root / ".git/skillvault/hook.log").read_text()
+    assert "Stop: gave up after 0 s; the index is brought up to date meanwhile" in log

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from skillvault.api import Vault
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
@@ -16,6 +17,7 @@ from skillvault.model.records import Decision
 from skillvault.vault.files.redact import redact_value
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
+from tests.given import as_file, trade
 from tests.judge import client_program
 
 HOUR = 3600.0
@@ -55,6 +57,12 @@ def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:
     """The verdict on a decision; another reasoning is another question."""
     decision = Decision(action="open_long", reasoning=f"Because of {reasoning}.")
     return judge.verdict(BlindCase("perps", decision))
+
+
+def record_trade(vault: Vault, number: int, reasoning: str) -> None:
+    """Record an outcome of a decision of its own."""
+    one = trade(number % 15, decision__target=f"T{number}", decision__reasoning=reasoning)
+    vault.record([("o.json", as_file(one))], now=NOW)
 
 
 def put_client_on_path(folder: Path) -> str:

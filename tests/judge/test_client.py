@@ -25,7 +25,7 @@ from tests.forked import called, log_of
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint
 from tests.judge.given import HOUR as CLOCK_HOUR
-from tests.judge.given import Clock, put_client_on_path
+from tests.judge.given import Clock, put_client_on_path, record_trade
 from tests.judge.server import INSIGHT, Answer, Body, Server, claude, told
 from tests.machine.given import until
 
@@ -43,9 +43,7 @@ def asked(vault: Vault, api: Server, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def record(vault: Vault, number: int, reasoning: str = "Funding pays.") -> None:
     """Record an outcome of its own decision, and learn from it."""
-    why = f"{reasoning} It is number {number}."
-    one = trade(number % 15, decision__target=f"T{number}", decision__reasoning=why)
-    vault.record([("o.json", as_file(one))], now=NOW)
+    record_trade(vault, number, f"{reasoning} It is number {number}.")
     vault.run(now=NOW)
 
 
@@ -174,11 +172,16 @@ def test_status_and_stats_tell_the_budget(asked: Vault) -> None:
         assert f"judge: client (haiku); {usage}\n" in said.stdout + said.stderr
 
 
+@pytest.mark.parametrize("untrusted", [0, 8])
 def test_what_changes_much_is_asked_after_a_session_as_far_as_the_week_allows(
-    asked: Vault,
+    asked: Vault, untrusted: int
 ) -> None:
-    """Two calls a week, and one more for four outcomes."""
+    """Two calls a week, and one more for four trusted outcomes."""
     session = datetime(2026, 11, 5, tzinfo=UTC)
+    for number in range(untrusted):
+        given = trade(number, source__trust="untrusted", occurred_at=session.isoformat())
+        asked.record([("o.json", as_file({**given, "event_id": f"u{number}"}))], now=session)
+    asked.run(now=session)
     counts = []
     for number in range(6):
         why = f"Funding pays. It is number {number}."
@@ -208,7 +211,7 @@ def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
     [
         ("You've hit your 5-hour limit · resets 5:20pm (UTC)", 80 * 60),
         ("You've hit your limit · resets 3pm (UTC)", 23 * HOUR),
-        ("resets 11am (America/New_York)", 0),
+        ("resets 11am (America/New_York)", 24 * HOUR),  # that is now
         ("weekly limit · resets Nov 22, 4pm (UTC)", 48 * HOUR),
         ("usage limit reached; try again in 1 day 2 hours 5 minutes", 26 * HOUR + 300),
         ("You've hit your limit, try again at 4:30 PM", 30 * 60),
@@ -217,9 +220,7 @@ def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
     ],
 )
 def test_a_limit_lasts_as_its_words_say(message: str, seconds: float) -> None:
-    assert limit_pause(message, datetime(2026, 11, 20, 16, tzinfo=UTC)) == seconds or (
-        seconds == 0 and limit_pause(message, datetime(2026, 11, 20, 16, tzinfo=UTC)) == 24 * HOUR
-    )
+    assert limit_pause(message, datetime(2026, 11, 20, 16, tzinfo=UTC)) == seconds
 
 
 @pytest.mark.parametrize("read", [claude_code.CLIENT.read_output, codex.CLIENT.read_output])
@@ -231,6 +232,13 @@ def test_an_output_that_is_no_answer_is_a_fault(
 ) -> None:
     with pytest.raises(ClientFault):
         read(output, "", NOW)
+
+
+def test_a_turn_without_words_counts_its_tokens() -> None:
+    output = b'{"type": "turn.completed", "usage": {"input_tokens": 900, "output_tokens": 20}}'
+    with pytest.raises(ClientFault) as caught:
+        codex.CLIENT.read_output(output, "", NOW)
+    assert caught.value.tokens == 920
 
 
 def test_a_reply_that_never_met_the_schema_counts_against_its_questions() -> None:

@@ -19,21 +19,10 @@ from skillvault.cli.commands import cli
 from skillvault.loop.judging.client_calls import ClientCalls
 from skillvault.model.errors import VaultBusyError
 from tests.conftest import NOW
-from tests.given import as_file, trade
+from tests.judge import server
 from tests.judge.conftest import appoint
-from tests.judge.given import HOUR, REPEATS, put_client_on_path
-from tests.judge.server import (
-    INSIGHT,
-    VERDICT,
-    Answer,
-    Body,
-    Server,
-    asked_for,
-    claude,
-    message,
-    told,
-)
-from tests.judge.server import record as record_of
+from tests.judge.given import HOUR, REPEATS, put_client_on_path, record_trade
+from tests.judge.server import Answer, Body, Server
 from tests.thorough import pairs
 
 CLIENTS = ("claude-code", "codex")
@@ -62,9 +51,7 @@ FIGURE = re.compile(r"7\d\d\d")
 
 def record(vault: Vault, number: int) -> None:
     """Record an outcome whose reasoning has a figure of its own, and learn from it."""
-    why = f"Funding pays at {7000 + number}."
-    one = trade(number % 15, decision__target=f"T{number}", decision__reasoning=why)
-    vault.record([("o.json", as_file(one))], now=NOW)
+    record_trade(vault, number, f"Funding pays at {7000 + number}.")
     vault.run(now=NOW)
 
 
@@ -76,11 +63,13 @@ def fill(vault: Vault) -> None:
 
 def answer(body: Body) -> Answer:
     """What a sensible model answers; an insight names the figure of its decision."""
-    if asked_for(body) != "insight":
-        return claude(body)
-    figure = FIGURE.search(record_of(body)["decision"]["reasoning"])
+    if server.asked_for(body) != "insight":
+        return server.claude(body)
+    figure = FIGURE.search(server.record(body)["decision"]["reasoning"])
     assert figure
-    return message({**INSIGHT, "key_insight": f"A long at {figure[0]} leads to a loss."})
+    return server.message(
+        {**server.INSIGHT, "key_insight": f"A long at {figure[0]} leads to a loss."}
+    )
 
 
 @pytest.fixture
@@ -105,7 +94,7 @@ def wrong_answers(vault: Vault) -> list[str]:
         for one in head.evaluations.values()
         if one.judge.name == "client"
         and (
-            one.quality_score != VERDICT["quality_score"]
+            one.quality_score != server.VERDICT["quality_score"]
             or not set(FIGURE.findall(one.key_insight or ""))
             <= set(FIGURE.findall(outcomes[one.id].decision.reasoning))
         )
@@ -204,6 +193,6 @@ def test_what_does_no_harm_brings_the_answers(
         assert wrong_answers(asked) == []
         assert questions_of(asked) == []
     assert all("another" in words for words in said)
-    asks = [told(body) for body in api.requests]
+    asks = [server.told(body) for body in api.requests]
     assert len(asks) == len(set(asks))
     assert asked.check().problems == []

@@ -13,8 +13,8 @@ import pytest
 from skillvault.api import Vault
 from tests.conftest import NOW
 from tests.forked import log_of
-from tests.given import as_file, trade
 from tests.judge.conftest import appoint
+from tests.judge.given import record_trade
 from tests.judge.providers import PROVIDERS, Provider
 from tests.judge.server import INSIGHT, Server
 
@@ -31,9 +31,7 @@ def provider(request: pytest.FixtureRequest, vault: Vault, api: Server) -> Provi
 
 def record(vault: Vault, provider: Provider, number: int) -> None:
     """Record an outcome of its own decision; what an agent is asked follows from a run."""
-    why = f"Funding pays, number {number}."
-    one = trade(number % 15, decision__target=f"T{number}", decision__reasoning=why)
-    vault.record([("o.json", as_file(one))], now=NOW)
+    record_trade(vault, number, f"Funding pays, number {number}.")
     if not provider.pays:
         vault.run(now=NOW)
 

@@ -171,6 +171,13 @@ def test_a_requirement_about_what_the_agent_has_named_rejects_the_work(
         ("I moved the link into the sidebar.", "should the link be in the menu?"),
         ("The feed is ready.", "the feed must be public by Friday"),
         ("Die Suche läuft.", "die Suche soll auch Nummern finden"),
+        ("I fixed the crash that you saw.", "that should do it"),
+        ("This works with a cache, too.", "this must have helped a lot"),
+        ("The tests pass.", "the tests should be enough for the release"),
+        ("The draft is ready.", "the draft needs to wait for the others"),
+        ("Die Suche läuft.", "die Suche sollte reichen"),
+        ("La recherche est là.", "la recherche devrait suffire"),
+        ("测试都通过了。", "测试跑得很快"),
     ],
 )
 def test_a_further_wish_or_an_answer_rejects_nothing(answer: str, text: str) -> None:
@@ -219,10 +226,37 @@ def test_words_that_report_a_fault_make_the_work_a_failure(text: str) -> None:
         "0 failures, 0 warnings",
         "the red check is known",
         "falscher Branch, sorry",
+        "the tests are all passing now",
+        "we already have users, so write a migration",
+        "das haben wir schon getestet, passt",
+        "on a déjà la maquette, tu peux continuer",
+        "说好了，明天上线",
+        "没有更多了",
+        "no effect on the API, I hope?",
     ],
 )
 def test_weak_signs_judge_nothing(text: str) -> None:
     assert read_reaction(text).status is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no failures in CI",
+        "no regressions in the suite",
+        "keine Konflikte mit main",
+        "ningún error en los logs",
+        "aucun conflit sur la branche",
+        "没有冲突",
+    ],
+)
+def test_a_lack_of_something_bad_is_no_fault_and_no_rule(text: str) -> None:
+    assert read_reaction(text) == Reaction()
+
+
+def test_a_lack_of_something_bad_may_come_before_a_complaint_or_be_a_rule() -> None:
+    assert read_reaction("no errors in the log, but the page is empty") == Reaction("failure")
+    assert read_reaction("no warnings in the build, ever").rules
 
 
 def test_the_matter_of_a_new_task_is_not_read() -> None:

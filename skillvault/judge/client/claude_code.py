@@ -7,6 +7,7 @@ from typing import Any
 
 from skillvault.judge.client import (
     HOUR,
+    PAUSE,
     Client,
     ClientCall,
     ClientFault,
@@ -52,7 +53,7 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
         if is_limit:
             raise ClientFault(f"claude: {words}", limit_pause(words, at), tokens=tokens)
         is_closed = status in (401, 402, 403) or "logged in" in words
-        raise ClientFault(f"claude: {words}", HOUR if is_closed else 600.0, tokens=tokens)
+        raise ClientFault(f"claude: {words}", HOUR if is_closed else PAUSE, tokens=tokens)
     answers = result.get("structured_output")
     if result.get("terminal_reason") not in (None, "completed") or not isinstance(answers, dict):
         raise ClientFault(

@@ -9,6 +9,7 @@ from typing import Any
 
 from skillvault.judge.client import (
     HOUR,
+    PAUSE,
     Client,
     ClientCall,
     ClientFault,
@@ -86,7 +87,8 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
         if "limit" in words:
             raise ClientFault(f"codex: {words}", limit_pause(words, at), tokens=tokens)
         is_closed = any(sign in words for sign in ("401", "403", "ogged in"))
-        raise ClientFault(f"codex printed no result: {words}", HOUR if is_closed else 600.0)
+        pause = HOUR if is_closed else PAUSE
+        raise ClientFault(f"codex printed no result: {words}", pause, tokens=tokens)
     answers = _event_of(messages[-1].encode(errors="replace"))
     if answers is None:
         text = f"codex answered without the schema: {messages[-1][:200]}"

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -179,10 +178,9 @@ class ClientCalls:
         return [*urgent_guides, *lessons] if is_affordable else []
 
     def _spare_calls(self) -> float:
-        """Return how many calls the outcomes of the last week are worth beyond those it had."""
+        """Return the calls that the trusted outcomes of a week are worth, less those it had."""
         head, start = self._store.head(), self._now() - _WEEK
-        domains = head.outcomes.domains("untrusted")
-        outcomes = [head.outcomes.since(name, start, None) for name in domains]
+        outcomes = [head.outcomes.since(name, start) for name in head.outcomes.domains("local")]
         worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
         return worth - self._ledger.count_calls(_WEEK.total_seconds())
 
@@ -453,19 +451,12 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs: it leads a session, as no other process with its number does.
-
-    In a container without an init process, a child whose asker was killed stays as a zombie.
-    """
+    """Return True if a child runs: it leads a session, as no other process with its number does."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:
         return False
-    try:
-        state = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(") ")[2]
-    except OSError:  # no Linux
-        return is_leader
-    return is_leader and not state.startswith("Z")
+    return is_leader and is_alive(child)
 
 
 def _kill_group(leader: int) -> None:

@@ -120,7 +120,9 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
         sentences = sentences[:1]  # what follows is the matter of a new task
     if not sentences or opening.has("own_fault"):
         return Reaction()
-    is_declined = opening.starts("declined")
+    is_declined = opening.starts("declined") or (
+        _is_relief(opening) and not opening.has("contrast")
+    )
     is_rejected = not is_declined and (
         _is_rejection(sentences, is_reply)
         or (not is_reply and _requires_otherwise(sentences[0], answer))
@@ -192,8 +194,15 @@ def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
     if first.starts("rejection") or first.has("once"):
         return first.starts("rejection")
     is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
-    is_ban = first.starts("ban") and not _is_lack(first)
+    order = first.cut(_TAG_QUESTION.sub("", first.text))
+    is_report = _is_lack(first) or _is_relief(first)
+    is_ban = order.starts("ban") and not (is_report or _is_question(order))
     return is_ban or (first.has("exclusion") and not is_neutral)
+
+
+def _is_relief(words: Words) -> bool:
+    """Return True if words say that nothing bad is there, and not that nothing ever may be."""
+    return words.starts("relief") and not words.has("ever")
 
 
 def _is_lack(sentence: Words) -> bool:
@@ -212,7 +221,9 @@ def _requires_otherwise(sentence: Words, answer: str) -> bool:
     if cjk := "".join(_CJK.findall(subject)):
         return any(cjk[place : place + 2] in answer_text for place in range(len(cjk) - 1))
     words = _NAMING.findall(subject)
-    return bool(words) and words[-1] in _NAMING.findall(answer_text)
+    if not words or sentence.cut(words[-1]).starts("pointing"):  # `that` names nothing
+        return False
+    return words[-1] in _NAMING.findall(answer_text)
 
 
 def _is_refusal(sentence: Words) -> bool:
@@ -248,7 +259,8 @@ def _rule_of(sentence: Words) -> Words:
         return sentence.cut("")
     rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
     words = sentence.cut(rule)
-    return sentence.cut("") if words.has("once") or words.starts("pointing") else words
+    is_report = words.has("once") or words.starts("pointing") or _is_relief(words)
+    return sentence.cut("") if is_report else words
 
 
 def _weigh_rule(rule: Words, is_for_later: bool) -> int:
@@ -315,7 +327,7 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
     if not is_asked and _is_lack(words):
         return True
-    if is_asked or words.starts("ban"):
+    if is_asked or (words.starts("ban") and not _is_relief(words)):
         return words.has("symptom") and words.has("aftermath")
     return _sum_signs(words, _FAULT_SIGNS) + _is_bare_report(words) >= _MIN_FAULT
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from skillvault.model.errors import BadInputError
 
 
-class Marks(NamedTuple):
+class BlockMarks(NamedTuple):
     """The two lines around a block."""
 
     begin: str
@@ -20,11 +20,11 @@ class Marks(NamedTuple):
         return f"{self.begin}\n{text}\n{self.end}"
 
 
-SETUP = Marks("<!-- skillvault:setup:begin -->", "<!-- skillvault:setup:end -->")
-EXPORT = Marks("<!-- skillvault:begin -->", "<!-- skillvault:end -->")
+SETUP = BlockMarks("<!-- skillvault:setup:begin -->", "<!-- skillvault:setup:end -->")
+EXPORT = BlockMarks("<!-- skillvault:begin -->", "<!-- skillvault:end -->")
 
 
-def split_page(page: str, marks: Marks) -> tuple[str, str, str]:
+def split_page(page: str, marks: BlockMarks) -> tuple[str, str, str]:
     """Split a page into the part before a block, the block with its marks, and the part after."""
     counts = page.count(marks.begin), page.count(marks.end)
     if counts == (0, 0):
@@ -42,7 +42,7 @@ def with_block(page: str, text: str) -> str:
     return put_block(page, SETUP.enclose(text.strip()), SETUP)
 
 
-def put_block(page: str, block: str, marks: Marks) -> str:
+def put_block(page: str, block: str, marks: BlockMarks) -> str:
     """Return a page with a block in its place or at its end, with the line ends of the page."""
     newline = "\r\n" if "\r\n" in page else "\n"
     block = newline.join(block.splitlines())
@@ -53,12 +53,12 @@ def put_block(page: str, block: str, marks: Marks) -> str:
     return page + ("" if page.endswith("\n") else newline) + newline + block + newline
 
 
-def without_block(page: str, marks: Marks = SETUP) -> str:
+def without_block(page: str, marks: BlockMarks = SETUP) -> str:
     """Return a page without the block and the blank line before it."""
     return _pattern(marks).sub("", page)
 
 
-def _pattern(marks: Marks) -> re.Pattern[str]:
+def _pattern(marks: BlockMarks) -> re.Pattern[str]:
     begin, end = marks
     block = rf"(?P<block>{begin}(?:(?!{begin}).)*?{end})"
     return re.compile(rf"(?:\r?\n)?{block}(?:\r?\n)?", re.DOTALL)

@@ -122,7 +122,7 @@ def remove_merged(
         commits = dict.fromkeys(commit for commit in tips if commit)
         skill = name.removeprefix(PROPOSAL)
         is_open = skill in waiting
-        if not all(_is_done(git, commit, tip or "", skill, is_open) for commit in commits):
+        if not all(_is_done(git, commit, tip or "", skill, is_open=is_open) for commit in commits):
             continue
         reason = _failure(lambda: _remove(git, name, tips, upstream))  # noqa: B023 (called at once)
         if reason:
@@ -132,7 +132,7 @@ def remove_merged(
     return result
 
 
-def _is_done(git: Git, commit: str, tip: str, skill: str, is_open: bool) -> bool:
+def _is_done(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> bool:
     history = git.history
     if history.is_ancestor(commit, tip):
         # A branch that a person has only begun holds no approval of its skill.

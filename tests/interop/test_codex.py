@@ -75,7 +75,9 @@ def test_a_session_that_is_resumed_is_asked_about_anew(desk: CodexDesk) -> None:
     first, second = model.texts()
     briefing = "Learned from earlier work in coding"
     assert (first.count(briefing), second.count(briefing)) == (1, 1)
-    assert second.count(f'<skill name=\\"{skill.name}\\"') == 2
+    # The session has the text already, so the skill is named.
+    assert second.count(f'<skill name=\\"{skill.name}\\"') == 1
+    assert second.count(f"[S1] {skill.name}") == 1
 
 
 def test_a_hook_that_nobody_trusted_does_not_run(desk: CodexDesk) -> None:

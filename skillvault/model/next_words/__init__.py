@@ -51,7 +51,7 @@ _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
-    r"(?<=[.!;])\s+|(?<=[?？])\s*|(?<=[。！；])|\n+|(?<=[:：])\s*(?!//)|\s+[–—-]{1,2}\s+"
+    r"(?<=[.!;])\s+|(?<=[?？])(?!!)\s*|(?<=[。！；])|\n+|(?<=[:：])\s*(?!//)|\s+[–—-]{1,2}\s+"
 )
 _PASTED_LINE = regex(
     r"^\s*(?:>|\||[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
@@ -270,7 +270,9 @@ def _weigh_rule(rule: Words, is_for_later: bool) -> int:
     is_about_work = is_about_code or rule.has("lasting") or points >= _STRONG
     if not is_for_later and not (points and is_about_work):
         return 0
-    return points + _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
+    signs = {name: points for name, points in _OTHER_SIGNS.items() if name != "product"}
+    points += _sum_signs(rule, signs)
+    return points + (_CODE if is_about_code else -rule.has("product"))
 
 
 def _is_about_code(words: Words) -> bool:

@@ -56,7 +56,7 @@ _SENTENCE_END = regex(
 _PASTED_LINE = regex(
     r"^\s*(?:>|\||[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
     r"|Traceback|File \"|at \w[\w.$]*\(|[A-Z]\w+(?:Error|Exception)\b"
-    r"|\S+ (?:commented|opened this|wrote)\b|(?:Title|Subject|From|Steps|Expected)\b.{0,20}:)"
+    r"|\S+ (?:commented|opened this|wrote)\b|(?:[Tt]itle|[Bb]ody|[Ss]ubject|From|Steps|Expected)\b.{0,20}:)"
 )
 _LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
 _OPENING_DASH = regex(r"^(\W*\w+)\s+[–—-]{1,2}\s+")  # "no - every route needs it"
@@ -267,7 +267,8 @@ def _weigh_rule(rule: Words, is_for_later: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts."""
     is_about_code = _is_about_code(rule)
     points = _sum_signs(rule, _RULE_SIGNS)
-    is_about_work = is_about_code or rule.has("lasting") or points >= _STRONG
+    is_strong = points >= _STRONG and not rule.has("product")
+    is_about_work = is_about_code or rule.has("lasting") or is_strong
     if not is_for_later and not (points and is_about_work):
         return 0
     signs = {name: points for name, points in _OTHER_SIGNS.items() if name != "product"}

@@ -12,6 +12,8 @@ from msgspec import Struct
 from skillvault.model.lazy import regex
 
 _UNSPACED = "zh"  # a language without spaces between words
+_PLAIN = {"es", "fr"}  # languages that people often type without accents
+_ACCENTS = str.maketrans("áéíóúàâçèêëîïôùû", "aeiouaaceeeiiouu")
 _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[^\W\d_]+")
 _GAP = r"""[^\w"'“”«„「『]*"""  # what may stand between words, except a quotation
@@ -33,25 +35,28 @@ class Words(Struct, frozen=True):
 
     def has(self, meaning: str) -> bool:
         """Return True if the text has a phrase of a meaning, wherever it stands."""
-        return self._finds("anywhere", meaning)
+        return bool(self._find("anywhere", meaning))
 
     def text_before(self, meaning: str) -> str:
         """Return the text before the first phrase of a meaning; "" without one."""
-        patterns = (_compile(meaning, "anywhere", language) for language in self.languages)
-        matches = [match.start() for p in patterns if (match := p.search(self.text.lower()))]
-        return self.text[: min(matches)] if matches else ""
+        matches = self._find("anywhere", meaning)
+        return self.text[: min(match.start() for match in matches)] if matches else ""
 
     def starts(self, meaning: str) -> bool:
         """Return True if the text starts with a phrase of a meaning, or with filler before it."""
-        return self._finds("start", meaning)
+        return bool(self._find("start", meaning))
 
     def has_clause(self, meaning: str) -> bool:
         """Return True if a clause of the text starts with a phrase of a meaning."""
-        return self._finds("start", meaning) or self._finds("clause", meaning)
+        return bool(self._find("start", meaning) or self._find("clause", meaning))
 
-    def _finds(self, place: str, meaning: str) -> bool:
-        text = self.text.lower()
-        return any(_compile(meaning, place, lang).search(text) for lang in self.languages)
+    def _find(self, place: str, meaning: str) -> list[re.Match[str]]:
+        """Return the first match in each language that has one."""
+        matches = (
+            _compile(meaning, place, language).search(_plain(self.text.lower(), language))
+            for language in self.languages
+        )
+        return [match for match in matches if match]
 
 
 def read_words(text: str) -> Words:
@@ -70,14 +75,19 @@ def read_words(text: str) -> Words:
 @cache
 def _compile(meaning: str, place: str, language: str) -> re.Pattern[str]:
     """Compile the phrases of a meaning: for a place in the text, and for one language."""
-    phrases = _join_phrases(meaning, language)
+    phrases = _plain(_join_phrases(meaning, language), language)
     edge = "" if language == _UNSPACED else r"(?!\w)"
     if place == "start":
-        filler = _join_phrases("filler", language)
+        filler = _plain(_join_phrases("filler", language), language)
         return re.compile(f"^{_GAP}(?:(?>(?:{filler}){edge}){_GAP})*(?:{phrases})")
     if place == "clause":
         return re.compile(f"{_CLAUSE_START}(?:{phrases})")
     return re.compile(rf"(?:(?<!\w)|(?=,))(?:{phrases}){edge}" if edge else phrases)
+
+
+def _plain(text: str, language: str) -> str:
+    """Return a text without accents, unless they make other words of a language."""
+    return text.translate(_ACCENTS) if language in _PLAIN else text
 
 
 def _join_phrases(meaning: str, language: str) -> str:

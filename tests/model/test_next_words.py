@@ -70,6 +70,11 @@ def test_a_rule_for_later_does_not_make_the_work_a_failure(text: str) -> None:
         "im Wiki steht, dass man nie pip nutzt. gilt das?",
         "como usuario quiero que nunca salgan los borrados",
         "同事说永远不要用 npm，对吗？",
+        "- never show a total below 0\n- always round up",
+        "1. always squash 2. never push to main",
+        "given a muted thread, when somebody posts, then no push is ever sent",
+        "you don't have to ask for staging here",
+        "angenommen, wir löschen den Cache nie",
     ],
 )
 def test_a_question_a_quotation_and_code_state_no_rule(text: str) -> None:
@@ -103,6 +108,9 @@ def test_nothing_in_a_pasted_part_is_a_rule(paste: str) -> None:
         "añade una tabla; cada fila debe tener un enlace",
         "ajoute un tableau ; chaque ligne doit avoir un lien",
         "帮我加一个表格，每一行都要有链接",
+        "jetzt die Prüfung: Termine dürfen nie doppelt sein",
+        "ahora la validación: nunca dos correos iguales",
+        "再加个校验，金额不能为负",
     ],
 )
 def test_a_new_task_may_state_its_needs(text: str) -> None:
@@ -118,6 +126,8 @@ def test_a_new_task_may_state_its_needs(text: str) -> None:
         "hoy no subas nada",
         "pour cette fois, pas de tests",
         "这次先不要写测试",
+        "only models.py for now",
+        "use 5433 here",
     ],
 )
 def test_a_wish_for_once_is_no_rule(text: str) -> None:
@@ -277,6 +287,10 @@ def test_words_that_reject_and_report_a_fault_are_a_correction() -> None:
         "culpa mía, rama equivocada",
         "c'est ma faute, mauvaise branche",
         "是我的错，切错分支了",
+        "the vendor's sandbox is down again",
+        "die Suche war schon immer kaputt",
+        "esa pantalla lleva meses rota",
+        "导出一直是坏的",
     ],
 )
 def test_a_fault_of_the_program_or_of_the_user_is_no_judgment(text: str) -> None:
@@ -291,6 +305,9 @@ def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
         "Great, now the docs": "success",
         "not bad at all": "success",
         "no complaints, ship it": "success",
+        "no notes, ship it": None,
+        "no no it's great": None,
+        "i cant complain, it is not even long": "success",
         "no need to test it": None,
         "no, haven't deployed it, go ahead": None,
         "nein, danke": None,
@@ -312,3 +329,20 @@ def test_a_reply_to_a_question_may_accuse_the_agent() -> None:
 
 def test_repeated_filler_is_read_at_once() -> None:
     assert read_reaction("hm " * 500) == Reaction()
+
+
+@pytest.mark.parametrize(
+    ("typed", "rule"),
+    [
+        ("las rutas siempre con autenticacion, nunca sin ella", True),
+        ("les depots passent toujours par le service, jamais en direct", True),
+        ("no funciona, todavia falla", False),
+    ],
+)
+def test_spanish_and_french_are_read_without_accents(typed: str, rule: bool) -> None:
+    reaction = read_reaction(typed)
+    assert (reaction.status, bool(reaction.rules)) == ("failure", rule)
+
+
+def test_a_question_with_an_exclamation_mark_accuses() -> None:
+    assert read_reaction("you pushed straight to main?! put the tests first").is_correction

@@ -56,7 +56,8 @@ _SENTENCE_END = regex(
 _PASTED_LINE = regex(
     r"^\s*(?:>|\||- |\d+[.)] |[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
     r"|Traceback|File \"|at \w[\w.$]*\(|[A-Z]\w+(?:Error|Exception)\b"
-    r"|\S+ (?:commented|opened this|wrote)\b|(?:[Tt]itle|[Bb]ody|[Ss]ubject|From|Steps|Expected)\b.{0,20}:)"
+    r"|\S+ (?:commented|opened this|wrote)\b"
+    r"|(?:[Tt]itle|[Bb]ody|[Ss]ubject|From|Steps|Expected)\b.{0,20}:)"
 )
 _LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
 _OPENING_DASH = regex(r"^(\W*\w+)\s+[–—-]{1,2}\s+")  # "no - every route needs it"
@@ -324,7 +325,11 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     """Return True if a user reports that something is broken, and asks for nothing new."""
     statements = [sentence for sentence in sentences if not _is_question(sentence)]
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
-    if words.has("hedge") or words.has("once") or (words.has_clause("praise") and not words.has("contrast")):
+    if (
+        words.has("hedge")
+        or words.has("once")
+        or (words.has_clause("praise") and not words.has("contrast"))
+    ):
         return False
     is_asked = len(statements) < len(sentences) or words.has("plea")
     is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)

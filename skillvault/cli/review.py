@@ -1,7 +1,7 @@
 """review, undo, retract: the decisions of a person about skills, commits and outcomes."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -109,28 +109,30 @@ def print_branches(report: BranchReport, *, pushed: bool) -> None:
 def _print_list(
     waiting: Sequence[WaitingSkill], rules: Sequence[Correction], facts: Sequence[Fact]
 ) -> None:
-    for rule in rules:
-        _print_item(
-            f"{rule.id}  (rule, {rule.scope})", rule_lines(rule), ("fact approve", "fact reject")
+    items = [
+        (f"{rule.id}  (rule, {rule.scope})", rule_lines(rule), ("fact approve", "fact reject"))
+        for rule in rules
+    ]
+    items += [
+        (f"{fact.id}  (fact, {fact.domain})", due_lines(fact), ("fact keep", "fact retire"))
+        for fact in facts
+    ]
+    items += [
+        (
+            f"{skill.name}  ({skill.kind}, {skill.domain or 'every domain'})",
+            [skill.description, *basis_lines(skill.basis), *notes_of(skill)],
+            ("skill approve", "skill reject"),
         )
-    for fact in facts:
-        _print_item(
-            f"{fact.id}  (fact, {fact.domain})", due_lines(fact), ("fact keep", "fact retire")
-        )
-    for skill in waiting:
-        title = f"{skill.name}  ({skill.kind}, {skill.domain or 'every domain'})"
-        lines = [skill.description, *basis_lines(skill.basis), *notes_of(skill)]
-        _print_item(title, lines, ("skill approve", "skill reject"))
-    if not (waiting or rules or facts):
+        for skill in waiting
+    ]
+    for number, (title, lines, (keep, refuse)) in enumerate(items):
+        if number:
+            echo()
+        echo(title)
+        for line in lines:
+            echo(f"  {line}")
+        name = title.partition(" ")[0]
+        say(f"  skillvault {keep} {name}")
+        say(f'  skillvault {refuse} {name} --reason "…"')
+    if not items:
         echo("nothing waits for you")
-
-
-def _print_item(title: str, lines: Iterable[str], commands: tuple[str, str]) -> None:
-    """Print an item that waits, and the commands that keep it and that refuse it."""
-    name = title.partition(" ")[0]
-    echo(title)
-    for line in lines:
-        echo(f"  {line}")
-    say(f"  skillvault {commands[0]} {name}")
-    say(f'  skillvault {commands[1]} {name} --reason "…"')
-    echo()

@@ -276,7 +276,7 @@ def test_only_what_stands_between_the_marks_is_ours(tmp_path: Path) -> None:
     assert page.stat().st_mode & 0o777 == 0o600
     assert section(tmp_path, block("two")).unchanged == 1
     section(tmp_path, None)
-    assert page.read_text() == "# Mine\n\nText.\n# More of mine\n"
+    assert page.read_text() == "# Mine\n\nText.\n\n# More of mine\n"
 
 
 def test_a_page_of_ours_alone_goes_when_nothing_is_live(tmp_path: Path) -> None:

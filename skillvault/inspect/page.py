@@ -184,6 +184,11 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     origins: Sequence[tuple[str, str, str]]
     history: Sequence[Touch]
 
+    @property
+    def path(self) -> str:
+        """The path of the skill's file."""
+        return f"{self.shelf}/{self.name}/SKILL.md"
+
 
 class Stop(Struct, frozen=True, kw_only=True):
     """A deed that failed, its result, and what to do instead; "" if no lesson says it.

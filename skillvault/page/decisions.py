@@ -12,18 +12,24 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.api import Vault, undo
-from skillvault.inspect.page import Page, Waiting
+from skillvault.inspect.page import Page, SkillPage, Waiting
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Skill
+from skillvault.review.review import TextPair
 
 IDLE = 30 * 60  # seconds without a decision after which the page takes none
 
 
 class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision: `text` is the reason, or the new text; `name` is a commit for `undo`."""
+    """A decision: `text` is the reason, or the new text; `name` is a commit for `undo`.
 
-    act: Literal["approve", "reject", "edit", "undo"]
+    `reword` approves a rule in other words, `edit` changes the text of a skill.
+    """
+
+    act: Literal["approve", "reword", "reject", "edit", "undo"]
     name: str
     digest: str
     text: str = ""
@@ -103,32 +109,54 @@ class WriteSession:
         return f"{decision.act}: {decision.name}"
 
     def _shown_lines(self, page: Page, decision: DecisionForm) -> Sequence[str]:
-        """Return the lines that the page showed, and the text that the person wrote.
+        """Return the lines that the page showed, and what the person wrote or changes.
 
-        UsageError if the page shows others by now, or if the text is missing.
+        UsageError if the page shows others by now, or if the text is missing or invalid.
         """
         items = [item for item in page.waiting if item.name == decision.name]
+        skills = [skill for skill in page.skills if skill.name == decision.name]
+        lines, digest = list[str](), ""
         if decision.act == "undo":
-            changes = [c for c in page.week.changes if decision.name in c.commits]
-            lines, digest = [change.what for change in changes], undo_digest(page, decision.name)
-        else:
-            lines = [items[0].text, *items[0].diff] if items else []
-            digest = waiting_digest(page, items[0]) if items else ""
+            lines = [c.what for c in page.week.changes if decision.name in c.commits]
+            digest = undo_digest(page, decision.name)
+        elif decision.act == "edit":
+            lines = [skill.title for skill in skills]
+            digest = skill_digest(page, skills[0]) if skills else ""
+        elif items:
+            lines, digest = [items[0].text, *items[0].diff], waiting_digest(page, items[0])
         if not lines or not secrets.compare_digest(digest.encode(), decision.digest.encode()):
             raise UsageError("the page is stale; load it again, nothing changed")
+        if decision.act == "edit":
+            return self._edited_lines(skills[0], decision.text)
+        if decision.act == "undo":
+            undo(self._vault, decision.name, decision.text, dry=True)  # refuses what cannot be
         if decision.act == "reject" and decision.text.strip() in ("", items[0].text):
             raise UsageError("write into the field why it is rejected; nothing changed")
-        if decision.act == "edit" and (items[0].kind != "rule" or not decision.text.strip()):
-            raise UsageError(f"{decision.name}: edit its file in proposed/ and commit it")
+        if decision.act == "reword" and (items[0].kind != "rule" or not decision.text.strip()):
+            raise UsageError("write the other words of the rule into the field; nothing changed")
         return lines if decision.act == "approve" else [*lines, decision.text]
+
+    def _edited_lines(self, skill: SkillPage, text: str) -> Sequence[str]:
+        """Return the diff that a new text of a skill makes, as it would be committed.
+
+        UsageError for a text that no skill can have, or that changes nothing.
+        """
+        done = self._vault.curate.put(_with_text(skill, text), dry=True).done
+        new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]
+        if not any(new_texts):
+            raise UsageError("change the text in the field; an empty one is none, nothing changed")
+        return TextPair(skill.path, skill.path, skill.skill.body.strip(), new_texts[0]).diff
 
     def _carry_out(self, page: Page, decision: DecisionForm) -> None:
         vault, name, text = self._vault, decision.name, decision.text
         if decision.act == "undo":
             undo(vault, name, text)
             return
-        kind = next(item.kind for item in page.waiting if item.name == name)
         if decision.act == "edit":
+            vault.curate.put(*(_with_text(s, text) for s in page.skills if s.name == name))
+            return
+        kind = next(item.kind for item in page.waiting if item.name == name)
+        if decision.act == "reword":
             vault.memory.approve(name, text)
         elif decision.act == "approve":
             vault.memory.approve(name) if kind == "rule" else vault.curate.approve(name)
@@ -138,9 +166,18 @@ class WriteSession:
             vault.curate.reject(name, reason=text)
 
 
+def _with_text(skill: SkillPage, text: str) -> Skill:
+    return replace(skill.skill, name=skill.name, body=text)
+
+
 def waiting_digest(page: Page, item: Waiting) -> str:
     """Return the digest of what a page shows of something that waits."""
     return _digest(page.head or "", item.kind, item.name, item.text, *item.diff)
+
+
+def skill_digest(page: Page, skill: SkillPage) -> str:
+    """Return the digest of the text of a skill that a page shows."""
+    return _digest(page.head or "", "skill", skill.name, skill.skill.body)
 
 
 def undo_digest(page: Page, commit: str) -> str:

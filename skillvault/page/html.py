@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from skillvault.inspect.page import Page, SkillPage
 from skillvault.inspect.week import EVENTS, DayChange
-from skillvault.model.records import IMPORTANCES, Evaluation, Fact, Outcome, stamp
+from skillvault.model.records import IMPORTANCES, LEARNED, Evaluation, Fact, Outcome, stamp
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
-from skillvault.page.decisions import undo_digest, waiting_digest
+from skillvault.page.decisions import skill_digest, undo_digest, waiting_digest
 from skillvault.page.template import render
 from skillvault.vault.files import layout
 
@@ -44,9 +44,10 @@ class Chunk(Struct, frozen=True):
     data: str
 
 
-def chunks_of(page: Page) -> list[Chunk]:
+def chunks_of(page: Page, *, decides: bool = False) -> list[Chunk]:
     """Return the details of skills, facts and outcomes by id, at most `MOST` bytes."""
-    chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
+    skills = _skill_data(page, decides=decides)
+    chunks = [*_chunks("skill", skills), *_chunks("fact", _fact_data(page))]
     free_bytes = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
@@ -76,12 +77,20 @@ def _size(chunks: Iterable[Chunk]) -> int:
     return sum(len(chunk.data) for chunk in chunks)
 
 
-def _skill_data(page: Page) -> dict[str, Any]:
+def _skill_data(page: Page, *, decides: bool) -> dict[str, Any]:
     applied: dict[str, list[str]] = defaultdict(list)
     for outcome, names in page.benefit.used.items():
         for name in names:
             applied[name].append(outcome)
-    return {skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills}
+    skills = {
+        skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills
+    }
+    if decides:
+        for skill in page.skills:
+            is_whole = skills[skill.name]["text"] == skill.skill.body
+            if is_whole and skill.shelf != "archive" and skill.name != LEARNED:
+                skills[skill.name]["digest"] = skill_digest(page, skill)
+    return skills
 
 
 def _fact_data(page: Page) -> dict[str, Any]:
@@ -115,7 +124,7 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
         "domain": escape_hidden(skill.domain or ""),
         "status": escape_hidden(skill.status),
         "trust": escape_hidden(skill.trust),
-        "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
+        "path": skill_page.path,
         "for": _first_ids(skill_page.sides.supporting),
         "against": _first_ids(skill_page.sides.against),
         "otherwise": _first_ids(skill_page.otherwise),
@@ -212,7 +221,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
 
     With `decides`, the page has forms for the decisions of a person.
     """
-    chunks = chunks_of(page)
+    chunks = chunks_of(page, decides=decides)
     style, script = _own_file("page.css"), SCRIPT.read_text(encoding="utf-8")
     text = render(
         "page.html",

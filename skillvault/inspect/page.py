@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.inspect import status as overview
-from skillvault.inspect.lookup import Sides, both_sides, evidence_of, sides_of
+from skillvault.inspect.lookup import Sides, evidence_of, linked_sides, sides_of
 from skillvault.inspect.week import Contents, Week, contents_of, subject_words, title_of, week_of
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
@@ -212,9 +212,12 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Touch(sha[:10], date, step, subject))
+    keys = {
+        subject: subject_key(subject) for subject in {o.subject for o in vault.outcomes.values()}
+    }
     by_subject: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in vault.outcomes.values():
-        by_subject[subject_key(outcome.subject)].append(outcome)
+        by_subject[keys[outcome.subject]].append(outcome)
     return [
         _page(vault, (shelf, name), history.get(name, []), by_subject.get(skill.subject or "", ()))
         for shelf, skills in vault.shelves.items()
@@ -234,7 +237,7 @@ def _page(
         skill=skill,
         shelf=shelf,
         title=title_of(skill),
-        sides=sides_of(evidence) if evidence else both_sides(vault.view, ref),
+        sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
         statements=evidence.statements if evidence else (),
         otherwise=[outcome.id for outcome in subject if outcome.result.status == opposite],
         origins=origins_of(vault, ref),
@@ -244,8 +247,7 @@ def _page(
 
 def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
     """Return the sources of the links to a record, as (type, kind, id)."""
-    links = vault.links.get(ref, ())
-    return [(link.type, link.source.kind, link.source.id) for link in links]
+    return [(link.type, link.source.kind, link.source.id) for link in vault.links_to(ref)]
 
 
 def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:

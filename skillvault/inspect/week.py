@@ -57,6 +57,10 @@ class Contents(Struct, frozen=True, kw_only=True):
         """Return the skill of this name in any folder."""
         return next((shelf[name] for shelf in self.shelves.values() if name in shelf), None)
 
+    def links_to(self, ref: Ref) -> Sequence[LinkEnds]:
+        """Return the links to a record."""
+        return self.links.get(ref, ())
+
     def covers(self, domain: str | None) -> bool:
         """Return True if the page covers this domain."""
         return self.domain in (None, domain)
@@ -132,6 +136,7 @@ _ALWAYS: Mapping[str, Event] = {
 }
 _WEIGHED: Mapping[str, Event] = {"reinforced": "strengthened", "contradicted": "contradicted"}
 _ITEM = re.compile(r"(?m)^- (?=\S+: )")
+_CUT = re.compile(r"(?m)^… .*\n?")
 
 
 class VaultEvent(Struct, frozen=True, kw_only=True):
@@ -364,7 +369,7 @@ def find_reason(message: str, name: str) -> str:
     If several records share the commit, this is the part of the message about the record. If the
     message was cut before that part, the reason comes from the trailers.
     """
-    text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
+    text = _CUT.sub("", message)
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
     for part in parts:
         for line in _ITEM.split(part)[1:]:

@@ -4,6 +4,7 @@ A content security policy in the file permits only its own style and script.
 """
 
 import gzip
+import re
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from msgspec import Struct
 from skillvault.inspect.page import Page, SkillPage
 from skillvault.inspect.week import EVENTS, DayChange
 from skillvault.model.records import IMPORTANCES, LEARNED, Evaluation, Fact, Outcome, stamp
-from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.hidden_characters import escape_hidden, has_hidden
 from skillvault.page import chart
 from skillvault.page.decisions import skill_digest, undo_digest, waiting_digest
 from skillvault.page.template import render
@@ -32,7 +33,8 @@ _LEAST = 60  # characters of a text in any case
 _TEXTS = 2_500_000  # characters of all texts of outcomes
 _IDS = 48  # outcomes of a list
 _NODES = 48  # origins and commits of a record
-_SAMPLE = 1000  # outcomes from which the length of texts is estimated
+_SAMPLE = 400  # outcomes from which the length of texts is estimated
+_CONTROL = re.compile(rb"\\u00|\\[bfr]")  # a control character as JSON has it, or a backslash
 _TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}  # records in a chunk
 
 
@@ -69,8 +71,20 @@ def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
     ids, size = sorted(records), _TOGETHER[kind]
     for start in range(0, len(ids), size):
         part = {name: records[name] for name in ids[start : start + size]}
-        packed = gzip.compress(msgspec.json.encode(part), 6, mtime=0)
+        content = msgspec.json.encode(part)
+        if _CONTROL.search(content) or has_hidden(content.decode()):
+            content = msgspec.json.encode(_escape_texts(part))
+        packed = gzip.compress(content, 6, mtime=0)
         yield Chunk(kind, ids[start], b64encode(packed).decode())
+
+
+def _escape_texts(value: Any) -> Any:
+    """Escape the hidden characters of all texts in some data."""
+    if isinstance(value, str):
+        return escape_hidden(value)
+    if isinstance(value, dict):
+        return {key: _escape_texts(part) for key, part in value.items()}
+    return [_escape_texts(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _size(chunks: Iterable[Chunk]) -> int:
@@ -87,7 +101,7 @@ def _skill_data(page: Page, *, decides: bool) -> dict[str, Any]:
     }
     if decides:
         for skill in page.skills:
-            is_whole = skills[skill.name]["text"] == skill.skill.body
+            is_whole = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
             if is_whole and skill.shelf != "archive" and skill.name != LEARNED:
                 skills[skill.name]["digest"] = skill_digest(page, skill)
     return skills
@@ -117,13 +131,13 @@ def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
 def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, Any]:
     skill = skill_page.skill
     return {
-        "title": escape_hidden(skill_page.title),
+        "title": skill_page.title,
         "text": _beginning(skill.body, 4 * _TEXT),
         "use": _beginning(skill.description, _TEXT),
-        "kind": escape_hidden(skill.kind),
-        "domain": escape_hidden(skill.domain or ""),
-        "status": escape_hidden(skill.status),
-        "trust": escape_hidden(skill.trust),
+        "kind": skill.kind,
+        "domain": skill.domain or "",
+        "status": skill.status,
+        "trust": skill.trust,
         "path": skill_page.path,
         "for": _first_ids(skill_page.sides.supporting),
         "against": _first_ids(skill_page.sides.against),
@@ -194,9 +208,8 @@ def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return a text for display, cut to a limit."""
-    beginning = escape_hidden(text[:limit])
-    return beginning if len(text) <= limit else f"{beginning}…"
+    """Return a text, cut to a limit."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:

@@ -237,7 +237,7 @@ def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChang
             what=group[0].what,
             why=group[0].why,
             domain=group[0].domain,
-            events=Counter(event.event for event in group),
+            events=Counter(event.event for event in reversed(group)),
             commits=[event.commit for event in group],
             diff=_changed_lines(vault, ref, (group[-1].commit, group[0].commit))
             if number < _DIFFS
@@ -266,7 +266,11 @@ def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[
 
     old_lines, new_lines = read_lines(f"{commits[0]}^"), read_lines(commits[1])
     diff = list(unified_diff(old_lines, new_lines, n=0, lineterm=""))[2:]
-    lines = [line[:_WHY] for line in diff if not line.startswith("@@") and line[1:].strip()]
+    lines = [
+        line if len(line) <= _WHY else f"{line[:_WHY]}…"
+        for line in diff
+        if not line.startswith("@@") and line[1:].strip()
+    ]
     more = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
     return [*lines[:_LINES], *more]
 

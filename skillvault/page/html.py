@@ -133,7 +133,6 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
     return {
         "title": skill_page.title,
         "text": _beginning(skill.body, 4 * _TEXT),
-        "use": _beginning(skill.description, _TEXT),
         "kind": skill.kind,
         "domain": skill.domain or "",
         "status": skill.status,
@@ -279,7 +278,7 @@ def _success(page: Page) -> Markup | None:
     spans = page.benefit.spans
     if sum(span.applied.count > 0 for span in spans) < _POINTS:
         return None
-    title = "Success over time, with a skill and without"
+    title = "Success over time, with a lesson and without"
     return chart.success(title, spans, chart.IN_PAGE)
 
 

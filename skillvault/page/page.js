@@ -112,8 +112,9 @@
     }
     more.addEventListener("click", next);
     await next();
+    place.append(more);
     if (count > ids.length) place.append(make("p", `${count - ids.length} more are in the vault`, { class: "soft small" }));
-    return add(place, more);
+    return place;
   }
 
   async function line(id) {
@@ -159,7 +160,7 @@
       if (columns[column].length >= NODES) { left += 1; return; }
       const one = await record(of, name);
       if (!one) { left += 1; return; }
-      const text = of === "outcome" ? `${subject(one)} ${one.at.slice(0, 10)}` : one.title || one.text;
+      const text = of === "outcome" ? `${one.at.slice(0, 10)} ${subject(one)}` : one.title || one.text;
       const node = { kind: of, id: name, label: text, from: [parent] };
       if (of === "outcome") node.status = one.status;
       placed.set(key, node);

@@ -7,6 +7,7 @@ import queue
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Literal
 
@@ -98,76 +99,68 @@ class WriteSession:
         with self._lock:  # one decision at a time
             self._used_at = self._clock()
             page = self._make_page()
-            lines = self._shown_lines(page, decision)
+            lines, carry_out = self._prepare(page, decision)
             confirmation = Confirmation([f"{decision.act} {decision.name}", *lines])
             self.confirmations.put(confirmation)
             if not confirmation.wait():
                 raise UsageError("nobody confirmed it in the terminal; nothing changed")
             with self._vault.store.require_tip(page.head):
-                self._carry_out(page, decision)
+                carry_out()
             self._used_at = self._clock()
         return f"{decision.act}: {decision.name}"
 
-    def _shown_lines(self, page: Page, decision: DecisionForm) -> Sequence[str]:
-        """Return the lines that the page showed, and what the person wrote or changes.
+    def _prepare(
+        self, page: Page, decision: DecisionForm
+    ) -> tuple[Sequence[str], Callable[[], object]]:
+        """Return the lines that the terminal shows, and the function that carries a decision out.
 
         UsageError if the page shows others by now, or if the text is missing or invalid.
         """
-        items = [item for item in page.waiting if item.name == decision.name]
-        skills = [skill for skill in page.skills if skill.name == decision.name]
-        lines, digest = list[str](), ""
-        if decision.act == "undo":
-            lines = [c.what for c in page.week.changes if decision.name in c.commits]
-            digest = undo_digest(page, decision.name)
-        elif decision.act == "edit":
-            lines = [skill.title for skill in skills]
-            digest = skill_digest(page, skills[0]) if skills else ""
-        elif items:
-            lines, digest = [items[0].text, *items[0].diff], waiting_digest(page, items[0])
-        if not lines or not secrets.compare_digest(digest.encode(), decision.digest.encode()):
-            raise UsageError("the page is stale; load it again, nothing changed")
-        if decision.act == "edit":
-            return self._edited_lines(skills[0], decision.text)
-        if decision.act == "undo":
-            undo(self._vault, decision.name, decision.text, dry=True)  # refuses what cannot be
-        if decision.act == "reject" and decision.text.strip() in ("", items[0].text):
-            raise UsageError("write into the field why it is rejected; nothing changed")
-        if decision.act == "reword" and (items[0].kind != "rule" or not decision.text.strip()):
-            raise UsageError("write the other words of the rule into the field; nothing changed")
-        return lines if decision.act == "approve" else [*lines, decision.text]
+        vault, act, name, text = self._vault, decision.act, decision.name, decision.text
+        lines = [change.what for change in page.week.changes if name in change.commits]
+        if act == "undo" and lines and decision.digest == undo_digest(page, name):
+            undo(vault, name, text, dry=True)  # refuses what cannot be undone
+            return [*lines, text], partial(undo, vault, name, text)
+        for skill in page.skills:
+            if (
+                act == "edit"
+                and name == skill.name
+                and decision.digest == skill_digest(page, skill)
+            ):
+                edited = replace(skill.skill, name=name, body=text)
+                return self._edited_lines(skill, edited), partial(vault.curate.put, edited)
+        for item in page.waiting:
+            if name == item.name and decision.digest == waiting_digest(page, item):
+                return self._prepare_waiting(item, decision)
+        raise UsageError("the page is stale; load it again, nothing changed")
 
-    def _edited_lines(self, skill: SkillPage, text: str) -> Sequence[str]:
-        """Return the diff that a new text of a skill makes, as it would be committed.
+    def _edited_lines(self, skill: SkillPage, edited: Skill) -> Sequence[str]:
+        """Return the diff of an edited skill, as it would be committed.
 
         UsageError for a text that no skill can have, or that changes nothing.
         """
-        done = self._vault.curate.put(_with_text(skill, text), dry=True).done
+        done = self._vault.curate.put(edited, dry=True).done
         new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]
         if not any(new_texts):
             raise UsageError("change the text in the field; an empty one is none, nothing changed")
         return TextPair(skill.path, skill.path, skill.skill.body.strip(), new_texts[0]).diff
 
-    def _carry_out(self, page: Page, decision: DecisionForm) -> None:
-        vault, name, text = self._vault, decision.name, decision.text
-        if decision.act == "undo":
-            undo(vault, name, text)
-            return
-        if decision.act == "edit":
-            vault.curate.put(*(_with_text(s, text) for s in page.skills if s.name == name))
-            return
-        kind = next(item.kind for item in page.waiting if item.name == name)
-        if decision.act == "reword":
-            vault.memory.approve(name, text)
-        elif decision.act == "approve":
-            vault.memory.approve(name) if kind == "rule" else vault.curate.approve(name)
-        elif kind == "rule":
-            vault.memory.reject(name, text)
-        else:
-            vault.curate.reject(name, reason=text)
-
-
-def _with_text(skill: SkillPage, text: str) -> Skill:
-    return replace(skill.skill, name=skill.name, body=text)
+    def _prepare_waiting(
+        self, item: Waiting, decision: DecisionForm
+    ) -> tuple[Sequence[str], Callable[[], object]]:
+        """Do the same for a rule or a skill that waits."""
+        lines, text = [item.text, *item.diff], decision.text
+        memory, curate = self._vault.memory, self._vault.curate
+        if decision.act == "approve":
+            approve = memory.approve if item.kind == "rule" else curate.approve
+            return lines, partial(approve, item.name)
+        if decision.act == "reject" and text.strip() not in ("", item.text):
+            reject = memory.reject if item.kind == "rule" else curate.reject
+            return [*lines, text], partial(reject, item.name, reason=text)
+        if decision.act == "reword" and item.kind == "rule" and text.strip():
+            return [*lines, text], partial(memory.approve, item.name, text)
+        wish = "why it is rejected" if decision.act == "reject" else "the other words of a rule"
+        raise UsageError(f"write into the field {wish}; nothing changed")
 
 
 def waiting_digest(page: Page, item: Waiting) -> str:

@@ -47,9 +47,9 @@ class LegendEntry(NamedTuple):
 
 # Each verdict has a mark of its own, for readers who cannot tell the colours.
 _VERDICTS: Mapping[Verdict, LegendEntry] = {
-    "helps": LegendEntry("helps", _CIRCLE, "good"),
+    "helps": LegendEntry("seems to help", _CIRCLE, "good"),
     "open": LegendEntry("open", _DIAMOND, "open"),
-    "hurts": LegendEntry("hurts", _SQUARE, "bad"),
+    "hurts": LegendEntry("seems to hurt", _SQUARE, "bad"),
 }
 _WITH = LegendEntry("with a lesson", _CIRCLE, "good")
 _WITHOUT = LegendEntry("without a lesson", _DIAMOND, "open", "6 4")

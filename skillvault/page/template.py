@@ -35,7 +35,7 @@ def _environment() -> jinja2.Environment:
     formats: dict[str, Callable[..., str]] = {
         "percent": _percent, "signed": _signed_text, "day": _date, "minute": _minute,
         "rate": _rate_text, "number": _number, "plural": pluralize, "first_words": first_sentences,
-        "shorten": shorten, "grouped": "{:,}".format, "chance": _chance,
+        "shorten": shorten, "chance": _chance,
     }  # fmt: skip
     environment.filters.update(formats)
     return environment

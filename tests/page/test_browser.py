@@ -272,7 +272,9 @@ def test_each_decision_on_the_page_is_one_commit(browser: Browser, decidable: Va
             assert decide(tab, button, TYPED) == 200
             (commit,) = history.commits_between(tip, "HEAD")
             assert history.author_and_text([commit])[commit][0] == "Ada Person"
-            tab.goto(address)
+            reloaded = tab.locator(f"script[data-head='{commit}']")
+            reloaded.wait_for(state="attached", timeout=60_000)
+            tab.evaluate("location.hash = ''")
         assert shown.said == []
     (skill,) = decidable.skills()
     assert (skill.name, decidable.skill("mine")[0].body) == ("mine", TYPED)

@@ -53,16 +53,17 @@ def both_sides(view: Topics, ref: Ref) -> Sides:
     """
     if ref.kind == "skill" and (evidence := evidence_of(view, ref)):
         return sides_of(evidence)
-    return _linked_sides(lambda target: view.links.by_target([target]), ref)
+    return linked_sides(lambda target: view.links.by_target([target]), ref)
 
 
-def _linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
+def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
+    """Return the runs for and against a fact, or a skill and its facts, by links to a record."""
     supporting, against = set[str](), set[str]()
     for link in links(ref):
         if link.source.kind == "evaluation":
             (against if link.type == "contradicted" else supporting).add(link.source.id)
         elif link.source.kind == "fact" and ref.kind == "skill":
-            fact_sides = _linked_sides(links, link.source)
+            fact_sides = linked_sides(links, link.source)
             supporting.update(fact_sides.supporting)
             against.update(fact_sides.against)
     return Sides(tuple(sorted(supporting)), tuple(sorted(against)))

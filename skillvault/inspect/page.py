@@ -4,6 +4,7 @@ The package `page` renders this value. The figures are those of `stats` and `sta
 written.
 """
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.inspect import status as overview
-from skillvault.inspect.lookup import Sides, both_sides, evidence_of, sides_of
+from skillvault.inspect.lookup import Sides, evidence_of, linked_sides, sides_of
 from skillvault.inspect.week import Contents, Week, contents_of, subject_words, title_of, week_of
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
@@ -45,6 +46,11 @@ class Rate(Struct, frozen=True):
         """The share that succeeded; None without outcomes."""
         return self.successes / self.count if self.count else None
 
+    @property
+    def words(self) -> str:
+        """The share and the number, as `57 % of 1,200`; "" without outcomes."""
+        return "" if self.share is None else f"{100 * self.share:.0f} % of {self.count:,}"
+
 
 class Span(Struct, frozen=True):
     """A few days, and the decisions that ended in them: those with a skill and those without."""
@@ -58,14 +64,12 @@ class Span(Struct, frozen=True):
 class Benefit(Struct, frozen=True, kw_only=True):
     """The effect of all uses of skills.
 
-    `skills` have the best lift first; `verdicts` counts them by verdict. `applied` and `bare` are
-    closed decisions with and without a skill, `spans` the same over time. `held_out` and
-    `overruled` count decisions, `trials` the skills that are tried again. `used` maps each outcome
-    to the skills that its decision applied.
+    `skills` have the best lift first. `applied` and `bare` are closed decisions with and without a
+    skill, `spans` the same over time. `held_out` and `overruled` count decisions, `trials` the
+    skills that are tried again. `used` maps each outcome to the skills that its decision applied.
     """
 
     skills: Sequence[SkillStats]
-    verdicts: Mapping[str, int]
     applied: Rate
     bare: Rate
     spans: Sequence[Span]
@@ -82,19 +86,19 @@ class Benefit(Struct, frozen=True, kw_only=True):
             return "Not known yet: no decision that ended has used a lesson."
         if uses < _ENOUGH:
             return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_ENOUGH} on."
-        helps, hurts = self.verdicts.get("helps", 0), self.verdicts.get("hurts", 0)
+        bounds = [skill.interval for skill in self.skills if skill.interval]
+        helps, hurts = sum(low > 0 for low, _ in bounds), sum(high < 0 for _, high in bounds)
         answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
         answer = answers.get((helps > 0, hurts > 0), "Not shown yet")
-        rate = self.bare
-        without = f", {rate.share:.0%} of {rate.count} without one" if rate.count else ""
+        without = f", {self.bare.words} without one" if self.bare.count else ""
         comparison = "no lesson is compared with decisions of the same kind yet"
         if self.measured:
             measured = pluralize(len(self.measured), "lesson")
-            verbs = f"help{'s' * (helps == 1)} and {hurts} hurt{'s' * (hurts == 1)}"
+            verbs = f"surely help{'s' * (helps == 1)} and {hurts} surely hurt{'s' * (hurts == 1)}"
             comparison = f"of the same kind compared, {helps} of {measured} {verbs}"
         return (
-            f"{answer}: {self.applied.share:.0%} of {uses} decisions with a lesson succeeded"
-            f"{without}; {comparison}."
+            f"{answer}: {self.applied.words} decisions with a lesson succeeded{without}; "
+            f"{comparison}."
         )
 
     @property
@@ -116,7 +120,6 @@ def benefit_of(vault: Contents) -> Benefit:
     skills = vault.effects
     return Benefit(
         skills=skills,
-        verdicts=Counter(skill.verdict for skill in skills if skill.lift is not None),
         applied=_rate_among([status for _, status, is_used in decisions if is_used]),
         bare=_rate_among([status for _, status, is_used in decisions if not is_used]),
         spans=_spans(decisions),
@@ -153,6 +156,7 @@ def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
     ]
 
 
+_RUNS = re.compile(r" \(\d+ of \d+ runs failed.*")  # the notes below which the page counts
 _BEGINNING = 20  # characters by which a deed is recognized
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
@@ -184,11 +188,17 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     origins: Sequence[tuple[str, str, str]]
     history: Sequence[Touch]
 
+    @property
+    def path(self) -> str:
+        """The path of the skill's file."""
+        return f"{self.shelf}/{self.name}/SKILL.md"
+
 
 class Stop(Struct, frozen=True, kw_only=True):
     """A deed that failed, its result, and what to do instead; "" if no lesson says it.
 
-    `failures` of `count` runs failed, both 0 for a tested rule; `skill` is the one that says so.
+    `failures` of `count` runs failed, both 0 for a tested rule; with `is_group` these are runs of
+    several deeds that differ little. `skill` is the one that says so.
     """
 
     deed: str
@@ -198,6 +208,7 @@ class Stop(Struct, frozen=True, kw_only=True):
     skill: str | None
     failures: int = 0
     count: int = 0
+    is_group: bool = False
 
 
 def skill_pages(vault: Contents) -> list[SkillPage]:
@@ -207,9 +218,12 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Touch(sha[:10], date, step, subject))
+    keys = {
+        subject: subject_key(subject) for subject in {o.subject for o in vault.outcomes.values()}
+    }
     by_subject: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in vault.outcomes.values():
-        by_subject[subject_key(outcome.subject)].append(outcome)
+        by_subject[keys[outcome.subject]].append(outcome)
     return [
         _page(vault, (shelf, name), history.get(name, []), by_subject.get(skill.subject or "", ()))
         for shelf, skills in vault.shelves.items()
@@ -229,7 +243,7 @@ def _page(
         skill=skill,
         shelf=shelf,
         title=title_of(skill),
-        sides=sides_of(evidence) if evidence else both_sides(vault.view, ref),
+        sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
         statements=evidence.statements if evidence else (),
         otherwise=[outcome.id for outcome in subject if outcome.result.status == opposite],
         origins=origins_of(vault, ref),
@@ -239,14 +253,14 @@ def _page(
 
 def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
     """Return the sources of the links to a record, as (type, kind, id)."""
-    links = vault.links.get(ref, ())
-    return [(link.type, link.source.kind, link.source.id) for link in links]
+    return [(link.type, link.source.kind, link.source.id) for link in vault.links_to(ref)]
 
 
 def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
     """Return the deeds that failed, of the skills that agents get, the most frequent first.
 
-    Guides come before warnings, because they also say what worked.
+    Of equals, those with something to do instead come first. Guides come before warnings, because
+    they also say what worked.
     """
     served = [page for page in pages if page.shelf == "skills"]
     served.sort(key=lambda page: page.skill.kind != "guide")
@@ -260,8 +274,8 @@ def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
                     failures.append((page, statement))
                 told_runs.update(statement.supporting)
     failures.sort(key=lambda pair: max(pair[1].supporting), reverse=True)
-    failures.sort(key=lambda pair: len(pair[1].supporting), reverse=True)
-    return [_failed_deed(vault, page, statement) for page, statement in failures]
+    stops = [_failed_deed(vault, page, statement) for page, statement in failures]
+    return sorted(stops, key=lambda stop: (-stop.failures, not stop.instead))
 
 
 def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> Stop:
@@ -276,7 +290,9 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
     elif loss:
         deed = f"{subject}: {deed}"
     outcomes = [vault.outcomes[name] for name in statement.supporting if name in vault.outcomes]
+    is_group = ARROW in result
     result, _, remedy = result_of_first(result, map(deed_of, outcomes)).partition(LATER_WORKED)
+    result = _RUNS.sub("", result)
     runs = set(statement.supporting)
     lessons = (
         lesson.statement
@@ -291,6 +307,7 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         skill=page.name,
         failures=len(runs),
         count=len(runs) + len(statement.against),
+        is_group=is_group,
     )
 
 
@@ -579,15 +596,19 @@ def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[Stop]:
     harmful_skills = [
         Stop(
             deed=f"Following {skill.skill}",
-            result=f"It hurts: {skill.decision}",
-            instead=f"Retire it: skillvault skill retire {skill.skill}",
+            result=f"Of 100 decisions, {-100 * (skill.lift or 0):.0f} fewer succeed with it "
+            f"(95 %: {-100 * high:.0f} to {-100 * low:.0f})",
+            instead="Decide without it; the next run retires it"
+            if skill.decision.startswith("retired")
+            else f"Decide without it; skillvault skill retire {skill.skill} retires it",
             domain=skill.domain,
             skill=skill.skill,
             failures=skill.failure_count,
             count=skill.times_applied,
         )
         for skill in benefit.skills
-        if skill.verdict == "hurts" and skill.status != "retired"
+        for low, high in [skill.interval or (0.0, 0.0)]
+        if high < 0 and skill.status != "retired"
     ]
     rules = [
         Stop(

@@ -57,6 +57,10 @@ class Contents(Struct, frozen=True, kw_only=True):
         """Return the skill of this name in any folder."""
         return next((shelf[name] for shelf in self.shelves.values() if name in shelf), None)
 
+    def links_to(self, ref: Ref) -> Sequence[LinkEnds]:
+        """Return the links to a record."""
+        return self.links.get(ref, ())
+
     def covers(self, domain: str | None) -> bool:
         """Return True if the page covers this domain."""
         return self.domain in (None, domain)
@@ -132,6 +136,7 @@ _ALWAYS: Mapping[str, Event] = {
 }
 _WEIGHED: Mapping[str, Event] = {"reinforced": "strengthened", "contradicted": "contradicted"}
 _ITEM = re.compile(r"(?m)^- (?=\S+: )")
+_CUT = re.compile(r"(?m)^… .*\n?")
 
 
 class VaultEvent(Struct, frozen=True, kw_only=True):
@@ -232,7 +237,7 @@ def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChang
             what=group[0].what,
             why=group[0].why,
             domain=group[0].domain,
-            events=Counter(event.event for event in group),
+            events=Counter(event.event for event in reversed(group)),
             commits=[event.commit for event in group],
             diff=_changed_lines(vault, ref, (group[-1].commit, group[0].commit))
             if number < _DIFFS
@@ -261,7 +266,11 @@ def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[
 
     old_lines, new_lines = read_lines(f"{commits[0]}^"), read_lines(commits[1])
     diff = list(unified_diff(old_lines, new_lines, n=0, lineterm=""))[2:]
-    lines = [line[:_WHY] for line in diff if not line.startswith("@@") and line[1:].strip()]
+    lines = [
+        line if len(line) <= _WHY else f"{line[:_WHY]}…"
+        for line in diff
+        if not line.startswith("@@") and line[1:].strip()
+    ]
     more = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
     return [*lines[:_LINES], *more]
 
@@ -364,7 +373,7 @@ def find_reason(message: str, name: str) -> str:
     If several records share the commit, this is the part of the message about the record. If the
     message was cut before that part, the reason comes from the trailers.
     """
-    text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
+    text = _CUT.sub("", message)
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
     for part in parts:
         for line in _ITEM.split(part)[1:]:

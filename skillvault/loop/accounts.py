@@ -37,7 +37,7 @@ from skillvault.model.conditions import Separation
 from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.next_words import read_reaction
 from skillvault.model.records import IndexedOutcome, Outcome, Position, Ref, Skill, SkillKind
-from skillvault.vault.files.redact import secret_kinds
+from skillvault.vault.files import redact
 from skillvault.vault.index.subjects import SCOPES, AccountKey, ActionKeys, Scope, Subjects
 
 _Task = TypeVar("_Task")
@@ -268,7 +268,7 @@ class Accounts:
         if scope not in self._stated:
             rules = [r for r in self._view.facts.approved_corrections() if r.scope == scope]
             corrections = self._view.corrections.of_scope(scope)
-            self._stated[scope] = read_stated_rules(corrections, rules, secret_kinds)
+            self._stated[scope] = read_stated_rules(corrections, rules, redact.secret_kinds)
         stated = self._stated[scope]
         if not (stated.valid or stated.unquotable):
             return True

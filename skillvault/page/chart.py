@@ -24,10 +24,12 @@ IN_FILE: Mapping[str, str] = {
 IN_PAGE: Mapping[str, str] = {name: f"var(--{name})" for name in IN_FILE} | {"paper": "none"}
 
 _WIDTH, _MARGIN = 760, 24
+_NARROW = 420  # of a chart that a phone shows whole
 _TOP = 40  # below the legend
 _ROW = 24
 _LETTERS, _LETTER = 46, 6.8  # the most letters of a name; the pixels of one letter
 _PARTS = 6  # about the most parts of an axis
+_DATES = 4  # the most dates of an axis
 _LEAST = 0.05  # the lift on either side of 0 that is always drawn
 _CIRCLE = "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z"
 _DIAMOND = "M0-1.3L1.3 0L0 1.3L-1.3 0z"
@@ -45,12 +47,12 @@ class LegendEntry(NamedTuple):
 
 # Each verdict has a mark of its own, for readers who cannot tell the colours.
 _VERDICTS: Mapping[Verdict, LegendEntry] = {
-    "helps": LegendEntry("helps", _CIRCLE, "good"),
+    "helps": LegendEntry("seems to help", _CIRCLE, "good"),
     "open": LegendEntry("open", _DIAMOND, "open"),
-    "hurts": LegendEntry("hurts", _SQUARE, "bad"),
+    "hurts": LegendEntry("seems to hurt", _SQUARE, "bad"),
 }
-_WITH = LegendEntry("with a skill", _CIRCLE, "good")
-_WITHOUT = LegendEntry("without a skill", _DIAMOND, "open", "6 4")
+_WITH = LegendEntry("with a lesson", _CIRCLE, "good")
+_WITHOUT = LegendEntry("without a lesson", _DIAMOND, "open", "6 4")
 
 
 class Scale(NamedTuple):
@@ -116,8 +118,8 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
     """Return an SVG of the rate of success over time, with a skill and without."""
     first, last = spans[0], spans[-1]
     length = timedelta(days=first.days)
-    x = Scale(first.start.timestamp(), (last.start + length).timestamp(), 64, _WIDTH - 2 * _MARGIN)
-    y = Scale(0, 1, 210, _TOP)
+    x = Scale(first.start.timestamp(), (last.start + length).timestamp(), 52, _NARROW - _MARGIN)
+    y = Scale(0, 1, 180, _TOP)
     count = round((last.start - first.start) / length) + 1
     return render(
         "success.svg",
@@ -128,11 +130,11 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
             _WITHOUT: _points(spans, [span.bare for span in spans], x, y),
         },
         legend=(_WITH, _WITHOUT),
-        days=[first.start + number * length for number in range(0, count, ceil(count / _PARTS))],
+        days=[first.start + number * length for number in range(0, count, ceil(count / _DATES))],
         x=x,
         y=y,
-        width=_WIDTH,
-        height=250,
+        width=_NARROW,
+        height=210,
         colours=colours,
     )
 

@@ -7,23 +7,30 @@ import queue
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.api import Vault, undo
-from skillvault.inspect.page import Page, Waiting
+from skillvault.inspect.page import Page, SkillPage, Waiting
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Skill
+from skillvault.review.review import TextPair
 
 IDLE = 30 * 60  # seconds without a decision after which the page takes none
 
 
 class DecisionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision: `text` is the reason, or the new text; `name` is a commit for `undo`."""
+    """A decision: `text` is the reason, or the new text; `name` is a commit for `undo`.
 
-    act: Literal["approve", "reject", "edit", "undo"]
+    `reword` approves a rule in other words, `edit` changes the text of a skill.
+    """
+
+    act: Literal["approve", "reword", "reject", "edit", "undo"]
     name: str
     digest: str
     text: str = ""
@@ -92,55 +99,78 @@ class WriteSession:
         with self._lock:  # one decision at a time
             self._used_at = self._clock()
             page = self._make_page()
-            lines = self._shown_lines(page, decision)
+            lines, carry_out = self._prepare(page, decision)
             confirmation = Confirmation([f"{decision.act} {decision.name}", *lines])
             self.confirmations.put(confirmation)
             if not confirmation.wait():
                 raise UsageError("nobody confirmed it in the terminal; nothing changed")
             with self._vault.store.require_tip(page.head):
-                self._carry_out(page, decision)
+                carry_out()
             self._used_at = self._clock()
         return f"{decision.act}: {decision.name}"
 
-    def _shown_lines(self, page: Page, decision: DecisionForm) -> Sequence[str]:
-        """Return the lines that the page showed, and the text that the person wrote.
+    def _prepare(
+        self, page: Page, decision: DecisionForm
+    ) -> tuple[Sequence[str], Callable[[], object]]:
+        """Return the lines that the terminal shows, and the function that carries a decision out.
 
-        UsageError if the page shows others by now, or if the text is missing.
+        UsageError if the page shows others by now, or if the text is missing or invalid.
         """
-        items = [item for item in page.waiting if item.name == decision.name]
-        if decision.act == "undo":
-            changes = [c for c in page.week.changes if decision.name in c.commits]
-            lines, digest = [change.what for change in changes], undo_digest(page, decision.name)
-        else:
-            lines = [items[0].text, *items[0].diff] if items else []
-            digest = waiting_digest(page, items[0]) if items else ""
-        if not lines or not secrets.compare_digest(digest.encode(), decision.digest.encode()):
-            raise UsageError("the page is stale; load it again, nothing changed")
-        if decision.act == "reject" and decision.text.strip() in ("", items[0].text):
-            raise UsageError("write into the field why it is rejected; nothing changed")
-        if decision.act == "edit" and (items[0].kind != "rule" or not decision.text.strip()):
-            raise UsageError(f"{decision.name}: edit its file in proposed/ and commit it")
-        return lines if decision.act == "approve" else [*lines, decision.text]
+        vault, act, name, text = self._vault, decision.act, decision.name, decision.text
+        lines = [change.what for change in page.week.changes if name in change.commits]
+        if act == "undo" and lines and decision.digest == undo_digest(page, name):
+            undo(vault, name, text, dry=True)  # refuses what cannot be undone
+            return [*lines, text], partial(undo, vault, name, text)
+        for skill in page.skills:
+            if (
+                act == "edit"
+                and name == skill.name
+                and decision.digest == skill_digest(page, skill)
+            ):
+                edited = replace(skill.skill, name=name, body=text)
+                return self._edited_lines(skill, edited), partial(vault.curate.put, edited)
+        for item in page.waiting:
+            if name == item.name and decision.digest == waiting_digest(page, item):
+                return self._prepare_waiting(item, decision)
+        raise UsageError("the page is stale; load it again, nothing changed")
 
-    def _carry_out(self, page: Page, decision: DecisionForm) -> None:
-        vault, name, text = self._vault, decision.name, decision.text
-        if decision.act == "undo":
-            undo(vault, name, text)
-            return
-        kind = next(item.kind for item in page.waiting if item.name == name)
-        if decision.act == "edit":
-            vault.memory.approve(name, text)
-        elif decision.act == "approve":
-            vault.memory.approve(name) if kind == "rule" else vault.curate.approve(name)
-        elif kind == "rule":
-            vault.memory.reject(name, text)
-        else:
-            vault.curate.reject(name, reason=text)
+    def _edited_lines(self, skill: SkillPage, edited: Skill) -> Sequence[str]:
+        """Return the diff of an edited skill, as it would be committed.
+
+        UsageError for a text that no skill can have, or that changes nothing.
+        """
+        done = self._vault.curate.put(edited, dry=True).done
+        new_texts = [rewrite.body for result in done for rewrite in result.change.rewrites]
+        if not any(new_texts):
+            raise UsageError("change the text in the field; an empty one is none, nothing changed")
+        return TextPair(skill.path, skill.path, skill.skill.body.strip(), new_texts[0]).diff
+
+    def _prepare_waiting(
+        self, item: Waiting, decision: DecisionForm
+    ) -> tuple[Sequence[str], Callable[[], object]]:
+        """Do the same for a rule or a skill that waits."""
+        lines, text = [item.text, *item.diff], decision.text
+        memory, curate = self._vault.memory, self._vault.curate
+        if decision.act == "approve":
+            approve = memory.approve if item.kind == "rule" else curate.approve
+            return lines, partial(approve, item.name)
+        if decision.act == "reject" and text.strip() not in ("", item.text):
+            reject = memory.reject if item.kind == "rule" else curate.reject
+            return [*lines, text], partial(reject, item.name, reason=text)
+        if decision.act == "reword" and item.kind == "rule" and text.strip():
+            return [*lines, text], partial(memory.approve, item.name, text)
+        wish = "why it is rejected" if decision.act == "reject" else "the other words of a rule"
+        raise UsageError(f"write into the field {wish}; nothing changed")
 
 
 def waiting_digest(page: Page, item: Waiting) -> str:
     """Return the digest of what a page shows of something that waits."""
     return _digest(page.head or "", item.kind, item.name, item.text, *item.diff)
+
+
+def skill_digest(page: Page, skill: SkillPage) -> str:
+    """Return the digest of the text of a skill that a page shows."""
+    return _digest(page.head or "", "skill", skill.name, skill.skill.body)
 
 
 def undo_digest(page: Page, commit: str) -> str:

@@ -4,6 +4,7 @@ A content security policy in the file permits only its own style and script.
 """
 
 import gzip
+import re
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +20,10 @@ from msgspec import Struct
 
 from skillvault.inspect.page import Page, SkillPage
 from skillvault.inspect.week import EVENTS, DayChange
-from skillvault.model.records import IMPORTANCES, Evaluation, Fact, Outcome, stamp
-from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.records import IMPORTANCES, LEARNED, Evaluation, Fact, Outcome, stamp
+from skillvault.model.text.hidden_characters import escape_hidden, has_hidden
 from skillvault.page import chart
-from skillvault.page.decisions import undo_digest, waiting_digest
+from skillvault.page.decisions import skill_digest, undo_digest, waiting_digest
 from skillvault.page.template import render
 from skillvault.vault.files import layout
 
@@ -32,7 +33,8 @@ _LEAST = 60  # characters of a text in any case
 _TEXTS = 2_500_000  # characters of all texts of outcomes
 _IDS = 48  # outcomes of a list
 _NODES = 48  # origins and commits of a record
-_SAMPLE = 1000  # outcomes from which the length of texts is estimated
+_SAMPLE = 400  # outcomes from which the length of texts is estimated
+_CONTROL = re.compile(rb"\\u00|\\[bfr]")  # a control character as JSON has it, or a backslash
 _TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}  # records in a chunk
 
 
@@ -44,9 +46,10 @@ class Chunk(Struct, frozen=True):
     data: str
 
 
-def chunks_of(page: Page) -> list[Chunk]:
+def chunks_of(page: Page, *, decides: bool = False) -> list[Chunk]:
     """Return the details of skills, facts and outcomes by id, at most `MOST` bytes."""
-    chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
+    skills = _skill_data(page, decides=decides)
+    chunks = [*_chunks("skill", skills), *_chunks("fact", _fact_data(page))]
     free_bytes = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
@@ -68,20 +71,40 @@ def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
     ids, size = sorted(records), _TOGETHER[kind]
     for start in range(0, len(ids), size):
         part = {name: records[name] for name in ids[start : start + size]}
-        packed = gzip.compress(msgspec.json.encode(part), 6, mtime=0)
+        content = msgspec.json.encode(part)
+        if _CONTROL.search(content) or has_hidden(content.decode()):
+            content = msgspec.json.encode(_escape_texts(part))
+        packed = gzip.compress(content, 6, mtime=0)
         yield Chunk(kind, ids[start], b64encode(packed).decode())
+
+
+def _escape_texts(value: Any) -> Any:
+    """Escape the hidden characters of all texts in some data."""
+    if isinstance(value, str):
+        return escape_hidden(value)
+    if isinstance(value, dict):
+        return {key: _escape_texts(part) for key, part in value.items()}
+    return [_escape_texts(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _size(chunks: Iterable[Chunk]) -> int:
     return sum(len(chunk.data) for chunk in chunks)
 
 
-def _skill_data(page: Page) -> dict[str, Any]:
+def _skill_data(page: Page, *, decides: bool) -> dict[str, Any]:
     applied: dict[str, list[str]] = defaultdict(list)
     for outcome, names in page.benefit.used.items():
         for name in names:
             applied[name].append(outcome)
-    return {skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills}
+    skills = {
+        skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills
+    }
+    if decides:
+        for skill in page.skills:
+            is_whole = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
+            if is_whole and skill.shelf != "archive" and skill.name != LEARNED:
+                skills[skill.name]["digest"] = skill_digest(page, skill)
+    return skills
 
 
 def _fact_data(page: Page) -> dict[str, Any]:
@@ -108,14 +131,13 @@ def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
 def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, Any]:
     skill = skill_page.skill
     return {
-        "title": escape_hidden(skill_page.title),
+        "title": skill_page.title,
         "text": _beginning(skill.body, 4 * _TEXT),
-        "use": _beginning(skill.description, _TEXT),
-        "kind": escape_hidden(skill.kind),
-        "domain": escape_hidden(skill.domain or ""),
-        "status": escape_hidden(skill.status),
-        "trust": escape_hidden(skill.trust),
-        "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
+        "kind": skill.kind,
+        "domain": skill.domain or "",
+        "status": skill.status,
+        "trust": skill.trust,
+        "path": skill_page.path,
         "for": _first_ids(skill_page.sides.supporting),
         "against": _first_ids(skill_page.sides.against),
         "otherwise": _first_ids(skill_page.otherwise),
@@ -185,9 +207,8 @@ def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return a text for display, cut to a limit."""
-    beginning = escape_hidden(text[:limit])
-    return beginning if len(text) <= limit else f"{beginning}…"
+    """Return a text, cut to a limit."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
@@ -212,7 +233,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
 
     With `decides`, the page has forms for the decisions of a person.
     """
-    chunks = chunks_of(page)
+    chunks = chunks_of(page, decides=decides)
     style, script = _own_file("page.css"), SCRIPT.read_text(encoding="utf-8")
     text = render(
         "page.html",
@@ -257,7 +278,7 @@ def _success(page: Page) -> Markup | None:
     spans = page.benefit.spans
     if sum(span.applied.count > 0 for span in spans) < _POINTS:
         return None
-    title = "Success over time, with a skill and without"
+    title = "Success over time, with a lesson and without"
     return chart.success(title, spans, chart.IN_PAGE)
 
 

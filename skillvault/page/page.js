@@ -112,8 +112,9 @@
     }
     more.addEventListener("click", next);
     await next();
+    place.append(more);
     if (count > ids.length) place.append(make("p", `${count - ids.length} more are in the vault`, { class: "soft small" }));
-    return add(place, more);
+    return place;
   }
 
   async function line(id) {
@@ -159,7 +160,7 @@
       if (columns[column].length >= NODES) { left += 1; return; }
       const one = await record(of, name);
       if (!one) { left += 1; return; }
-      const text = of === "outcome" ? `${subject(one)} ${one.at.slice(0, 10)}` : one.title || one.text;
+      const text = of === "outcome" ? `${one.at.slice(0, 10)} ${subject(one)}` : one.title || one.text;
       const node = { kind: of, id: name, label: text, from: [parent] };
       if (of === "outcome") node.status = one.status;
       placed.set(key, node);
@@ -216,6 +217,7 @@
     const picture = await graph("skill", id, one.title);
     if (picture) place.append(make("h3", "Where it comes from"), picture);
     place.append(make("h3", "What it says"), texts(one.text));
+    if (one.digest) place.append(editor(id, one));
     place.append(make("h3", "Evidence"));
     place.append(await outcomes("For it", one.for));
     place.append(await outcomes("Against it", one.against));
@@ -231,6 +233,16 @@
       list.append(row);
     }
     place.append(list);
+  }
+
+  function editor(id, one) {
+    const field = make("textarea", null, { rows: "16" });
+    field.defaultValue = one.text;
+    const form = make("div", null, { "data-name": id, "data-digest": one.digest });
+    add(form, add(make("label", "Its text"), make("br"), field), make("br"),
+      make("button", "commit this text", { type: "button", "data-act": "edit" }), " ",
+      make("span", null, { role: "status", class: "small" }));
+    return add(make("details"), make("summary", "Edit the text"), form);
   }
 
   async function fact(id, one, place) {
@@ -361,14 +373,17 @@
 
   // ── decisions, which the terminal confirms ────────────────────────────────────────
 
-  for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", async () => {
+  document.addEventListener("click", async ({ target: button }) => {
+    if (!button.dataset.act) return;
     const { name, digest } = button.parentElement.dataset;
     const said = button.parentElement.querySelector("[role=status]");
     said.textContent = "confirm it in the terminal that serves this page";
-    const text = button.parentElement.querySelector("textarea").value;
-    const body = JSON.stringify({ act: button.dataset.act, name, digest, text });
+    const field = button.parentElement.querySelector("textarea");
+    const body = JSON.stringify({ act: button.dataset.act, name, digest, text: field.value });
     try {
-      said.textContent = await (await fetch("decide", { method: "POST", body })).text();
+      const reply = await fetch("decide", { method: "POST", body });
+      said.textContent = await reply.text();
+      if (reply.ok) field.defaultValue = field.value;
     } catch {
       said.textContent = "the page is no longer served";
     }
@@ -376,10 +391,11 @@
 
   // ── a page that is served looks whether the branch has moved ──────────────────────
 
+  const isTyped = () => [...document.querySelectorAll("textarea")].some((one) => one.value !== one.defaultValue);
   const head = document.currentScript.dataset.head;
   if (head !== undefined) {
     setInterval(async () => {
-      if (document.hidden) return;
+      if (document.hidden || isTyped()) return; // what is typed would be lost
       try {
         const now = await (await fetch("head")).text();
         if (now !== head) location.reload();

@@ -145,7 +145,7 @@ def post_reply(page: ServedPage, request: BaseHTTPRequestHandler, host: str) -> 
     if headers.get("Host") != host or headers.get("Origin") != f"http://{host}":
         raise UsageError("this page takes no form of another site")
     length = headers.get("Content-Length") or ""
-    if not re.fullmatch("[0-9]{1,5}", length):
+    if not re.fullmatch("[0-9]{1,6}", length):
         raise UsageError("the form has no length, or it is too long")
     body = request.rfile.read(int(length))
     if request.path == "/session":

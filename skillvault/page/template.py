@@ -35,7 +35,7 @@ def _environment() -> jinja2.Environment:
     formats: dict[str, Callable[..., str]] = {
         "percent": _percent, "signed": _signed_text, "day": _date, "minute": _minute,
         "rate": _rate_text, "number": _number, "plural": pluralize, "first_words": first_sentences,
-        "shorten": shorten,
+        "shorten": shorten, "chance": _chance,
     }  # fmt: skip
     environment.filters.update(formats)
     return environment
@@ -59,13 +59,22 @@ def _signed_text(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
 
 
+def _chance(value: float | None) -> str:
+    """Return a probability in three digits; it is never 0 or 1."""
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
+
+
 def _number(value: float) -> str:
     return f"{value:+,.6g}".replace("-", "−")
 
 
 def _rate_text(rate: Rate) -> str:
     return (
-        f"{_percent(rate.share)} ({rate.successes} of {rate.count})" if rate.count else "none yet"
+        f"{_percent(rate.share)} ({rate.successes:,} of {rate.count:,})"
+        if rate.count
+        else "none yet"
     )
 
 

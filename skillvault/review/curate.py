@@ -145,7 +145,10 @@ class Curator:
         change = rules.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
-        check = partial(check_round_trip, skill=rules.apply_put(skill, old_skill))
+        result = rules.apply_put(skill, old_skill)
+        if shelf == "proposed":  # the store marks its skills
+            result = msgspec.structs.replace(result, internal=True)
+        check = partial(check_round_trip, skill=result)
         return self._commit(change, now, dry=dry, check=check)
 
     def approve(

@@ -74,7 +74,9 @@ def test_the_picture_has_a_line_a_skill_worst_first(used: Vault, tmp_path: Path)
     assert titles[0] == "What skills change: all domains"
     assert [title.partition(":")[0] for title in titles[1:]] == ["bad", "good"]
     texts = [one.text for one in picture.iter(f"{SVG}text")]
-    assert {"helps", "open", "hurts", "good", "bad"} <= {*texts}  # a legend, and the names
+    assert {"seems to help", "open", "seems to hurt", "good", "bad"} <= {
+        *texts
+    }  # a legend, and the names
 
 
 def test_a_picture_of_nothing_says_so_and_is_not_made(vault: Vault, tmp_path: Path) -> None:

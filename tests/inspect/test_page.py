@@ -44,12 +44,16 @@ def test_the_rates_with_a_skill_and_without_are_of_all_closed_decisions(used: Va
 def test_one_sentence_says_if_lessons_help(used: Vault) -> None:
     benefit = page(used, now=LATER).benefit
     assert benefit.sentence == (
-        "Partly: 50% of 60 decisions with a lesson succeeded, 50% of 30 without one; of the same "
-        "kind compared, 1 of 2 lessons helps and 1 hurts."
+        "Partly: 50 % of 60 decisions with a lesson succeeded, 50 % of 30 without one; of the same "
+        "kind compared, 1 of 2 lessons surely helps and 1 surely hurts."
     )
-    assert replace(benefit, skills=[], verdicts={}).sentence == (
-        "Not shown yet: 50% of 60 decisions with a lesson succeeded, 50% of 30 without one; "
+    assert replace(benefit, skills=[]).sentence == (
+        "Not shown yet: 50 % of 60 decisions with a lesson succeeded, 50 % of 30 without one; "
         "no lesson is compared with decisions of the same kind yet."
+    )
+    unsure = [replace(one, interval=(-0.01, 0.3)) for one in benefit.skills]
+    assert (
+        "0 of 2 lessons surely help and 0 surely hurt" in replace(benefit, skills=unsure).sentence
     )
     early = "Too early: 9 uses; the figure comes from 10 on."
     assert replace(benefit, applied=Rate(9, 9)).sentence == early
@@ -216,6 +220,17 @@ def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> Non
 def test_a_stop_has_the_result_of_its_own_deed(text: str, result: str) -> None:
     deeds = ["I raise the sleep", "I double the time; a mock costs more"]
     assert result_of_first(text, deeds) == result
+
+
+def test_of_deeds_that_failed_as_often_one_with_a_remedy_comes_first(vault: Vault) -> None:
+    failed = {"status": "failure", "evidence": "assert 504 == 200"}
+    lesson = {"when": "a test is flaky", "do": "Freeze the clock.", "because": "It passed then."}
+    first = raw(decision__reasoning="I raise the sleep.", result=failed, lesson=lesson)
+    later = raw(1, decision__reasoning="I delete the fixture.", result=failed)
+    vault.record([("a.json", as_file(first)), ("b.json", as_file(later))], now=NOW)
+    vault.run(now=NOW)
+    stops = page(vault, now=LATER).stops
+    assert [bool(stop.instead) for stop in stops] == [True, False]
 
 
 def test_a_deed_that_failed_is_to_stop_once_whoever_says_it(vault: Vault) -> None:

@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 EXAMPLES = ROOT / "vault_template" / "examples"
 COLOURS = 256  # of a picture, so that its file is small
-# File -> (theme, where the page is opened).
+# File -> (theme, height, the part that is shown unfolded).
 PICTURES = {
-    "first-screen.png": ("light", ""),
-    "does-it-help.png": ("dark", "#help"),
+    "first-screen.png": ("light", 1440, ""),
+    "does-it-help.png": ("dark", 975, "#help"),
 }
 FAILED = (
     "FAILED tests/test_cart.py::test_total - assert 504 == 200",
@@ -32,8 +32,15 @@ FAILED = (
 )
 
 
+DEEDS = (
+    "I change the total and run no test.",
+    "I raise the timeout of the test until it passes.",
+)
+RULES = "## Style\n\n- Use uv, never pip.\n- Write amounts as integers of cents.\n"
+
+
 def shown_vault(root: Path) -> Vault:
-    """The examples that ship with the vault, and decisions that applied what came of them."""
+    """The examples of the package, decisions that applied what came of them, and two rules."""
     vault, _ = Vault.init(root, ["coding", "perps"], now=NOW - timedelta(days=30))
     examples = [EXAMPLES / name for name in ("trading.jsonl", "coding.jsonl")]
     vault.import_files("jsonl", examples, now=NOW - timedelta(days=2))
@@ -42,6 +49,9 @@ def shown_vault(root: Path) -> Vault:
     files = [(f"{n}.json", as_file(decided(n, names))) for n in range(150)]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
+    document = root.with_name("CONTRIBUTING.md")
+    document.write_text(RULES, encoding="utf-8")
+    vault.curate.installer.learn(str(document), domain="coding", now=NOW)
     return vault
 
 
@@ -50,14 +60,14 @@ def decided(number: int, skills: list[str]) -> dict[str, Any]:
     turn = number % (len(skills) + 1)
     chance = (0.5, 0.95, 0.8, 0.55, 0.2, 0.5)[turn]
     succeeded = (number * 37 % 100) / 100 < chance
-    ended = {
-        "status": "success" if succeeded else "failure",
-        "evidence": FAILED[number % len(FAILED)],
-    }
+    failed = {"status": "failure", "evidence": FAILED[number % len(FAILED)]}
+    ended = {"status": "success", "evidence": "14 passed"} if succeeded else failed
+    deed = "I write a failing test first, then the fix." if succeeded else DEEDS[number % 2]
     return raw(
         occurred_at=(START + timedelta(hours=3 * number)).isoformat(),
         decision__made_at=None,
         decision__action="change-code",
+        decision__reasoning=deed,
         decision__target="cart",
         result=ended,
         applied=skills[turn - 1 : turn] if turn else [],
@@ -75,10 +85,12 @@ def main() -> None:
         vault = shown_vault(Path(folder) / "my-vault")
         place.write_bytes(html_of(page(vault, since=NOW - timedelta(days=7), now=NOW)))
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, (theme, at) in PICTURES.items():
+        for name, (theme, height, part) in PICTURES.items():
             scheme: Any = theme
-            tab = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme=scheme)
-            tab.goto(f"{place.as_uri()}{at}")
+            tab = browser.new_page(viewport={"width": 1200, "height": height}, color_scheme=scheme)
+            tab.goto(f"{place.as_uri()}{part}")
+            if part:
+                tab.locator(f"{part} summary").click()
             tab.wait_for_timeout(500)
             image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
             image.quantize(COLOURS).save(FOLDER / name, optimize=True)

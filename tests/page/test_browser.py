@@ -13,9 +13,10 @@ from typing import NamedTuple
 import pytest
 
 from skillvault.api import Vault, page
+from tests.conftest import Person
 from tests.given import as_file, raw
 from tests.page.test_html import filled, hostile
-from tests.page.test_server import Deciding, Served, add_rule
+from tests.page.test_server import Deciding, Served, add_rule, commit_mine
 from tests.page.world import LATER, learned_vault
 
 pytest.importorskip("playwright", reason="playwright is not installed")
@@ -231,21 +232,67 @@ def test_a_page_that_is_served_follows_the_branch_where_one_is(
         assert served.process.wait(60) == 0
 
 
-def test_a_rule_is_approved_on_the_page(browser: Browser, vault: Vault, tmp_path: Path) -> None:
+def decide(tab: Page, button: str, text: str) -> int:
+    """Write into the field of the first such button, press it, and return the reply's status."""
+    unfold(tab)
+    pressed = tab.get_by_role("button", name=button, exact=True).first
+    pressed.locator("xpath=..").locator("textarea").fill(text)
+    with tab.expect_response("**/decide") as reply:
+        pressed.click()
+    return reply.value.status
+
+
+@pytest.fixture
+def decidable(vault: Vault, person: Person, tmp_path: Path) -> Vault:
+    """A vault that learned a skill; a rule and a skill of a person wait."""
+    vault.record([("a.json", as_file(raw()))])
+    vault.run()
+    commit_mine(person, "proposed")
     add_rule(vault, tmp_path / "shop")
-    desk = Deciding(vault, confirms=True)
+    return vault
+
+
+TYPED = "# Mine\n\n</textarea><script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+def test_each_decision_on_the_page_is_one_commit(browser: Browser, decidable: Vault) -> None:
+    desk = Deciding(decidable, confirms=True)
+    history = decidable.store.git.history
     with server.serving(desk.served, 0) as address:
         shown = opened(browser, f"{address}#token={desk.token}")
         tab = shown.page
-        tab.locator("#waits summary").first.click()
-        tab.get_by_role("button", name="approve", exact=True).click()
-        until(
-            tab, "document.querySelector('#waits [role=status]').textContent.startsWith('approve:')"
-        )
         assert "token" not in tab.url
+        for button in (
+            "reject", "commit this text", "undo the latest commit", "approve",
+        ):  # fmt: skip
+            tip = decidable.store.head().commit or ""
+            if button == "commit this text":
+                tab.evaluate("location.hash = '#skill/mine'")
+                until(tab, "document.activeElement.matches('#detail h2')")
+            assert decide(tab, button, TYPED) == 200
+            (commit,) = history.commits_between(tip, "HEAD")
+            assert history.author_and_text([commit])[commit][0] == "Ada Person"
+            reloaded = tab.locator(f"script[data-head='{commit}']")
+            reloaded.wait_for(state="attached", timeout=60_000)
+            tab.evaluate("location.hash = ''")
         assert shown.said == []
-    assert not page(vault).waiting
-    assert len(page(vault).facts) == 1
+    (skill,) = decidable.skills()
+    assert (skill.name, decidable.skill("mine")[0].body) == ("mine", TYPED)
+
+
+@pytest.mark.parametrize(("text", "confirms"), [("# Mine\n<<<<<<< x", True), (TYPED, False)])
+def test_what_was_typed_stays_if_it_is_refused(
+    browser: Browser, decidable: Vault, text: str, confirms: bool
+) -> None:
+    desk = Deciding(decidable, confirms=confirms)
+    before = decidable.store.head().commit
+    with server.serving(desk.served, 0) as address:
+        tab = opened(browser, f"{address}#token={desk.token}").page
+        tab.evaluate("location.hash = '#skill/mine'")
+        until(tab, "document.activeElement.matches('#detail h2')")
+        assert decide(tab, "commit this text", text) == 403
+        assert tab.get_by_label("Its text").input_value() == text
+    assert decidable.store.head().commit == before
 
 
 def test_hostile_texts_do_nothing_in_a_browser(
@@ -255,7 +302,7 @@ def test_hostile_texts_do_nothing_in_a_browser(
     vault.record([(f"{n}.json", filled(text, n)) for n, text in enumerate(hostile())])
     vault.run()
     place = tmp_path / "report.html"
-    place.write_bytes(html_of(page(vault)))
+    place.write_bytes(html_of(page(vault), decides=True))
     shown = opened(browser, place.as_uri())
     tab = shown.page
     addresses = sorted({str(a.get_attribute("href")) for a in tab.locator("#week a").all()})

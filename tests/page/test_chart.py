@@ -113,8 +113,8 @@ def test_a_chart_says_what_it_is_to_who_does_not_see_it() -> None:
 
 def test_a_mark_over_time_tells_how_many_decisions_it_stands_for() -> None:
     titles = [title.text for title in elements(chart.success("Rates", SPANS), "title")]
-    assert titles[1] == "2026-11-01: 0 % (0 of 1) succeeded with a skill"
-    assert titles[10] == "2026-11-01: 50 % (1 of 2) succeeded without a skill"
+    assert titles[1] == "2026-11-01: 0 % (0 of 1) succeeded with a lesson"
+    assert titles[10] == "2026-11-01: 50 % (1 of 2) succeeded without a lesson"
 
 
 @pytest.mark.parametrize("picture", PICTURES)

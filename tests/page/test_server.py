@@ -20,7 +20,7 @@ from skillvault.api import page as page_of_vault
 from skillvault.cli.commands import cli
 from skillvault.model.errors import BranchMovedError, UsageError
 from skillvault.page import server
-from skillvault.page.decisions import IDLE, WriteSession, undo_digest, waiting_digest
+from skillvault.page.decisions import IDLE, WriteSession, skill_digest, undo_digest, waiting_digest
 from skillvault.page.html import html_of
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
@@ -141,6 +141,15 @@ class Deciding:
             self.meanwhile()
             confirmation.give_answer(is_confirmed=self.confirms)
 
+    def edit(self, text: str) -> bytes:
+        """What the page sends to change the text of the one skill."""
+        shown = page_of_vault(self.vault)
+        (skill,) = shown.skills
+        digest = skill_digest(shown, skill)
+        return json.dumps(
+            {"act": "edit", "name": skill.name, "digest": digest, "text": text}
+        ).encode()
+
     def form(self, **changes: str) -> bytes:
         """What the page sends to approve what waits."""
         shown = page_of_vault(self.vault)
@@ -199,6 +208,8 @@ def test_a_confirmed_decision_is_one_commit_in_the_name_of_the_person(ruled: Vau
         ({"Cookie": ""}, {}),
         ({}, {"digest": "0" * 64}),
         ({}, {"act": "destroy"}),
+        ({}, {"act": "edit", "text": "Use spaces."}),
+        ({}, {"act": "undo"}),
     ],
 )
 def test_a_form_that_is_not_the_pages_own_changes_nothing(
@@ -270,6 +281,67 @@ def test_an_undo_shows_all_that_its_commit_made_before_it_removes_it(vault: Vaul
     desk.decisions.decide(json.dumps(form).encode())
     assert desk.asked == [f"undo {commit}", *(change.what for change in changes), "Luck."]
     assert not vault.skills()
+
+
+MINE = "---\nname: mine\ndescription: Does it.\n---\n\n# Mine\n\n1. Look.\n"
+
+
+def commit_mine(person: Person, shelf: str) -> None:
+    """Commit a skill that a person wrote."""
+    person.write(f"{shelf}/mine/SKILL.md", MINE)
+    person.git("add", shelf)
+    person.git("commit", "-qm", "a skill")
+
+
+@pytest.mark.parametrize("shelf", ["skills", "proposed"])
+def test_an_edit_is_the_diff_that_the_terminal_showed(
+    vault: Vault, person: Person, shelf: str
+) -> None:
+    commit_mine(person, shelf)
+    tip = vault.store.head().commit or ""
+    desk = Deciding(vault, confirms=True)
+    form = desk.edit("# Mine\n\n1. Look twice.\u202e")
+    desk.decisions.decide(form)
+    assert desk.asked[0] == "edit mine"
+    assert [line for line in desk.asked[3:] if line[0] in "+-"] == ["-1. Look.", "+1. Look twice."]
+    assert vault.skill("mine")[0].body == "# Mine\n\n1. Look twice."
+    assert person.git("diff", "--name-only", tip, "HEAD").split() == [f"{shelf}/mine/SKILL.md"]
+    assert person.git("log", "--format=%an", f"{tip}..HEAD").split() == ["Ada", "Person"]
+    with pytest.raises(UsageError, match="the page is stale"):
+        desk.decisions.decide(form)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "an empty one is none"),
+        ("# Mine\n\n1. Look.\n\n", "change the text"),
+        ("# Mine\n<<<<<<< HEAD\n", "a merge conflict marker"),
+    ],
+)
+def test_a_text_that_no_skill_can_have_is_refused_before_the_question(
+    vault: Vault, person: Person, text: str, says: str
+) -> None:
+    commit_mine(person, "skills")
+    desk = Deciding(vault, confirms=True)
+    before = vault.store.head().commit
+    with pytest.raises(UsageError, match=says):
+        desk.decisions.decide(desk.edit(text))
+    assert (vault.store.head().commit, desk.asked) == (before, [])
+
+
+def test_an_undo_that_cannot_be_is_refused_before_the_question(
+    vault: Vault, person: Person
+) -> None:
+    commit_mine(person, "skills")
+    vault.curate.pin("mine")
+    shown = page_of_vault(vault)
+    commit = shown.week.changes[0].commits[0]
+    desk = Deciding(vault, confirms=True)
+    form = {"act": "undo", "name": commit, "digest": undo_digest(shown, commit)}
+    with pytest.raises(UsageError, match="made nothing that could be rejected"):
+        desk.decisions.decide(json.dumps(form).encode())
+    assert desk.asked == []
 
 
 def test_a_commit_before_the_yes_makes_the_decision_stale(ruled: Vault) -> None:

@@ -476,15 +476,17 @@ class Vault:
         """
         return reasons.find_answers(question(self), text)
 
-    def check(self, *, index: str | None = None, staged: bool = False) -> CheckReport:
+    def check(
+        self, *, index: str | None = None, staged: bool = False, against: str | None = None
+    ) -> CheckReport:
         """Check the vault's rules in the work tree or (`staged`) in git's index.
 
-        Of git's index only files that differ from HEAD are reported, so that no committed error
-        stops a commit. Before the work tree is checked, the index database is compared with git.
+        Of git's index only files that differ from HEAD are reported. Else the index database is
+        compared with git first. The commits since `against` are checked by the roles of then.
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
-        return checks.check_vault(self.store, self.shelf, index, staged=staged)
+        return checks.check_vault(self.store, self.shelf, index, staged=staged, against=against)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 

@@ -60,15 +60,20 @@ def _print(rows: "list[Row]") -> None:
 
 @click.command()
 @click.option("--staged", is_flag=True, help="Check the staged files instead of the work tree.")
+@click.option(
+    "--against", metavar="BASE", help="Check by the roles at this commit who made the later ones."
+)
 @read_options
-def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
+def check(staged: bool, against: str | None, vault_path: Path | None, as_data: bool) -> None:
     """Check that the files of a vault are valid and agree.
 
     Prints each problem, and exits with 1 if there is one.
     """
+    if staged and against:
+        raise UsageError("--staged files have no commit yet; remove --against")
     index = os.environ.get("GIT_INDEX_FILE") if staged else None
     report = open_vault(vault_path).check(
-        staged=staged, index=str(Path(index).absolute()) if index else None
+        staged=staged, index=str(Path(index).absolute()) if index else None, against=against
     )
     if as_data:
         print_json(msgspec.to_builtins(report))

@@ -33,7 +33,6 @@ from skillvault.loop import registry
 from skillvault.loop import run as runs
 from skillvault.loop.judging import judges
 from skillvault.loop.judging.question_queue import QuestionQueue
-from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
@@ -88,7 +87,7 @@ class Vault:
 
     def __init__(self, root: Path | str, judge: Judge | None = None) -> None:
         self.root = root = Path(root)
-        self.store = Store(root, AGENDA)
+        self.store = Store(root, registry.AGENDA)
         self.inbox = Inbox(root)
         self.quarantine = self.inbox.quarantine
         self.exporter = Exporter(self.store, lambda: self.shelf)
@@ -476,15 +475,17 @@ class Vault:
         """
         return reasons.find_answers(question(self), text)
 
-    def check(self, *, index: str | None = None, staged: bool = False) -> CheckReport:
+    def check(
+        self, *, index: str | None = None, staged: bool = False, against: str | None = None
+    ) -> CheckReport:
         """Check the vault's rules in the work tree or (`staged`) in git's index.
 
-        Of git's index only files that differ from HEAD are reported, so that no committed error
-        stops a commit. Before the work tree is checked, the index database is compared with git.
+        Of git's index only files that differ from HEAD are reported. Else the index database is
+        compared with git first. The commits since `against` are checked by the roles of then.
         """
         if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
-        return checks.check_vault(self.store, self.shelf, index, staged=staged)
+        return checks.check_vault(self.store, self.shelf, index, staged=staged, against=against)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -504,7 +505,7 @@ def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
     """Yield the vault's store after the half-made changes of a killed run are undone."""
     if not dry:
         vault.store.recover()
-    store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
+    store = Store(vault.root, registry.AGENDA, apart=True) if dry else vault.store
     try:
         yield store
     finally:
@@ -612,30 +613,30 @@ def distill(
 def retract(
     vault: Vault, outcome: str, reason: str, *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Retract an outcome, and compute again what is based on it, in one commit.
-
-    UncommittedEditError if that touches uncommitted edits of the user; nothing is done then.
-    """
-    now = now or _clock()
-    with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview = Store(store.root, AGENDA, apart=True)
-        changes = retracting.retraction_changes(preview, vault.judge, outcome, reason, now=now)
-        return commits.publish(store, changes, now, dry=dry)
+    """Retract an outcome, and compute again what is based on it, in one commit."""
+    return _decide(
+        vault, retracting.retraction_changes, outcome, reason, at=now or _clock(), dry=dry
+    )
 
 
 def undo(
     vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Undo a commit, or the one that made a skill, as if its results had been rejected.
+    """Undo a commit, or a skill's, as a rejection; UsageError if there is nothing to undo."""
+    return _decide(vault, undoing.undo_changes, text, reason, at=now or _clock(), dry=dry)
 
-    UsageError for a commit with nothing to undo, UncommittedEditError if it touches uncommitted
-    edits of the user; nothing is done then.
-    """
-    now = now or _clock()
+
+def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> Report:
+    """Weigh the records of earlier versions of the program by its rules, in one commit."""
+    return _decide(vault, commits.upgrade_changes, at=now or _clock(), dry=dry)
+
+
+def _decide(vault: Vault, make: Callable[..., Any], *texts: str, at: datetime, dry: bool) -> Report:
+    """Publish changes; UncommittedEditError, and no change, if a person is editing a file."""
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview = Store(store.root, AGENDA, apart=True)
-        changes = undoing.undo_changes(preview, vault.judge, text, reason, now=now)
-        return commits.publish(store, changes, now, dry=dry)
+        preview = Store(store.root, registry.AGENDA, apart=True)
+        changes = make(preview, vault.judge, *texts, now=at)
+        return commits.publish(store, changes, at, dry=dry)
 
 
 def proposals(vault: Vault) -> list[review.WaitingSkill]:
@@ -648,7 +649,7 @@ def proposal_branches(
     vault: Vault, *, push: bool = False, now: datetime | None = None
 ) -> branches.BranchReport:
     """Make a branch `proposal/<name>` for each waiting skill; see `review.branches`."""
-    preview, approve = Store(vault.root, AGENDA, apart=True), vault.curate.approval
+    preview, approve = Store(vault.root, registry.AGENDA, apart=True), vault.curate.approval
     return branches.make_branches(preview, proposals(vault), approve, now or _clock(), push=push)
 
 

@@ -10,6 +10,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from skillvault import api
 from skillvault.api import Vault
 from skillvault.cli.options import (
     VaultPath,
@@ -23,11 +24,13 @@ from skillvault.cli.options import (
     vault_option,
     vault_path_of,
 )
+from skillvault.cli.run import run_shape
 
 if TYPE_CHECKING:
     from skillvault.inspect.doctor import Row
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
+from skillvault.model.text.text import pluralize
 from skillvault.vault.files import layout
 
 _CI = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
@@ -35,12 +38,16 @@ _COLORS = {"problem": "red", "note": "yellow", "ok": "green"}  # of a row of `do
 
 
 @click.command()
+@click.option("--upgrade", is_flag=True, help="Say what `skillvault run --upgrade` would change.")
 @read_options
-def doctor(vault_path: Path | None, as_data: bool) -> None:
+def doctor(upgrade: bool, vault_path: Path | None, as_data: bool) -> None:
     """Find what keeps the vault from working, and say how to fix it.
 
     Exits with 1 if there is a problem. Changes only what a killed skillvault left half-made.
     """
+    if upgrade:
+        _preview_upgrade(open_vault(vault_path), as_data=as_data)
+        return
     rows = Vault.doctor(choose_vault(vault_path))
     if as_data:
         print_json(rows)
@@ -48,6 +55,26 @@ def doctor(vault_path: Path | None, as_data: bool) -> None:
         _print(rows)
     if any(row.state == "problem" for row in rows):
         sys.exit(1)
+
+
+def _preview_upgrade(vault: Vault, *, as_data: bool) -> None:
+    """Print a line for each step, with the number of its records and the first of them."""
+    report = api.upgrade(vault, dry=True)
+    if as_data:
+        print_json(run_shape(report))
+        return
+    refs: dict[tuple[str, str], list[str]] = {}
+    for result in report.done:
+        for ref in result.change.targets:
+            refs.setdefault((result.change.step, ref.kind), []).append(ref.id)
+    for (step, kind), names in refs.items():
+        remainder = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        count = pluralize(len(names), kind)
+        echo(f"{step:9} {count}: {', '.join(sorted(names)[:3])}{remainder}")
+    if refs:
+        say("`skillvault run --upgrade` makes one commit of it, which you can read and revert")
+    else:
+        echo("nothing would change")
 
 
 def _print(rows: "list[Row]") -> None:
@@ -60,15 +87,20 @@ def _print(rows: "list[Row]") -> None:
 
 @click.command()
 @click.option("--staged", is_flag=True, help="Check the staged files instead of the work tree.")
+@click.option(
+    "--against", metavar="BASE", help="Check by the roles at this commit who made the later ones."
+)
 @read_options
-def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
+def check(staged: bool, against: str | None, vault_path: Path | None, as_data: bool) -> None:
     """Check that the files of a vault are valid and agree.
 
     Prints each problem, and exits with 1 if there is one.
     """
+    if staged and against:
+        raise UsageError("--staged files have no commit yet; remove --against")
     index = os.environ.get("GIT_INDEX_FILE") if staged else None
     report = open_vault(vault_path).check(
-        staged=staged, index=str(Path(index).absolute()) if index else None
+        staged=staged, index=str(Path(index).absolute()) if index else None, against=against
     )
     if as_data:
         print_json(msgspec.to_builtins(report))

@@ -290,6 +290,11 @@ def _print_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> 
     help="Search this folder of code instead of those in vault.yaml; repeatable.",
 )
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
+@click.option(
+    "--upgrade",
+    is_flag=True,
+    help="Weigh the records of earlier versions by the rules of today, in one commit.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact was made.")
 @write_options
 def run(
@@ -297,6 +302,7 @@ def run(
     batch: bool,
     code: tuple[Path, ...],
     retry: bool,
+    upgrade: bool,
     verbose: bool,
     options: WriteOptions,
 ) -> None:
@@ -305,6 +311,12 @@ def run(
     With STEPs, does only these; without, all steps from the inbox to expiry.
     """
     vault = options.open_vault()
+    if upgrade:
+        if steps or batch or code or retry:
+            raise UsageError("--upgrade learns anew from what is recorded; remove the rest")
+        report = api.upgrade(vault, **options.keywords)
+        print_json(run_shape(report)) if options.as_data else print_recomputed(report)
+        return
     if batch and options.dry:
         raise UsageError(
             "--batch sends paid requests, so it cannot be a dry run; remove --batch or --dry-run"

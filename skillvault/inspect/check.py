@@ -18,6 +18,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.records import Commit, Problem
 from skillvault.model.skill_evidence import EVIDENCE, from_text
 from skillvault.serving import folders
+from skillvault.team import roles
 from skillvault.vault import check as checks
 from skillvault.vault.commit import journal
 from skillvault.vault.commit.store import Store
@@ -39,7 +40,12 @@ class CheckReport(Struct, frozen=True):
 
 
 def check_vault(
-    store: Store, shelf: "Shelf", index: str | None = None, *, staged: bool
+    store: Store,
+    shelf: "Shelf",
+    index: str | None = None,
+    *,
+    staged: bool,
+    against: str | None = None,
 ) -> CheckReport:
     """Check the work tree, or with `staged` the index of git; see `Vault.check`."""
     if not staged:
@@ -62,6 +68,7 @@ def check_vault(
         staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
+    problems += roles.find_overstepping(store.git, against) if against else ()
     notes += map(_note_missing_source, head.history.without_source(_DERIVING))
     notes += [*checks.find_uncommitted(committed, view), *checks.note_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already

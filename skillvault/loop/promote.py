@@ -42,7 +42,7 @@ from skillvault.loop.next_versions import with_waiting_account, with_waiting_acc
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.records import Fact, Ref, Skill, moment_of
+from skillvault.model.records import Fact, Problem, Ref, Skill, moment_of
 from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.text.text import words
 from skillvault.vault.index.facts import Facts, FactTally, LazyFacts, Membership, Unit, UnitTally
@@ -77,6 +77,7 @@ def run_book(view: Topics) -> RunBook:
 
 
 _FACT, _UNIT = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
+_FEW = 5  # facts of outdated evaluations that need no review
 _PAGE = 1000  # evaluations that are read together
 
 
@@ -154,7 +155,11 @@ def _find_due(
         plan = recurrence.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
-            due=tuple(pattern for pattern in plan.due if not _is_told_by_guide(run, pattern)),
+            due=tuple(
+                pattern
+                for pattern in plan.due
+                if not (_is_told_by_guide(run, pattern) or _is_outdated(run, pattern))
+            ),
             left=tuple(skill for skill in plan.left if may_archive(run, skill)),
         )
         leaving = {skill.name for skill in plan.left}
@@ -357,9 +362,24 @@ def _is_told_by_guide(run: Run, pattern: recurrence.Pattern) -> bool:
     return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
 
 
+def _is_outdated(run: Run, pattern: recurrence.Pattern) -> bool:
+    """Return True for a new pattern of facts that no evaluation of today supports."""
+    if pattern.skill or run.options.upgrades:
+        return False
+    evaluations = run.view.evaluations.supporting(fact.id for fact in pattern.facts)
+    is_made = all(fact.kind == "judge" for fact in pattern.facts)
+    return is_made and all(evaluation.is_outdated for evaluation in evaluations)
+
+
 def _fact_changes(run: Run) -> Iterator[Change]:
     keys = run.view.due.keys(promote.STEP)
     plan = _plan_support(run, keys)
+    if plan.withheld:
+        message = (
+            f"evaluations of an earlier version would make {plan.withheld} facts by the rules of "
+            "today; `skillvault doctor --upgrade` shows them, `skillvault run --upgrade` makes them"
+        )
+        run.report.problems.append(Problem("evaluations", None, "outdated", message))
     run.report.rejected += plan.rejected
     yield from fact_changes(run.track(plan.facts, "promoting"))
     # A fact may have had to wait.
@@ -417,8 +437,12 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
     )
+    runs = list(filter(None, evaluated))
     book = run_book(run.view)
-    plan = Support(book, material, run.policy).plan(filter(None, evaluated))
+    plan = Support(book, material, run.policy, upgrades=run.options.upgrades).plan(runs)
+    if 0 < plan.withheld <= _FEW:
+        book = run_book(run.view)
+        plan = Support(book, material, run.policy, upgrades=True).plan(runs)
     if not run.options.asks:
         insights = run.store.staging.insights
         for new_run in book.new.values():

@@ -65,7 +65,7 @@ def lazy(place: str) -> Callable[..., Any]:
 
 
 _LOOP = (
-    Step("follow", lazy("loop.follow:step"), depends_on=curate.DEPENDS_ON, everywhere=True),
+    Step("follow", lazy("loop.follow:step"), depends_on=curate.DEPENDS_ON),
     Step("record", lazy("loop.record:step"), lazy("loop.record:waiting"), everywhere=True),
     Step("propose", lazy("loop.propose:step"), depends_on=propose.DEPENDS_ON),
     Step(

@@ -172,7 +172,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     `steps` are the steps that the caller named. `code` replaces the code bases of the policy.
     `withdrawn` are the `<kind>:<id>` of records that a decision removes without rejecting them.
-    `recounts` are strategies to write anew even if they are not due.
+    `upgrades`: records of earlier versions are weighed by the rules of today. `recounts` are
+    strategies to write anew even if they are not due.
 
     `consolidates`: facts may become skills. `on_done` is called with each finished change.
     `between` is called when no work is half done, and may raise. `track` shows the progress.
@@ -186,6 +187,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
     withdrawn: frozenset[str] = frozenset()
+    upgrades: bool = False
     recounts: frozenset[str] = frozenset()
     consolidates: bool = True
     on_done: Callable[[ChangeResult], None] | None = None

@@ -46,6 +46,15 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{{files: {self.files}, bytes: {self.bytes}}}"
 
 
+class RolesPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The roles of persons, by the names of their keys in `allowed_signers`."""
+
+    # Who may approve, and change vault.yaml, the keys and all else (docs/team.md).
+    approve: tuple[str, ...] = ()
+    # Who may only record.
+    record: tuple[str, ...] = ()
+
+
 class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The author of commits."""
 
@@ -467,6 +476,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domains: tuple[str, ...] = ()
     # seed: the rules of the original designs; wilson: 5 uses at 55 % prove a skill.
     profile: ProfileName = "lift"
+    roles: RolesPolicy = field(default_factory=RolesPolicy)
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)

@@ -256,6 +256,8 @@ class Position(NamedTuple):
 
 
 OFFLINE = "offline"  # the judge without a model; its insights repeat deed and result
+# Its version, which rises when its verdicts or the rules for facts change.
+OFFLINE_VERSION = "2"
 
 
 class JudgeInfo(Struct, frozen=True, kw_only=True):
@@ -303,6 +305,11 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     def is_by_model(self) -> bool:
         """Return True if a model wrote the insight, whoever gave the verdict."""
         return self.judge.name != OFFLINE or self.slug is not None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return True if an earlier version of the program judged and weighed it."""
+        return self.judge.name == OFFLINE and self.judge.version != OFFLINE_VERSION
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -9,10 +9,12 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from skillvault.judge import Judge
+from skillvault.loop.learner import learner_elsewhere
 from skillvault.loop.registry import AGENDA
-from skillvault.loop.run import ChangeResult, Report, Run, run_steps
+from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, run_steps
 from skillvault.model.change import WHOLE, Change
-from skillvault.model.errors import UncommittedEditError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
@@ -20,12 +22,13 @@ from skillvault.vault.disk import pause_on_disk_errors
 LEARNING = ("propose", "promote", "generate", "distill", "refresh", "merge", "assess")
 
 
-def recompute(run: Run, first: Change) -> list[Change]:
-    """Return a change and the changes that the learning steps make of it; `run` must be dry.
+def recompute(run: Run, first: Change | None) -> list[Change]:
+    """Return a change, if any, and what the learning steps make of it; `run` must be dry.
 
     UncommittedEditError if a change touches a file that a person is editing.
     """
-    run.perform(first)
+    if first:
+        run.perform(first)
     if not run.report.waiting:
         run_steps(run, LEARNING)
     for item in run.report.waiting:
@@ -33,9 +36,21 @@ def recompute(run: Run, first: Change) -> list[Change]:
     return [replace(result.change, commit_with=WHOLE, takes=()) for result in run.report.done]
 
 
+def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change]:
+    """Return what the rules of today make of the records of earlier versions, and what is due.
+
+    UsageError in a clone that does not learn.
+    """
+    run = Run(store, judge=judge, now=now, options=RunOptions(dry=True, upgrades=True))
+    if learner := learner_elsewhere(store.git, run.policy):
+        raise UsageError(f"{learner} learns; run `skillvault run --upgrade` there")
+    run.view.due.mark_everything()
+    return recompute(run, None)
+
+
 def publish(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> Report:
     """Publish recomputed changes as one commit; with `dry` only report them."""
-    if dry:
+    if dry or not changes:
         return Report(done=[ChangeResult(change, None) for change in changes])
     shas = [result.commit for result in commit_changes(store, changes, now, dry=False)]
     pairs = zip(changes, shas, strict=True)

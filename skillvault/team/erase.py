@@ -24,6 +24,7 @@ from skillvault.model.text.text import pluralize, sentences
 from skillvault.vault import check
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import private_mode
+from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.git.committer import CommitDraft
@@ -101,8 +102,14 @@ def read_key(git: Git) -> str | None:
 
 
 def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> None:
-    """UsageError if one of two histories contains commits that an erasure rewrote."""
-    for tombstone in read_tombstones(git, tip, remote_tip):
+    """UsageError if one of two histories contains commits that an erasure rewrote.
+
+    The same holds if an erasure was killed before it removed the old history from this clone.
+    """
+    tombstones = read_tombstones(git, tip, remote_tip)
+    if tombstones and git.text("for-each-ref", "--count=1", _NEW_REFS):
+        raise UsageError(f"an erasure did not end in this clone; run `{FOLLOW}`")
+    for tombstone in tombstones:
         for commit, owner in ((tip, "this clone"), (remote_tip, "the remote")):
             if commit and any(git.history.is_ancestor(sha, commit) for sha in tombstone.commits):
                 raise UsageError(
@@ -403,10 +410,13 @@ class _Work:
         runner.run("read-tree", "-n", "-m", "-u", *tips, env=environment)  # only tries it
         if (moves := self._remote_moves()) and self.upstream:
             self.upstream.replace(moves)
+        reach("erase-pushed")
         runner.run("read-tree", "-m", "-u", *tips, env=environment)
+        reach("erase-checked-out")
         if reason := self._move_refs(runner):
             runner.run("read-tree", "-m", "-u", *reversed(tips), env=environment)
             raise UsageError(f"{reason}; run `{FOLLOW}`, which goes on from here")
+        reach("erase-moved")
         self._clean(runner)
 
     def _add_tombstone(self, tombstone: Tombstone) -> None:

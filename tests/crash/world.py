@@ -23,13 +23,15 @@ KILLED = -signal.SIGKILL
 def failpoints() -> list[str]:
     """Every point in the package, by its calls of `reach`.
 
-    Those of judges that cost something are in tests/judge, those of a sync in test_sync.
+    Those of judges that cost something are in tests/judge, those of a sync in test_sync,
+    those of an erasure in tests/team.
     """
     found: set[str] = set()
     elsewhere = {
         PACKAGE / "vault" / "spending.py",
         PACKAGE / "loop" / "judging" / "client_calls.py",
         PACKAGE / "team" / "sync.py",
+        PACKAGE / "team" / "erase.py",
     }
     for path in set(PACKAGE.rglob("*.py")) - elsewhere:
         text = path.read_text()

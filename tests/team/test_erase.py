@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from skillvault.team.erase import Erasure
 from tests.cli.terminal import Terminal
 from tests.clones import LATER, Clone, Team
 from tests.conftest import Person
+from tests.forked import called
 from tests.given import as_file, trade
 
 NAME, SECRET = "Zoë Quillfeather", "hunter2-Xk9-Vault"
@@ -55,6 +57,11 @@ def yes(_: Erasure) -> bool:
 def erase(clone: Clone, *texts: str) -> Erasure:
     """`skillvault erase`, confirmed."""
     return erasing.erase(clone.vault.store, texts, yes, now=LATER)
+
+
+def erase_both(root: Path) -> None:
+    """`skillvault erase` in a process of its own."""
+    erasing.erase(Vault(root).store, [NAME, SECRET], yes, now=LATER)
 
 
 def follow(clone: Clone, key: str | None) -> Erasure:
@@ -300,6 +307,25 @@ def test_an_erasure_that_is_killed_before_its_refs_move_goes_on(team: Team) -> N
     assert ada.sync().problems == []
     assert hits(ada) == []
     assert ada.person.status() == ""
+
+
+@pytest.mark.parametrize("point", ["erase-pushed", "erase-checked-out", "erase-moved"])
+def test_a_killed_erasure_is_finished_by_the_command_that_sync_names(
+    team: Team, point: str
+) -> None:
+    ada, ben, _ = team.clones
+    assert called(erase_both, ada.root, f"{point}=kill") == -signal.SIGKILL
+    ada = Clone(ada.root)
+    with pytest.raises(UsageError, match="run `skillvault erase --follow`"):
+        ada.sync()
+    follow(ada, None)
+    follow(ben, key_of(ada))
+    for clone in (ada, ben, ada):
+        assert clone.sync().problems == []
+    assert hits(ada) == []
+    assert ada.person.status() == ""
+    assert ada.tree() == ben.tree()
+    assert ada.vault.check().problems == []
 
 
 def test_unpushed_work_comes_along_without_the_text(team: Team) -> None:

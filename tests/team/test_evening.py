@@ -14,6 +14,7 @@ from tests.clones import bare
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/team.md"
 SCHEMAS = {"github": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
+AGAINST = "skillvault check --against origin/main"
 PEOPLE = ("ada", "ben", "eve", "kim", "lee")
 
 
@@ -55,7 +56,7 @@ def test_a_workflow_that_is_there_stays_and_is_named(tmp_path: Path) -> None:
 def test_the_evening_of_a_team(tmp_path: Path) -> None:
     text = DOCS.read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    make, clone, connect, record, learn, gate, monday = blocks[:7]
+    make, clone, connect, record, learn, gate, monday, sign, roles = blocks[:9]
     remote = str(bare(tmp_path / "team.git"))
     for name in (*PEOPLE, "agent"):
         (tmp_path / name).mkdir()
@@ -77,3 +78,13 @@ def test_the_evening_of_a_team(tmp_path: Path) -> None:
     told = shell(monday, ada / "vault")
     assert f"removed, since they are merged: {proposals[0]}" in told
     assert (ada / "vault/skills" / proposals[0].removeprefix("proposal/")).is_dir()
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    for name in ("ada", "kim", "learner"):
+        shell(f"ssh-keygen -q -t ed25519 -N '' -f {keys / name}", keys)
+    shell(sign + roles, ada / "vault", KEY=str(keys / "ada"), KEYS=str(keys))
+    kim = tmp_path / "kim/vault"
+    shell("skillvault sync" + "\n" + sign, kim, KEY=str(keys / "kim"))
+    shell(record.split("\n", 1)[1].replace("skillvault sync", AGAINST), kim)
+    refusal = shell(f"echo 'profile: seed' >> vault.yaml; git commit -qam Mine; ! {AGAINST}", kim)
+    assert "changes vault.yaml, and kim@example.org may only record; ask ada@" in refusal

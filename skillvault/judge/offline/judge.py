@@ -36,6 +36,7 @@ from skillvault.model.phrases import (
 from skillvault.model.reasoning import describe_cause, is_concrete
 from skillvault.model.records import (
     OFFLINE,
+    OFFLINE_VERSION,
     InsightType,
     JudgeInfo,
     Outcome,
@@ -43,7 +44,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.text.text import join_items, whole_sentences
 
-_INFO = JudgeInfo(name=OFFLINE, version="2")
+_INFO = JudgeInfo(name=OFFLINE, version=OFFLINE_VERSION)
 _QUOTE = 220
 _A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
 # The clause of each kind of insight after a failure, and after a success.

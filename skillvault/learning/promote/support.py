@@ -76,12 +76,16 @@ class Retelling(Struct, frozen=True, kw_only=True):
 
 
 class SupportPlan(Struct, frozen=True):
-    """New facts, links of runs for and against facts, and facts to rewrite."""
+    """New facts, links of runs for and against facts, and facts to rewrite.
+
+    `withheld` counts the facts that outdated evaluations alone would make.
+    """
 
     facts: Sequence[NewFact]
     links: Sequence[Link]
     retellings: Sequence[Retelling]
     rejected: Sequence[Rejection]
+    withheld: int = 0
 
 
 def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
@@ -101,9 +105,14 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
 
 
 class Support:
-    """The runs for and against facts, weighed one after the other in the order of time."""
+    """The runs for and against facts, weighed one after the other in the order of time.
 
-    def __init__(self, book: RunBook, material: PromotionMaterial, policy: Policy) -> None:
+    Without `upgrades`, no outdated evaluation makes a fact: its own program made its facts.
+    """
+
+    def __init__(
+        self, book: RunBook, material: PromotionMaterial, policy: Policy, *, upgrades: bool
+    ) -> None:
         self._book = book
         self._material = material
         self._policy = policy
@@ -111,6 +120,8 @@ class Support:
         self._links: dict[str, Link] = {}
         self._retellings: dict[str, Retelling] = {}
         self._rejected: set[Rejection] = set()
+        self._upgrades = upgrades
+        self._withheld: set[tuple[str, str]] = set()
 
     def plan(self, runs: Iterable[EvaluatedRun]) -> SupportPlan:
         """Return the new facts, links and rewrites that follow from these runs."""
@@ -128,6 +139,7 @@ class Support:
             tuple(self._links.values()),
             tuple(self._retellings.values()),
             tuple(sorted(self._rejected)),
+            len(self._withheld),
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
@@ -298,6 +310,9 @@ class Support:
             words = self._agreeing_words(source, claims) or {source.words}
             if gap and not self._is_supported(source, words, claims):
                 return
+        if run.evaluation.is_outdated and not self._upgrades:
+            self._withheld.add((source.domain, min(words)))
+            return
         self._add_fact(source, words, claims)
 
     def _agreeing_words(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
@@ -409,6 +424,11 @@ def own_support_state(
 ) -> PromotionState:
     """Return the state of an evaluation by itself, without others that say the same."""
     state = insight_state(evaluation, material, policy)
+    if state.state == "due" and evaluation.is_outdated:
+        judge = f"{evaluation.judge.name} {evaluation.judge.version}"
+        return PromotionState(
+            "outdated", f"judged by {judge}; `skillvault run --upgrade` weighs it"
+        )
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or run.tells_more or state.state not in ("weak", "not confirmed"):
         return state

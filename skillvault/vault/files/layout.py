@@ -16,6 +16,7 @@ from skillvault.model.errors import NotAVaultError
 from skillvault.model.text.text import is_slug
 
 MARK = "vault.yaml"
+KEYS = "allowed_signers"  # the keys of the persons with a role, as ssh lists them
 LEARNINGS = "LEARNINGS.md"  # rules that agents append
 LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
 EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns

@@ -4,16 +4,25 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from skillvault.model.change import SOURCE, STEP, TARGET, Part, parse_parts
 from skillvault.model.records import Commit
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import SUBMODULE, Entry
-from skillvault.vault.git.process import Runner
+from skillvault.vault.git.process import Runner, as_environment
 from skillvault.vault.git.refs import ABSENT
 
 _RAW = ("-z", "--raw", "--no-renames", "--no-abbrev")
+# Only ssh knows the keys of a vault, and no program that the config names is asked.
+_VERIFIERS = {
+    "gpg.ssh.program": "ssh-keygen",
+    "gpg.ssh.revocationFile": "",
+    "gpg.program": "false",
+    "gpg.openpgp.program": "false",
+    "gpg.x509.program": "false",
+}
 _NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")
 
 
@@ -38,6 +47,17 @@ class PastCommit(NamedTuple):
     def sha(self) -> str:
         """The id of the commit."""
         return self.parts[0].sha
+
+
+class Signature(NamedTuple):
+    """The signature of a commit: the author's claim, and the name of the signer if it is good.
+
+    Only a key that is in the list of keys makes a good signature.
+    """
+
+    author: str
+    is_signed: bool
+    signer: str | None
 
 
 class History:
@@ -109,9 +129,25 @@ class History:
         rows = self._show(commits, f"%H%x00%(trailers:key={key},valueonly,separator=%x20)", 2)
         return {sha: value.strip() for sha, value in rows if value.strip()}
 
-    def _show(self, commits: Sequence[str], form: str, width: int) -> Iterator[list[str]]:
+    def signatures(self, commits: Sequence[str], keys: Path) -> dict[str, Signature]:
+        """Map each commit to its signature by the keys of a file as ssh lists allowed signers."""
+        env = as_environment({"gpg.ssh.allowedSignersFile": str(keys), **_VERIFIERS})
+        rows = self._show(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env) if commits else ()
+        return {
+            sha: Signature(author, state != "N", name if state == "G" else None)
+            for sha, author, state, name in rows
+        }
+
+    def _show(
+        self,
+        commits: Sequence[str],
+        form: str,
+        width: int,
+        env: Mapping[str, str] | None = None,
+    ) -> Iterator[list[str]]:
         args = ("log", "-z", "--no-walk=unsorted", f"--format={form}", "--stdin")
-        return _records(self._git.run(*args, stdin="\n".join([*commits, ""]).encode()), width)
+        out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode(), env=env)
+        return _records(out, width)
 
     def patch(self, commit: str, paths: Sequence[str]) -> str:
         """Return the patch of a commit to these files, as git shows it, or ""."""

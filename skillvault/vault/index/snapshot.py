@@ -17,6 +17,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
+from skillvault.vault.index import dirty
 from skillvault.vault.index.connection import IndexDatabase, Pin
 from skillvault.vault.index.facts import (
     Clusters,
@@ -50,6 +51,10 @@ class Due(Topic):
     def lengths(self) -> dict[str, int]:
         """Map each queue to the number of its keys; empty queues are left out."""
         return dict(self._reader.rows("select step, count(*) from due group by step"))
+
+    def mark_everything(self) -> None:
+        """Put every record into every queue, as in a vault that is read for the first time."""
+        self._reader.change(dirty.mark_everything)
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """Remove keys for which a step found nothing to do; a change makes them due again."""

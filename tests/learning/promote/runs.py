@@ -50,7 +50,7 @@ class KnownRuns:
         book = self.book
         self._runs |= {said.id: (of, said) for of, said in batch}
         evaluated = [run for of, said in batch if (run := evaluated_run(said, of))]
-        plan = Support(book, self.material(batch), POLICY).plan(evaluated)
+        plan = Support(book, self.material(batch), POLICY, upgrades=False).plan(evaluated)
         writes = [record for change in fact_changes(plan.facts) for record in change.writes]
         self.facts |= {record.id: record for record in writes if isinstance(record, Fact)}
         self.links |= {record.id: record for record in writes if isinstance(record, Link)}

@@ -1,0 +1,133 @@
+"""Who may approve and who may only record, for `skillvault check --against BASE`.
+
+The table `roles` of vault.yaml and the keys in `allowed_signers` count as they are at BASE. So
+nobody makes himself an approver by the commits that are checked.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.policy import Policy, RolesPolicy
+from skillvault.model.records import Problem
+from skillvault.model.text.text import join_items
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import policy_of
+from skillvault.vault.git.history import PastCommit, Signature
+from skillvault.vault.git.repository import Git
+
+# The paths that a clone writes which does not learn.
+_RECORDED = ("outcomes/", "recommendations/", "sessions/", "answers/", "skills/learned/")
+
+
+def find_overstepping(git: Git, base: str) -> list[Problem]:
+    """Return a problem for each commit of HEAD, and not of `base`, that its signer may not make.
+
+    Without roles at `base` every commit may be made. UsageError if there is no such commit.
+    """
+    commit = git.history.commit_named(base)
+    if commit is None:
+        raise UsageError(f"{base}: no such commit; fetch it, for example with `git fetch origin`")
+    roles, keys = _read_roles(git, commit), git.objects.read_files([_keys_of(commit)])
+    problems = list(_find_keyless(git))
+    if not (roles.approve or roles.record):
+        return problems
+    commits = list(git.history.commits(f"{commit}..HEAD"))
+    with tempfile.NamedTemporaryFile(prefix="skillvault-") as file:
+        file.write(keys.get(_keys_of(commit), b""))
+        file.flush()
+        signatures = git.history.signatures([past.sha for past in commits], Path(file.name))
+    for past in commits:
+        paths = sorted(past.files) if len(past.parents) < 2 else _find_decisions(git, past)
+        if (paths or len(past.parents) < 2) and (
+            fault := _find_fault(signatures[past.sha], paths, roles)
+        ):
+            code, sentence = fault
+            subject = past.parts[0].subject
+            message = f"the commit {subject!r} {sentence}"
+            problems.append(Problem(f".git {past.sha[:10]}", None, code, message))
+    return problems
+
+
+def _keys_of(commit: str) -> str:
+    return f"{commit}:{layout.KEYS}"
+
+
+def _read_roles(git: Git, commit: str) -> RolesPolicy:
+    place = f"{commit}:{layout.MARK}"
+    content = git.objects.read_files([place]).get(place)
+    return policy_of(content).roles if content else Policy().roles
+
+
+def _find_keyless(git: Git) -> Iterator[Problem]:
+    """Yield a problem for each person with a role and without a key at HEAD."""
+    head = git.head()
+    if head is None:
+        return
+    try:
+        roles = _read_roles(git, head)
+    except BadInputError:  # a problem of the file already
+        return
+    lines = git.objects.read_files([_keys_of(head)]).get(_keys_of(head), b"").decode().splitlines()
+    names = {name for line in lines for name in line.split(" ")[0].split(",")}
+    for name in sorted({*roles.approve, *roles.record} - names):
+        message = f"{name} has a role in {layout.MARK} and no key; add a line with the key"
+        yield Problem(layout.KEYS, None, "no-key", message)
+    if roles.record and not roles.approve:
+        message = "roles.approve names nobody, so nothing could be approved; name somebody"
+        yield Problem(layout.MARK, "roles", "no-approver", message)
+
+
+def _find_decisions(git: Git, merge: PastCommit) -> list[str]:
+    """Return the paths of a merge that its author decided.
+
+    Of all other paths the merge has the version of the only parent that changed the path.
+    """
+    diffs = [git.history.diff_trees(parent, merge.sha) for parent in merge.parents]
+    paths = sorted({path for diff in diffs for path in diff})
+    if len(merge.parents) > 2:
+        return paths
+    sides = [git.entries(parent, paths) for parent in merge.parents]
+    bases = [git.entries(base, paths) for base in git.history.merge_bases(*merge.parents)]
+    return [
+        path
+        for path in paths
+        if all(path in diff for diff in diffs)
+        or not any(
+            base.get(path) == side.get(path)
+            for base in bases or [{}]
+            for side, diff in zip(sides, diffs, strict=True)
+            if path in diff
+        )
+    ]
+
+
+def _find_fault(
+    signature: Signature, paths: Sequence[str], roles: RolesPolicy
+) -> tuple[str, str] | None:
+    """Return the code and the rest of the sentence that says why a commit is refused."""
+    person = signature.signer
+    if not signature.is_signed:
+        return "unsigned", (
+            f"of {signature.author} is not signed, so {signature.author} may do nothing by it; "
+            f"sign it with a key of {layout.KEYS}"
+        )
+    if person not in {*roles.approve, *roles.record}:
+        name = person or signature.author
+        return "unknown-key", (
+            f"of {signature.author} is signed by a key of nobody with a role, so {name} may do "
+            f"nothing by it; an approver adds the key to {layout.KEYS} first"
+        )
+    beyond = [path for path in paths if not _is_recorded(path)]
+    if person in roles.approve or not beyond:
+        return None
+    rest = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+    return "not-approver", (
+        f"changes {beyond[0]}{rest}, and {person} may only record; "
+        f"ask {join_items(sorted(roles.approve), last='or')}"
+    )
+
+
+def _is_recorded(path: str) -> bool:
+    return path == layout.LEARNINGS or path.startswith(_RECORDED)

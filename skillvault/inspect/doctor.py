@@ -294,7 +294,7 @@ def _head(exam: Examination) -> Iterator[Row]:
 
 def _index(exam: Examination) -> Iterator[Row]:
     exam.git.ask_dirs()
-    lines = exam.git.run("ls-files", "--unmerged", "-z").split(b"\0")
+    lines = exam.git.run("ls-files", "--sparse", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in lines if line})
     if paths:
         count_note = f" and {len(paths) - 1} more" if len(paths) > 1 else ""

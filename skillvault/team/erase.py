@@ -175,7 +175,7 @@ def _undo_killed(git: Git, branch: str) -> None:
     environment = git.settings().staging
     for ref in (_PINNED, f"{_NEW_REFS}/heads/{branch}"):
         tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
-        if tip and not git.run("diff-index", "--cached", tip, env=environment):
+        if tip and not git.run("diff", "--cached", "--name-only", tip, env=environment):
             git.run("read-tree", "-m", "-u", tip, "HEAD", env=environment)
 
 

@@ -28,6 +28,20 @@ _SUM = 20  # bytes of the checksum at the end of an index
 Entries = Mapping[str, Entry | None]  # by path; None: none there
 
 
+class SparsePaths(NamedTuple):
+    """The paths that a sparse checkout leaves out: single files, and folders that end with `/`."""
+
+    files: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.files or (isinstance(path, str) and self.is_in_folder(path))
+
+    def is_in_folder(self, path: str) -> bool:
+        """Return True for a path below a folder of which the index holds only the tree."""
+        return any(path[: i + 1] in self.folders for i, char in enumerate(path) if char == "/")
+
+
 class IndexState(NamedTuple):
     """The state of an index with this checksum: the paths and entries that differ from a commit."""
 
@@ -64,8 +78,9 @@ class IndexFile:
         return self._state
 
     def _compare(self, checksum: str | None, commit: str | None) -> IndexState:
+        # Not `diff-index`, which reads every file of a sparse index from the object database.
         options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
-        lines = list(diff_entries(self._git, "diff-index", *options, commit or EMPTY_TREE))
+        lines = list(diff_entries(self._git, "diff", *options, commit or EMPTY_TREE))
         differences = {path: diff.after for path, diff, _ in lines}
         is_unmerged = any(kind == "U" for _, _, kind in lines)
         checksum_after = checksum if checksum == self.checksum() else None
@@ -99,12 +114,14 @@ class IndexFile:
             return None
         return checksum.hex() if any(checksum) else None
 
-    def sparse_paths(self) -> frozenset[str]:
+    def sparse_paths(self) -> SparsePaths:
         """Return the paths that a sparse checkout leaves out of the work tree."""
         if not (self._place.parent / "info/sparse-checkout").exists():
-            return frozenset()
-        lines = os.fsdecode(self._git.run("ls-files", "-t", "-z")).split("\0")
-        return frozenset(line[2:] for line in lines if line.startswith("S "))
+            return SparsePaths()
+        lines = os.fsdecode(self._git.run("ls-files", "--sparse", "-t", "-z")).split("\0")
+        paths = {line[2:] for line in lines if line.startswith("S ")}
+        folders = frozenset(path for path in paths if path.endswith("/"))
+        return SparsePaths(frozenset(paths - folders), folders)
 
     def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
         """Copy the index in the git dir and set these entries; `draft` is replaced if given."""
@@ -117,16 +134,36 @@ class IndexFile:
                 shutil.copy2(self._place, draft)
             settings = {**env, "GIT_INDEX_FILE": str(draft)}
             args = ("update-index", "-z", "--index-info")
-            sparse_paths = sorted(self.sparse_paths() & {path for path in entries if entries[path]})
+            sparse_paths = self.sparse_paths()
+            if any(map(sparse_paths.is_in_folder, entries)):
+                entries = self._set_in_folders(entries, sparse_paths, settings)
             self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
-            if sparse_paths:
-                names = "\0".join([*sparse_paths, ""]).encode(errors="surrogateescape")
+            if flagged := sorted(path for path in sparse_paths.files if entries.get(path)):
+                names = "\0".join([*flagged, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
                 self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
         except (OSError, GitError):
             draft.unlink(missing_ok=True)  # a full disk is not filled with drafts
             raise
         return draft
+
+    def _set_in_folders(
+        self, entries: Entries, sparse_paths: SparsePaths, env: Mapping[str, str]
+    ) -> Entries:
+        """Set the entries below the folders of a sparse index, and return the other entries.
+
+        `update-index` would read every file of these folders into the index. A merge of the trees
+        that the index holds before and after only replaces the ids of the folders.
+        """
+        state, objects = self.current(), self._objects()
+        is_inside = sparse_paths.is_in_folder
+        staged = {path: entry for path, entry in state.differences.items() if is_inside(path)}
+        new_entries = {path: entry for path, entry in entries.items() if is_inside(path)}
+        root = objects.root(state.commit) if state.commit else None
+        old_tree = objects.write_tree(root, staged)
+        new_tree = objects.write_tree(old_tree, new_entries)
+        self._git.run("read-tree", "-m", old_tree, new_tree, env=env, hold_lock=True)
+        return {path: entry for path, entry in entries.items() if not is_inside(path)}
 
     def install(self, draft: Path, commit: str = _UNKNOWN, entries: Entries | None = None) -> None:
         """Replace the index by a draft; the caller holds index.lock.

@@ -26,6 +26,7 @@ from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
+from skillvault.vault.commit.cold import follow_month
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.store import clear_taken
 from skillvault.vault.files import layout
@@ -199,6 +200,8 @@ class Watch:
         """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
+        if day != self._day:  # a month may have been closed
+            follow_month(store, day)
         if tip != self._head:  # a person's commit may change the policy
             policy = store.head().policy
             self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)

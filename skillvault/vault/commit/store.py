@@ -185,7 +185,7 @@ class Store(threading.local):
                 continue  # a writer's draft, gone since it was listed
             contents[path] = blob_id(content)
             data[contents[path]] = content
-        if any(sparse_paths := self.git.index_file.sparse_paths()):
+        if sparse_paths := self.git.index_file.sparse_paths():
             for path, entry in self.git.index_file.all_entries().items():
                 if path in sparse_paths:
                     contents.setdefault(path, entry.id)

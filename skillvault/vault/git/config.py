@@ -33,6 +33,7 @@ _cleared: set[int] = set()  # the bits that this process cleared where it cannot
 
 LISTING = ("--show-scope", "--show-origin", "-z", "--list")
 CLONE = "skillvault.clone"
+COLD = "skillvault.cold"
 
 # The variables by which git finds a person's config; a change of one counts like that of a file.
 _PLACES = (
@@ -136,6 +137,17 @@ class Settings:
         """The name of this clone among the clones of the vault, or ""."""
         names = self._values(CLONE)
         return names[-1] or "" if names else ""
+
+    @property
+    def is_sparse(self) -> bool:
+        """True if the checkout leaves files out."""
+        return self._flag("core.sparsecheckout", default=False)
+
+    @property
+    def cold(self) -> int | None:
+        """The months whose outcomes `skillvault cold` keeps here; None if it keeps all."""
+        texts = [value for value in self._values(COLD) if value and value.isdecimal()]
+        return int(texts[-1]) if texts and self.is_sparse else None
 
     @property
     def remotes(self) -> tuple[str, ...]:

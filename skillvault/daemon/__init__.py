@@ -201,7 +201,7 @@ class Watch:
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
         if day != self._day:  # a month may have been closed
-            follow_month(store, day)
+            self._follow_month(day)
         if tip != self._head:  # a person's commit may change the policy
             policy = store.head().policy
             self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
@@ -228,6 +228,13 @@ class Watch:
         has_moved = self._head != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan
+
+    def _follow_month(self, day: date) -> None:
+        """Move the window of a light clone; if that fails, the loop runs all the same."""
+        try:
+            follow_month(self._vault.store, day)
+        except SkillvaultError as error:
+            self._say(str(error))
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
         """Return the last commit that is processed; None if a person committed meanwhile."""

@@ -32,7 +32,7 @@ from skillvault.vault.git.repository import Git
 
 FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
 WORTHWHILE = 20_000  # files from which `doctor` proposes it
-_SETTINGS = ("core.sparseCheckoutCone", "index.sparse", "core.sparseCheckout")  # read in this order
+_SETTINGS = ("core.sparseCheckoutCone", "index.sparse", "core.sparseCheckout")  # set in this order
 _MONTH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[^/]+/(?P<month>[0-9]{{4}}/[0-9]{{2}})/")
 _MONTH_DEPTH = 4  # names in the path of a month's folder
 _TRIES = 3
@@ -83,6 +83,18 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
     """Move the window of a clone that leaves months out; None for another clone."""
     keep = store.git.settings().cold
     return None if keep is None else leave_out_months(store, today, keep)
+
+
+def check_out_open_months(git: Git, today: date, keep: int) -> int:
+    """Check out a new clone without closed months, and return the number of its files."""
+    window = _Window(tuple(_months(today, keep)))
+    _write_patterns(git, window)
+    _configure(git, keep)
+    files = git.objects.files(git.head() or "HEAD").items()
+    blobs = {entry.id for path, entry in files if not window.is_closed(path)}
+    git.promisor.fetch(sorted(blobs))
+    git.run("read-tree", "-m", "-u", "HEAD", env=git.settings().staging)
+    return len(files)
 
 
 def closed_size(root: Path, today: date, keep: int) -> int:
@@ -159,6 +171,22 @@ def _month_folder(path: str) -> str:
     return "/".join(path.split("/")[:_MONTH_DEPTH])
 
 
+def _write_patterns(git: Git, window: _Window) -> None:
+    file = _sparse_file(git)
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(os.fsencode(window.patterns(git, git.head() or "HEAD")))
+
+
+def _sparse_file(git: Git) -> Path:
+    return git.dirs()[0] / "info/sparse-checkout"
+
+
+def _configure(git: Git, keep: int) -> None:
+    for name in _SETTINGS:
+        git.run("config", "--worktree", name, "true")
+    git.run("config", "--worktree", COLD, str(keep))
+
+
 class _Move:
     """A move of the window of a clone; the caller holds the writer's lock."""
 
@@ -171,30 +199,22 @@ class _Move:
 
     def leave_out(self, keep: int) -> ColdReport:
         self._draw_window()  # git finds the patterns when it reads the settings
-        for name in _SETTINGS:
-            self._git.run("config", "--worktree", name, "true")
-        self._git.run("config", "--worktree", COLD, str(keep))
+        _configure(self._git, keep)
         return self._apply()
 
     def take_back(self) -> ColdReport:
         self._apply()
         for name in (*reversed(_SETTINGS), COLD):
             self._git.run("config", "--worktree", "--unset-all", name, ok=(0, 5))
-        self._sparse_file.unlink(missing_ok=True)
+        _sparse_file(self._git).unlink(missing_ok=True)
         return self._report
-
-    @property
-    def _sparse_file(self) -> Path:
-        return self._git.dirs()[0] / "info/sparse-checkout"
 
     def _draw_window(self) -> _Window:
         """Read the person's edits, and write the patterns of a window that has these files."""
         edits = self._read_edits()
         window, base = _Window(self._months, edits), _Window(self._months)
         self._report.stay = {path: state for path, state in edits.items() if base.is_closed(path)}
-        content = window.patterns(self._git, self._git.head() or "HEAD")
-        self._sparse_file.parent.mkdir(exist_ok=True)
-        self._sparse_file.write_bytes(os.fsencode(content))
+        _write_patterns(self._git, window)
         return window
 
     def _read_edits(self) -> dict[str, str]:

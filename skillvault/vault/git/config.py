@@ -64,6 +64,7 @@ _PARTS = ("name", "email")
 _NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
 _DIRS = "skillvault.dirs"
 _REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
+_PROMISOR = re.compile(r"remote\.(?P<name>.+)\.promisor")
 _BRANCH_REMOTE = re.compile(r"branch\.(?P<branch>.+)\.remote")
 _ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
@@ -148,6 +149,12 @@ class Settings:
         """The months whose outcomes `skillvault cold` keeps here; None if it keeps all."""
         texts = [value for value in self._values(COLD) if value and value.isdecimal()]
         return int(texts[-1]) if texts and self.is_sparse else None
+
+    @property
+    def promisor(self) -> str | None:
+        """The remote that has the objects which a partial clone lacks; None in a full clone."""
+        names = [match["name"] for line in self.lines if (match := _PROMISOR.fullmatch(line.key))]
+        return next(iter([*names, *filter(None, self._values("extensions.partialclone"))]), None)
 
     @property
     def remotes(self) -> tuple[str, ...]:

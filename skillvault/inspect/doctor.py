@@ -296,7 +296,7 @@ def _head(exam: Examination) -> Iterator[Row]:
 
 def _light_clone(exam: Examination) -> Row:
     """Return the row that proposes to leave closed months out, with the sizes that this saves."""
-    keep = exam.git.settings().cold
+    keep = exam.git.settings().open_months
     if keep is not None:
         return Row("light clone", "ok", f"the records of {pluralize(keep, 'month')} are here")
     size = (exam.dirs[0] / "index").stat().st_size

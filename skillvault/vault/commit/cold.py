@@ -60,7 +60,7 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
     PausedError in the middle of a git operation, VaultBusyError if another process is at work.
     """
     settings = store.git.settings()
-    if settings.is_sparse and settings.cold is None:
+    if settings.is_sparse and settings.open_months is None:
         raise UsageError(
             "this clone has a sparse checkout of yours; `git sparse-checkout disable`, then run "
             "`skillvault cold`"
@@ -72,7 +72,7 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
 
 def take_back_months(store: Store) -> ColdReport:
     """Put all files of closed months back into the work tree."""
-    if store.git.settings().cold is None:
+    if store.git.settings().open_months is None:
         raise UsageError("this clone leaves nothing out; `skillvault cold` would")
     with store.lock_writer():
         _check_normal(store)
@@ -81,7 +81,7 @@ def take_back_months(store: Store) -> ColdReport:
 
 def follow_month(store: Store, today: date) -> ColdReport | None:
     """Move the window of a clone that leaves months out; None for another clone."""
-    keep = store.git.settings().cold
+    keep = store.git.settings().open_months
     return None if keep is None else leave_out_months(store, today, keep)
 
 

@@ -145,7 +145,7 @@ class Settings:
         return self._flag("core.sparsecheckout", default=False)
 
     @property
-    def cold(self) -> int | None:
+    def open_months(self) -> int | None:
         """The months whose outcomes `skillvault cold` keeps here; None if it keeps all."""
         texts = [value for value in self._values(COLD) if value and value.isdecimal()]
         return int(texts[-1]) if texts and self.is_sparse else None

@@ -4,8 +4,8 @@ Never the porcelain that commits, stages or cleans, never `repo.index`; GitPytho
 launches git. What a repository's own config could run is switched off in each call.
 
 In a plain repository git dir, HEAD and tip are read without git: `.git` is a folder of our own,
-the format is 0 with no extension, HEAD is a branch whose ref is a loose file or a packed line. In
-any other one, such as a linked work tree, git is asked.
+the format is 0 or 1 with no extension, HEAD is a branch whose ref is a loose file or a packed
+line. In any other one, such as a linked work tree, git is asked.
 """
 
 import os
@@ -42,16 +42,13 @@ _IN_PROGRESS = {
 _PINS = "refs/skillvault"
 _MOST_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
-# A plain config has no other format, no extension, no work tree elsewhere and is not bare. A config
-# that git itself could not read is not plain.
+# A plain config has no later format, no extension, no work tree elsewhere and is not bare. A config
+# that git itself could not read is not plain. A partial clone has format 1, without an extension.
 _LINE = re.compile(
     r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
 )
 _DOUBTFUL = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
-_HARMLESS = re.compile(
-    r"\s*(?:bare = false|repositoryformatversion = [01]|\[extensions\]|partialclone = [\w-]+)\s*",
-    re.IGNORECASE,
-)
+_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
 _NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 _BRANCH = re.compile(rb"ref: refs/heads/(%s)\n" % _NAME.pattern.encode())
 _COMMIT = re.compile(rb"[0-9a-f]{40}")

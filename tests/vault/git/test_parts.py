@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.model.errors import GitError
+from skillvault.vault.git.repository import git_dir
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.vault.given import HAND_MADE
@@ -70,6 +71,7 @@ def test_a_light_clone_has_the_whole_history_and_the_latest_files(old_vault: Vau
     months = {path.parts[-3] for path in (root / "outcomes").rglob("*.yaml")}
     assert months == {"10", "11"}
     assert (root / "inbox").is_dir()
+    assert git_dir(root)  # no process is needed to find it
 
 
 def test_missing_files_are_fetched_at_once_for_the_first_index(

@@ -34,6 +34,11 @@ YEARS = timedelta(days=3 * 365)
 BATCH = 200  # outcomes of a commit
 TURNS = 5
 MIB = 1 << 20
+_PEAK = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(os.wait4(process.pid, 0)[2].ru_maxrss)
+"""
 
 
 def history(count: int, ends: datetime) -> Iterator[Dated]:
@@ -90,12 +95,10 @@ def peak(root: Path, ends: datetime) -> float:
     """The most memory that `record` takes, in MiB."""
     one = _at(next(stream(1, seed=9)), ends - timedelta(hours=2))
     words = [sys.executable, "-P", "-m", "skillvault", "--vault", str(root), "record", "-"]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    assert process.stdin
-    process.stdin.write(json.dumps(one).encode())
-    process.stdin.close()
-    _, _, usage = os.wait4(process.pid, 0)
-    return usage.ru_maxrss / 1024
+    # Of a process as large as this one the child would inherit the figure.
+    small = [sys.executable, "-c", _PEAK, *words]
+    done = subprocess.run(small, input=json.dumps(one), capture_output=True, text=True, check=True)
+    return int(done.stdout) / 1024
 
 
 def size_of(root: Path) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from skillvault import api
 from skillvault.api import Vault
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.vault.commit.cold import leave_out_months, take_back_months
@@ -113,7 +114,19 @@ def test_a_late_outcome_is_recorded_and_stays_out(old_vault: Vault, person: Pers
     assert closed(old_vault.root) == []
     assert person.status() == ""
     assert person.git("ls-tree", "-r", "--name-only", "HEAD", "outcomes/coding/2026/06")
-    person.git("revert", "--no-edit", done.commit)
+    person.git("revert", "--no-edit", str(done.commit))
+    assert person.status() == ""
+
+
+def test_an_outcome_of_a_closed_month_is_retracted_and_its_skill_undone(
+    old_vault: Vault, person: Person
+) -> None:
+    leave_out_months(old_vault.store, TODAY, 2)
+    head = old_vault.store.head()
+    api.retract(old_vault, min(head.outcomes), "it was a mistake", now=NOW)
+    api.undo(old_vault, head.skills.names("skills")[0], now=NOW)
+    assert old_vault.check().problems == []
+    assert closed(old_vault.root) == []
     assert person.status() == ""
 
 

@@ -57,10 +57,10 @@ def cold(
     if as_data:
         print_json(report)
     else:
-        _print(report)
+        _print_cold(report)
 
 
-def _print(report: ColdReport) -> None:
+def _print_cold(report: ColdReport) -> None:
     if report.files:
         size = f"{report.size:,} bytes"
         echo(f"left out {pluralize(report.files, 'file')} of closed months ({size})")

@@ -269,7 +269,7 @@ class _Move:
                     for path in window.closed_files(self._root)
                     if path in leaving or path in sparse_paths
                 ]
-                self._remove(closed, state.differences)
+                self._remove_closed_files(closed, state.differences)
         finally:
             draft.unlink(missing_ok=True)
         return True
@@ -290,7 +290,7 @@ class _Move:
                 raise GitError(f"{path}: could not be written; make room, and run it again")
         self._report.returned = len(missing)
 
-    def _remove(self, paths: list[str], differences: Entries) -> None:
+    def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
         """Remove the files that have the bytes of HEAD and of the index."""
         entries = self._git.entries(self._git.head(), paths)
         for path in paths:

@@ -27,6 +27,7 @@ from skillvault.daemon import Pace, Watch, inbox_events
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.run import ChangeResult, Report, WaitingItem
 from skillvault.model.intake import parse_outcome
+from skillvault.vault.commit.cold import leave_out_months
 from skillvault.vault.files import layout
 from tests.conftest import Person
 from tests.given import as_file, raw
@@ -340,6 +341,18 @@ def test_a_new_day_is_looked_at_once(vault: Vault, monkeypatch: pytest.MonkeyPat
         until(lambda: len(told.runs) > runs)
         still()
         assert len(told.runs) == runs + 1
+
+
+def test_a_light_clone_follows_the_month(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    today = datetime.now(UTC).date()
+    vault.record([("one.json", an_outcome())])
+    vault.run()
+    leave_out_months(vault.store, today, 1)
+    (outcome,) = (vault.root / "outcomes").rglob("*.yaml")
+    with watching(vault, pace=BRISK):
+        still(1)
+        monkeypatch.setattr(daemon, "_today", lambda: today + timedelta(days=70))
+        until(lambda: not outcome.exists())
 
 
 def test_what_a_person_holds_is_done_when_they_let_go(vault: Vault) -> None:

@@ -93,6 +93,7 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
 # The commands of each module, each a function of that name.
 _MODULES = {
     "answer": "answer ask judge",
+    "cold": "clone cold",
     "erase": "erase",
     "fact": "fact",
     "exchange": "export import install learn",
@@ -123,7 +124,7 @@ GROUPS = (
     (
         "Set up",
         "import claude-code ~/.claude/projects",
-        "init setup import watch doctor check judge ask answer",
+        "init clone setup import watch doctor check cold judge ask answer",
     ),
 )
 _NESTED = ("skill", "fact", "quarantine", "setup")  # commands with commands below them

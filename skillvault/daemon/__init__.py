@@ -26,6 +26,7 @@ from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
+from skillvault.vault.commit.cold import follow_month
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.store import clear_taken
 from skillvault.vault.files import layout
@@ -199,6 +200,8 @@ class Watch:
         """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
+        if day != self._day:  # a month may have been closed
+            self._follow_month(day)
         if tip != self._head:  # a person's commit may change the policy
             policy = store.head().policy
             self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
@@ -225,6 +228,13 @@ class Watch:
         has_moved = self._head != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan
+
+    def _follow_month(self, day: date) -> None:
+        """Move the window of a light clone; if that fails, the loop runs all the same."""
+        try:
+            follow_month(self._vault.store, day)
+        except SkillvaultError as error:
+            self._say(str(error))
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
         """Return the last commit that is processed; None if a person committed meanwhile."""

@@ -37,7 +37,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.text.text import pluralize, shorten
 from skillvault.sessions import client_setup
 from skillvault.vault import check, disk, setup
-from skillvault.vault.commit import git_activity, locks
+from skillvault.vault.commit import cold, git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import make_printable
@@ -290,11 +290,24 @@ def _head(exam: Examination) -> Iterator[Row]:
         yield Row(
             "head", "ok" if branch else "note", f"{position} at {commit_id[:10]}, {files} files"
         )
+        if files >= cold.WORTHWHILE:
+            yield _light_clone(exam)
+
+
+def _light_clone(exam: Examination) -> Row:
+    """Return the row that proposes to leave closed months out, with the sizes that this saves."""
+    keep = exam.git.settings().open_months
+    if keep is not None:
+        return Row("light clone", "ok", f"the records of {pluralize(keep, 'month')} are here")
+    size = (exam.dirs[0] / "index").stat().st_size
+    closed = cold.closed_size(exam.root, exam.now.date(), 2)
+    detail = f"closed months take {closed:,} bytes of the work tree, git's index {size:,} bytes"
+    return Row("light clone", "note", detail, "skillvault cold")
 
 
 def _index(exam: Examination) -> Iterator[Row]:
     exam.git.ask_dirs()
-    lines = exam.git.run("ls-files", "--unmerged", "-z").split(b"\0")
+    lines = exam.git.run("ls-files", "--sparse", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in lines if line})
     if paths:
         count_note = f" and {len(paths) - 1} more" if len(paths) > 1 else ""

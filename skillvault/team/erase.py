@@ -182,7 +182,7 @@ def _undo_killed(git: Git, branch: str) -> None:
     environment = git.settings().staging
     for ref in (_PINNED, f"{_NEW_REFS}/heads/{branch}"):
         tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
-        if tip and not git.run("diff-index", "--cached", tip, env=environment):
+        if tip and not git.run("diff", "--cached", "--name-only", tip, env=environment):
             git.run("read-tree", "-m", "-u", tip, "HEAD", env=environment)
 
 
@@ -438,11 +438,11 @@ class _Work:
         (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
         git.run("update-ref", _PINNED, tip)
         self.new_refs[ref] = ref, tip
-        tracked = self._tracked(ref)
+        tracked = self._tracking_ref(ref)
         if tracked in self.new_refs:
             self.new_refs[tracked] = tracked, tip
 
-    def _tracked(self, ref: str) -> str:
+    def _tracking_ref(self, ref: str) -> str:
         name = ref.removeprefix("refs/heads/")
         return f"refs/remotes/{self.upstream.remote}/{name}" if self.upstream else ""
 
@@ -450,7 +450,7 @@ class _Work:
         """Return the moves of the remote's branches and tags."""
         moves: list[RefUpdate] = []
         for ref, commit in self.remote_refs.items():
-            local = self._tracked(ref) if ref.startswith("refs/heads/") else ref
+            local = self._tracking_ref(ref) if ref.startswith("refs/heads/") else ref
             if self.refs.get(local) != commit:
                 continue  # another tag of this name
             new_name, new_commit = self.new_refs[local]

@@ -4,14 +4,17 @@ import os
 import random
 import signal
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from skillvault.api import Vault
+from skillvault.vault.commit.cold import leave_out_months
 from tests.conftest import NOW
-from tests.crash.scenario import outcomes
+from tests.crash.scenario import given, outcomes
 from tests.crash.world import KILLED, World, failpoints
+from tests.given import as_file
 from tests.thorough import THOROUGH, pairs
 
 POINTS = failpoints()
@@ -20,6 +23,10 @@ KILLS = int(WANTED or (24 if THOROUGH else 8))
 # A point of the recovery is only reached where there is something to recover from.
 RECOVERY = dict.fromkeys(("undo-file", "undo-index", "intent-settled"), "index-written")
 MENDED = {"requeued"}
+PUBLISHED = (
+    *("objects-written", "intent-written", "before-index", "index-written", "branch-moved"),
+    *("index-unlocked", *RECOVERY),
+)
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +61,32 @@ def test_what_goes_wrong_at_any_point_leaves_nothing_half_made(
     assert world.run(f"{point}={action}") in ends
     assert world.run() == 0
     world.check(before)
+
+
+@pytest.fixture(scope="session")
+def cold_template(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world in which the month of the outcomes is closed, and only git has its files."""
+    world = World.made(tmp_path_factory.mktemp("crash-cold") / "vault")
+    vault = Vault.open(world.root)
+    vault.record([(f"first-{n}.json", as_file(given(n))) for n in range(2)], now=NOW)
+    vault.run(["record", "evaluate"], now=NOW)
+    world.person.git("reset", "-q", "--", "intended.md")
+    leave_out_months(vault.store, date(2027, 6, 1), 2)
+    world.person.git("add", "-N", "intended.md")
+    return world
+
+
+@pytest.mark.parametrize("point", PUBLISHED)
+def test_a_kill_in_a_cold_clone_leaves_nothing_half_made(
+    cold_template: World, tmp_path: Path, point: str
+) -> None:
+    world = cold_template.copied(tmp_path / "vault")
+    before = world.hand()
+    prepared(world, point)
+    assert world.run(f"{point}=kill") == KILLED
+    assert world.run() == 0
+    world.check(before)
+    assert not list((world.root / "outcomes").glob("*/2026/11/*/*.yaml"))
 
 
 @pytest.mark.parametrize("part", range(4))

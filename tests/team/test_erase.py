@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from skillvault.clients.agents import MARKS
 from skillvault.model.errors import GitError, SkillvaultError, UncommittedEditError, UsageError
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
+from skillvault.vault.commit.cold import leave_out_months
 from tests.cli.terminal import Terminal
 from tests.clones import LATER, Clone, Team
 from tests.conftest import Person
@@ -183,8 +185,12 @@ def test_retyped_text_of_a_clone_without_the_key_is_erased_once_more(
         dan.sync()
 
 
-def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team) -> None:
+@pytest.mark.parametrize("is_light", [False, True])
+def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team, is_light: bool) -> None:
     ada, ben, _ = team.clones
+    if is_light:
+        for clone in (ada, ben):
+            assert leave_out_months(clone.vault.store, date(2028, 1, 1), 1).files
     head = ada.vault.store.head()
     name = next(n for n in head.outcomes if "ZOE" in (head.outcomes[n].decision.target or ""))
     with pytest.raises(UsageError, match="skillvault retract"):
@@ -198,6 +204,8 @@ def test_an_outcome_goes_with_its_evaluation_and_its_words(team: Team) -> None:
         assert hits(clone, ["said that the size was wrong"]) == []
         assert Clone(clone.root).vault.check().problems == []
         assert name not in Clone(clone.root).vault.store.head().outcomes
+        assert bool(list((clone.root / "outcomes").rglob("*.yaml"))) != is_light
+        assert clone.person.status() == ""
 
 
 def test_a_commit_and_a_file_that_a_record_or_a_message_names_are_named_anew(team: Team) -> None:

@@ -234,7 +234,7 @@ class Journal:
         )
         for path, place in intent.places.items():
             entry = place.entry
-            is_missing = not os.path.lexists(self._root / path)
+            is_missing = place.after and not os.path.lexists(self._root / path)
             if entry and is_missing and committed.get(path) == index.get(path) == entry:
                 self._place_blob(path, entry.id, entry)
 

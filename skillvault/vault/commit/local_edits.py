@@ -15,6 +15,7 @@ from msgspec import Struct
 from skillvault.vault.commit.files import AppendedPrefix
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.history import new_home
+from skillvault.vault.git.index_file import SparsePaths
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, mode_of
 from skillvault.vault.git.repository import Git
 
@@ -36,7 +37,7 @@ class GitState(Struct, frozen=True):
     missing_folders: frozenset[str]
     has_modes: bool
     lost_blobs: Mapping[str, frozenset[str | None]]
-    sparse_paths: frozenset[str]
+    sparse_paths: SparsePaths
 
     def is_sparse(self, root: Path, path: str) -> bool:
         """Return True if a sparse checkout leaves a path out and no file is in its place."""

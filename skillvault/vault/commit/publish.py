@@ -458,7 +458,8 @@ class Writer:
             # None: it is neither new nor of another mode, and keeps its own.
             has_mode = entry and (old_entry is None or old_entry.mode != entry.mode)
             mode = entry.mode if entry and has_mode else None
-            if place.after == place.before and mode in (None, read_mode(self._root, path)):
+            is_same_mode = place.after is None or mode in (None, read_mode(self._root, path))
+            if place.after == place.before and is_same_mode:
                 continue
             if read_blob_id(self._root, path) != place.before:
                 raise UncommittedEditError(f"{path}: a file of yours appeared there; run again")

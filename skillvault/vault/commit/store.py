@@ -185,8 +185,10 @@ class Store(threading.local):
                 continue  # a writer's draft, gone since it was listed
             contents[path] = blob_id(content)
             data[contents[path]] = content
-        for path, entry in self.git.index_file.entries(self.git.index_file.sparse_paths()).items():
-            contents.setdefault(path, entry.id)
+        if sparse_paths := self.git.index_file.sparse_paths():
+            for path, entry in self.git.index_file.all_entries().items():
+                if path in sparse_paths:
+                    contents.setdefault(path, entry.id)
 
         def read_blobs(keys: Iterable[str]) -> Mapping[str, bytes]:
             blobs = list(keys)

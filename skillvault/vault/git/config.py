@@ -33,6 +33,7 @@ _cleared: set[int] = set()  # the bits that this process cleared where it cannot
 
 LISTING = ("--show-scope", "--show-origin", "-z", "--list")
 CLONE = "skillvault.clone"
+COLD = "skillvault.cold"
 
 # The variables by which git finds a person's config; a change of one counts like that of a file.
 _PLACES = (
@@ -63,6 +64,7 @@ _PARTS = ("name", "email")
 _NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
 _DIRS = "skillvault.dirs"
 _REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
+_PROMISOR = re.compile(r"remote\.(?P<name>.+)\.promisor")
 _BRANCH_REMOTE = re.compile(r"branch\.(?P<branch>.+)\.remote")
 _ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
@@ -136,6 +138,23 @@ class Settings:
         """The name of this clone among the clones of the vault, or ""."""
         names = self._values(CLONE)
         return names[-1] or "" if names else ""
+
+    @property
+    def is_sparse(self) -> bool:
+        """True if the checkout leaves files out."""
+        return self._flag("core.sparsecheckout", default=False)
+
+    @property
+    def open_months(self) -> int | None:
+        """The months whose outcomes `skillvault cold` keeps here; None if it keeps all."""
+        texts = [value for value in self._values(COLD) if value and value.isdecimal()]
+        return int(texts[-1]) if texts and self.is_sparse else None
+
+    @property
+    def promisor(self) -> str | None:
+        """The remote that has the objects which a partial clone lacks; None in a full clone."""
+        names = [match["name"] for line in self.lines if (match := _PROMISOR.fullmatch(line.key))]
+        return next(iter([*names, *filter(None, self._values("extensions.partialclone"))]), None)
 
     @property
     def remotes(self) -> tuple[str, ...]:

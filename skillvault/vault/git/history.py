@@ -188,9 +188,11 @@ class History:
         return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
 
 
-def diff_entries(git: Runner, command: str, *words: str) -> Iterator[tuple[str, Diff, str]]:
+def diff_entries(
+    git: Runner, command: str, *words: str, env: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, Diff, str]]:
     """Yield (path, entries before and after, git's letter for the change) of a diff."""
-    fields = git.fields(command, *_RAW, *words)
+    fields = git.fields(command, *_RAW, *words, env=env)
     for field in fields:
         yield os.fsdecode(next(fields)), *_parse_diff(field)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -26,6 +27,23 @@ _SUM = 20  # bytes of the checksum at the end of an index
 
 
 Entries = Mapping[str, Entry | None]  # by path; None: none there
+
+
+class SparsePaths(msgspec.Struct, frozen=True):
+    """The paths that a sparse checkout leaves out: single files, and folders that end with `/`."""
+
+    files: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.folders)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.files or (isinstance(path, str) and self.is_in_folder(path))
+
+    def is_in_folder(self, path: str) -> bool:
+        """Return True for a path below a folder of which the index holds only the tree."""
+        return any(path[: i + 1] in self.folders for i, char in enumerate(path) if char == "/")
 
 
 class IndexState(NamedTuple):
@@ -64,12 +82,20 @@ class IndexFile:
         return self._state
 
     def _compare(self, checksum: str | None, commit: str | None) -> IndexState:
-        options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
-        lines = list(diff_entries(self._git, "diff-index", *options, commit or EMPTY_TREE))
-        differences = {path: diff.after for path, diff, _ in lines}
-        is_unmerged = any(kind == "U" for _, _, kind in lines)
+        differences, is_unmerged = self._read_differences(commit)
         checksum_after = checksum if checksum == self.checksum() else None
         return IndexState(checksum_after, commit, differences, is_unmerged)
+
+    def _read_differences(
+        self, commit: str | None, env: Mapping[str, str] | None = None
+    ) -> tuple[Entries, bool]:
+        """Return (the entries of an index that differ from a commit, True if one is unmerged)."""
+        # Not `diff-index`, which reads every file of a sparse index from the object database.
+        options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
+        words = ("diff", *options, commit or EMPTY_TREE)
+        lines = list(diff_entries(self._git, *words, env=env))
+        differences = {path: diff.after for path, diff, _ in lines}
+        return differences, any(kind == "U" for _, _, kind in lines)
 
     def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
         """Return the entries of these files, and of files added below them since HEAD, by path."""
@@ -99,12 +125,53 @@ class IndexFile:
             return None
         return checksum.hex() if any(checksum) else None
 
-    def sparse_paths(self) -> frozenset[str]:
+    def sparse_paths(self) -> SparsePaths:
         """Return the paths that a sparse checkout leaves out of the work tree."""
         if not (self._place.parent / "info/sparse-checkout").exists():
-            return frozenset()
-        lines = os.fsdecode(self._git.run("ls-files", "-t", "-z")).split("\0")
-        return frozenset(line[2:] for line in lines if line.startswith("S "))
+            return SparsePaths()
+        paths = {path for tag, path in self.tags() if tag == "S"}
+        folders = frozenset(path for path in paths if path.endswith("/"))
+        return SparsePaths(frozenset(paths - folders), folders)
+
+    def tags(self) -> list[tuple[str, str]]:
+        """Return git's tag (S: left out by a sparse checkout) and path of each entry."""
+        lines = os.fsdecode(self._git.run("ls-files", "--sparse", "-t", "-z")).split("\0")
+        return [(line[0], line[2:]) for line in lines if line]
+
+    def draft_sparse(
+        self, left_out: Iterable[str], taken_in: Iterable[str], env: Mapping[str, str]
+    ) -> Path:
+        """Copy the index, and let it leave out these files and no longer leave out those.
+
+        GitError if the copy would differ from HEAD in other files than the index: git 2.39 loses
+        entries beside one of `git add --intent-to-add`.
+        """
+        state = self.current()
+        draft = self._folder / f"index-{draft_name()}"
+        draft.parent.mkdir(exist_ok=True)
+        settings = {**env, "GIT_INDEX_FILE": str(draft)}
+        try:
+            shutil.copy2(self._place, draft)
+            for flag, paths in (("--no-skip-worktree", taken_in), ("--skip-worktree", left_out)):
+                names = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
+                self._git.run("update-index", flag, "-z", "--stdin", stdin=names, env=settings)
+            with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
+                # Only a merge makes folders of the files, and only where no file is there yet.
+                places = {"GIT_DIR": str(self._place.parent), "GIT_WORK_TREE": folder}
+                words = ("-C", folder, "read-tree", "-m", "HEAD", "HEAD")
+                self._git.run(*words, env=settings | places)
+            self._check_same(draft, state)
+        except (OSError, GitError):
+            draft.unlink(missing_ok=True)
+            raise
+        return draft
+
+    def _check_same(self, draft: Path, state: IndexState) -> None:
+        env = {"GIT_INDEX_FILE": str(draft)}
+        if self._read_differences(state.commit, env) != (state.differences, state.unmerged):
+            raise GitError(
+                "git cannot make this index sparse; commit what is staged, or unstage it"
+            )
 
     def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
         """Copy the index in the git dir and set these entries; `draft` is replaced if given."""
@@ -117,16 +184,36 @@ class IndexFile:
                 shutil.copy2(self._place, draft)
             settings = {**env, "GIT_INDEX_FILE": str(draft)}
             args = ("update-index", "-z", "--index-info")
-            sparse_paths = sorted(self.sparse_paths() & {path for path in entries if entries[path]})
+            sparse_paths = self.sparse_paths()
+            if any(map(sparse_paths.is_in_folder, entries)):
+                entries = self._set_in_folders(entries, sparse_paths, settings)
             self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
-            if sparse_paths:
-                names = "\0".join([*sparse_paths, ""]).encode(errors="surrogateescape")
+            if flagged := sorted(path for path in sparse_paths.files if entries.get(path)):
+                names = "\0".join([*flagged, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
                 self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
         except (OSError, GitError):
             draft.unlink(missing_ok=True)  # a full disk is not filled with drafts
             raise
         return draft
+
+    def _set_in_folders(
+        self, entries: Entries, sparse_paths: SparsePaths, env: Mapping[str, str]
+    ) -> Entries:
+        """Set the entries below the folders of a sparse index, and return the other entries.
+
+        `update-index` would read every file of these folders into the index. A merge of the trees
+        that the index holds before and after only replaces the ids of the folders.
+        """
+        state, objects = self.current(), self._objects()
+        is_inside = sparse_paths.is_in_folder
+        staged = {path: entry for path, entry in state.differences.items() if is_inside(path)}
+        new_entries = {path: entry for path, entry in entries.items() if is_inside(path)}
+        root = objects.root(state.commit) if state.commit else None
+        old_tree = objects.write_tree(root, staged)
+        new_tree = objects.write_tree(old_tree, new_entries)
+        self._git.run("read-tree", "-m", old_tree, new_tree, env=env, hold_lock=True)
+        return {path: entry for path, entry in entries.items() if not is_inside(path)}
 
     def install(self, draft: Path, commit: str = _UNKNOWN, entries: Entries | None = None) -> None:
         """Replace the index by a draft; the caller holds index.lock.

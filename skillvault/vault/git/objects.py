@@ -5,7 +5,7 @@ attributes, index or refs passes through it, so nothing of them can run or chang
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -127,14 +127,18 @@ _NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
 class Objects:
-    """The objects of one repository, below its folder `objects/`."""
+    """The objects of one repository, below its folder `objects/`.
 
-    def __init__(self, folder: Path) -> None:
+    In a partial clone, `fetch` brings missing objects.
+    """
+
+    def __init__(self, folder: Path, fetch: Callable[[Sequence[str]], None] | None = None) -> None:
         import pygit2  # noqa: PLC0415 (67 ms, and only who reads or writes objects needs it)
 
         pygit2.settings.enable_caching(False)  # trees that are read again are kept here
         self._failed = pygit2.GitError
         self._folder = folder
+        self._fetch = fetch
         self._trees: dict[str, Tree] = {}
         # A repository in memory: it has these objects, no config and no refs.
         self._repository: Any = pygit2.Repository()
@@ -147,7 +151,12 @@ class Objects:
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of blobs by id; GitError if a blob cannot be read."""
-        return {blob: self._object(blob, _BLOB) for blob in dict.fromkeys(ids)}
+        names = list(dict.fromkeys(ids))
+        if self._fetch and self._is_partial():
+            missing = [blob for blob in names if blob not in self._repository]
+            if missing:
+                self._fetch(missing)
+        return {blob: self._object(blob, _BLOB) for blob in names}
 
     def commit_bytes(self, sha: str) -> bytes:
         """Return the bytes of a commit object."""
@@ -281,11 +290,17 @@ class Objects:
         try:
             return self._repository[name]
         except (KeyError, ValueError):
-            if any((self._folder / "pack").glob("*.promisor")):
-                raise GitError(f"object {name} cannot be read; {PARTIAL}") from None
-            return None
+            if not self._is_partial():
+                return None
         except self._failed as error:
             raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
+        if self._fetch is None:
+            raise GitError(f"object {name} cannot be read; {PARTIAL}")
+        self._fetch([str(name)])
+        return self._repository[name]
+
+    def _is_partial(self) -> bool:
+        return any((self._folder / "pack").glob("*.promisor"))
 
     # ── writing ──────────────────────────────────────────────────────────────────────
 

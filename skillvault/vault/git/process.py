@@ -148,9 +148,9 @@ class Runner:
             raise GitError(failure_of(args[0], err))
         return process.returncode, out
 
-    def fields(self, *args: str) -> Iterator[bytes]:
+    def fields(self, *args: str, env: Mapping[str, str] | None = None) -> Iterator[bytes]:
         """Yield the NUL-terminated fields of the output of a git call while git prints them."""
-        process = self.start(*args, hold_lock=False)
+        process = self.start(*args, env=env, hold_lock=False)
         assert process.stdout
         try:
             remainder = b""

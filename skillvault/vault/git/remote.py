@@ -22,7 +22,8 @@ from skillvault.model.errors import GitError
 from skillvault.model.text.text import slug
 from skillvault.vault.git.config import CLONE
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, Objects, with_mode
-from skillvault.vault.git.process import Runner, as_environment, failure_of
+from skillvault.vault.git.process import Runner, failure_of
+from skillvault.vault.git.promisor import SECONDS, call_remote
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.repository import Git
 
@@ -43,17 +44,6 @@ def clone_name(git: Git) -> str:
     return name
 
 
-_SECONDS = 300.0  # for one fetch or push
-_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
-_SETTINGS = as_environment(
-    {
-        "credential.interactive": "false",
-        "http.lowSpeedLimit": "100",
-        "http.lowSpeedTime": "60",
-        "core.askPass": "",
-    }
-)
-_PROTOCOLS = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:file:git"}
 _ABSENT = "couldn't find remote ref"
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _REFUSED = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
@@ -153,13 +143,7 @@ class Upstream:
             raise GitError(f"git push: somebody pushed to {self.remote} meanwhile; erase again")
 
     def _call(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
-        # The person's own ssh command; the repository's config has no say.
-        ssh = self._git.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
-        env = {**_SETTINGS, **_PROTOCOLS, "GIT_SSH_COMMAND": ssh}
-        try:
-            return self._git.answer(*args, ok=ok, env=env, patience=_SECONDS)
-        except TimeoutError:
-            raise GitError(f"git {args[0]}: {self.remote} is too slow; try again later") from None
+        return call_remote(self._git.runner, self.remote, *args, ok=ok)
 
 
 def upstream_of(git: Git, branch: str) -> Upstream | None:
@@ -226,7 +210,7 @@ def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
     settings = [part for key, value in _FETCH_SETTINGS.items() for part in ("-c", f"{key}={value}")]
     options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc")
     args = (*settings, "fetch", *options, "--", url, ref)
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + SECONDS
     with runner.alone(*args, env=_FETCH_ENVIRONMENT) as process:
         err = None
         while err is None:

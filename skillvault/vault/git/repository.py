@@ -4,8 +4,8 @@ Never the porcelain that commits, stages or cleans, never `repo.index`; GitPytho
 launches git. What a repository's own config could run is switched off in each call.
 
 In a plain repository git dir, HEAD and tip are read without git: `.git` is a folder of our own,
-the format is 0 with no extension, HEAD is a branch whose ref is a loose file or a packed line. In
-any other one, such as a linked work tree, git is asked.
+the format is 0 or 1 with no extension, HEAD is a branch whose ref is a loose file or a packed
+line. In any other one, such as a linked work tree, git is asked.
 """
 
 import os
@@ -27,6 +27,7 @@ from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Entry, Objects
 from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
+from skillvault.vault.git.promisor import Promisor
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 
 _IN_PROGRESS = {
@@ -41,13 +42,13 @@ _IN_PROGRESS = {
 _PINS = "refs/skillvault"
 _MOST_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
-# A plain config has no other format, no extension, no work tree elsewhere and is not bare. A config
-# that git itself could not read is not plain.
+# A plain config has no later format, no extension, no work tree elsewhere and is not bare. A config
+# that git itself could not read is not plain. A partial clone has format 1, without an extension.
 _LINE = re.compile(
     r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
 )
 _DOUBTFUL = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
-_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = 0)\s*")
+_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
 _NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 _BRANCH = re.compile(rb"ref: refs/heads/(%s)\n" % _NAME.pattern.encode())
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
@@ -61,33 +62,38 @@ class Git:
 
     def __init__(self, root: Path, index: str | None = None) -> None:
         self.root = root
-        self._runner = Runner(root, index)
-        self.run = self._runner.run
-        self.text = self._runner.text
-        self.answer = self._runner.answer
-        self.share_lock = self._runner.share_lock
+        self.runner = Runner(root, index)
+        self.run = self.runner.run
+        self.text = self.runner.text
+        self.answer = self.runner.answer
+        self.share_lock = self.runner.share_lock
         self._dirs: tuple[Path, Path] | None = None
         self._cached_settings: CachedSettings | None = None
 
     @cached_property
     def objects(self) -> Objects:
         """The object database of the repository."""
-        return Objects(self.dirs()[1] / "objects")
+        return Objects(self.dirs()[1] / "objects", self.promisor.fetch)
+
+    @cached_property
+    def promisor(self) -> Promisor:
+        """The remote that has what a partial clone lacks."""
+        return Promisor(self.runner, self.settings)
 
     @cached_property
     def history(self) -> History:
         """The commits of the repository."""
-        return History(self._runner)
+        return History(self.runner)
 
     @cached_property
     def index_file(self) -> IndexFile:
         """The index of the person, or the index that git handed to a hook."""
-        return IndexFile(self._runner, self.dirs()[0], self.head, lambda: self.objects)
+        return IndexFile(self.runner, self.dirs()[0], self.head, lambda: self.objects)
 
     @cached_property
     def committer(self) -> Committer:
         """The maker of commit objects in the person's name."""
-        return Committer(self._runner, lambda: self.objects)
+        return Committer(self.runner, lambda: self.objects)
 
     # ── where and in which state ─────────────────────────────────────────────────────
 
@@ -221,8 +227,7 @@ class Git:
 
     def is_partial(self) -> bool:
         """Return True if objects may be missing that a remote promised."""
-        promises = r"^(extensions\.partialclone|remote\..*\.promisor)$"
-        return bool(self.text("config", "--get-regexp", promises, ok=(0, 1)))
+        return self.settings().promisor is not None
 
     def entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, Entry]:
         """Return the entries of these files of a commit, by path."""
@@ -281,7 +286,7 @@ class Git:
     def ref_session(self, note: str, *, durable: bool = False) -> Iterator[RefSession]:
         """Open a session that moves refs in two phases; `note` is for their reflogs."""
         args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
-        refs = RefSession(self._runner.start(*args, env=_SYNCED if durable else None))
+        refs = RefSession(self.runner.start(*args, env=_SYNCED if durable else None))
         try:
             yield refs
         finally:

@@ -117,6 +117,7 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
 
 
 def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_commit: str) -> None:
+    git.promisor.fetch_history(f"{old_commit}..{new_commit}")
     for batch in _batches(git.history.diff_trees(old_commit, new_commit).items()):
         database.put_files(_files(git, batch))
     removed = git.history.commits_between(new_commit, old_commit)
@@ -129,6 +130,7 @@ def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_c
 def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     if commit is None:
         return
+    git.promisor.fetch_history(commit)
     tree = git.objects.files(commit)
     # An evaluation is found as far as its outcome is trusted, which is thus to be known by then.
     first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}

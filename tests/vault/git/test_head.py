@@ -62,7 +62,7 @@ def _pointed(root: Path) -> None:
         _edited("[Core] worktree = ..\n"),
         _edited("[core]\n\tbare = true\n"),
         _edited("[core]\n\tbare\n"),
-        _edited("[core]\n\trepositoryformatversion = 1\n"),
+        _edited("[core]\n\trepositoryformatversion = 2\n"),
         _edited("[user]\n\tname = a\\\nb\n"),
         _edited("= not a config\n"),
         _linked,

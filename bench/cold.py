@@ -73,7 +73,8 @@ def commands(root: Path, ends: datetime) -> dict[str, Callable[[], object]]:
     def commit() -> None:
         with (root / "README.md").open("a") as file:
             file.write("One line more.\n")
-        call("git", "commit", "--quiet", "--no-verify", "-m", "one file", "README.md")
+        call("git", "add", "README.md")
+        call("git", "commit", "--quiet", "--no-verify", "-m", "one file")
 
     def record() -> None:
         one = _at(next(fresh), ends - timedelta(hours=1))
@@ -82,7 +83,7 @@ def commands(root: Path, ends: datetime) -> dict[str, Callable[[], object]]:
 
     return {
         "git status": lambda: call("git", "status", "--porcelain"),
-        "git commit of one file": commit,
+        "git add, git commit": commit,
         "skillvault record": record,
         "skillvault status": lambda: call(*ours, "status"),
         "skillvault recommend": lambda: call(

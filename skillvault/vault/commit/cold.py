@@ -8,6 +8,7 @@ index leaves out, and git takes these for files that are there.
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -279,9 +280,7 @@ class _Move:
         missing = [path for path in entries if not os.path.lexists(self._root / path)]
         if not missing:
             return
-        self._git.blobs(
-            entries[path].id for path in missing
-        )  # a partial clone fetches them at once
+        self._git.objects.fetch_missing(entries[path].id for path in missing)
         names = "".join(f"{path}\0" for path in missing).encode(errors="surrogateescape")
         options = ("--ignore-skip-worktree-bits", "-z", "--stdin")
         self._git.run("checkout-index", *options, stdin=names, env=self._env, ok=(0, 1))
@@ -306,14 +305,18 @@ def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
     It is moved aside first, and read there, so that nothing that is saved meanwhile is removed.
     """
     place = root / path
-    if place.is_symlink() or blob_id(place.read_bytes()) != blob:
-        return None
     aside = place.parent / f".skillvault-{draft_name()}.tmp"
-    place.rename(aside)
+    try:
+        if place.is_symlink() or blob_id(place.read_bytes()) != blob:
+            return None
+        place.rename(aside)
+    except FileNotFoundError:
+        return None  # the person removed it
     content = aside.read_bytes()
-    if blob_id(content) != blob and not os.path.lexists(place):
-        aside.rename(place)
-        return None
+    is_unchanged = blob_id(content) == blob
+    if not is_unchanged:
+        with suppress(FileExistsError):  # the person saved it once more
+            os.link(aside, place)
     aside.unlink()
     prune_folders(root, path)
-    return len(content)
+    return len(content) if is_unchanged else None

@@ -152,11 +152,15 @@ class Objects:
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of blobs by id; GitError if a blob cannot be read."""
         names = list(dict.fromkeys(ids))
+        self.fetch_missing(names)
+        return {blob: self._object(blob, _BLOB) for blob in names}
+
+    def fetch_missing(self, ids: Iterable[str]) -> None:
+        """Fetch all of these objects that a partial clone lacks, at once."""
         if self._fetch and self._is_partial():
-            missing = [blob for blob in names if blob not in self._repository]
+            missing = [name for name in dict.fromkeys(ids) if name not in self._repository]
             if missing:
                 self._fetch(missing)
-        return {blob: self._object(blob, _BLOB) for blob in names}
 
     def commit_bytes(self, sha: str) -> bytes:
         """Return the bytes of a commit object."""

@@ -203,8 +203,10 @@ def _hour_of_vault(chance: Random, rate: float, sync: float, clones: int) -> See
                 heapq.heappush(events, (at + pause, clone, tries + 1, FETCHES))
                 continue
             given_up += 1
-        wait = chance.expovariate(rate / HOUR)
-        heapq.heappush(events, (at + min(wait, MINUTE), clone, int(wait < MINUTE), FETCHES))
+        # Since its last fetch, as a push takes along what came before; who gave up waits a minute.
+        wait = chance.expovariate(rate / HOUR) - sync * bool(tries)
+        wait = MINUTE if tries and has[clone] < version else max(0.0, wait)
+        heapq.heappush(events, (at + min(wait, MINUTE), clone, int(wait <= MINUTE), FETCHES))
     return Seen(idle, pulls, pushes, refused, given_up)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from learned import Dated, learned
+from learned import Dated, learned, recorded
 from remembered import remembered
 from shelf import shelved
 from stream import START, STEP, shifted, stream
@@ -30,6 +30,12 @@ class Ground:
         """A vault that came to so many records; what learns in it takes a copy."""
         changes = learned(records, starts=self.ends - records // PER_OUTCOME * STEP)
         return self._once(f"learned-{records}", lambda at: made(at, changes))
+
+    def recorded(self, outcomes: int) -> Path:
+        """A vault of so many outcomes and their evaluations, over three years."""
+        step = timedelta(days=3 * 365) / outcomes
+        changes = recorded(outcomes, batch=100, starts=self.ends - outcomes * step, step=step)
+        return self._once(f"recorded-{outcomes}", lambda at: made(at, changes))
 
     def long(self, commits: int) -> Path:
         """A vault of so many commits, in which the outcomes came one at a time."""

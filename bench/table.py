@@ -9,8 +9,8 @@ others measured elsewhere is quoted as given, and their method, written anew, is
 The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,000 and 10,000),
 in a temporary folder, which needs 3 GB.
 
-A family is a module: commits, loop, projecting, clustering, explaining, finding, recommending,
-assessing, hooking, reporting, watching.
+A family is a module: commits, loop, packing, projecting, clustering, explaining, finding,
+recommending, assessing, hooking, reporting, watching.
 Rows that do not meet what is asked are told below the table: how busy a machine is decides
 too much for an exit code.
 """
@@ -35,6 +35,7 @@ import explaining
 import finding
 import hooking
 import loop
+import packing
 import projecting
 import recommending
 import reporting
@@ -48,6 +49,7 @@ from vaults import known
 FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "commits": commits.rows,
     "loop": loop.rows,
+    "packing": packing.rows,
     "projecting": projecting.rows,
     "clustering": clustering.rows,
     "comparing": comparing.rows,

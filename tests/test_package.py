@@ -69,7 +69,7 @@ def test_the_distribution_is_named_apart_from_the_import() -> None:
     "page",
     [
         "docs/agents.md",
-        "docs/release.md",
+        "docs/running.md",
         "vault_template/ci/github.yml",
         "vault_template/ci/gitlab.yml",
     ],

@@ -35,7 +35,6 @@ from skillvault.vault.files.inbox import WRITING
 
 _TICK = 0.25  # seconds between two checks for a stop and for replaced folders
 _EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog reports some renames 0.5 s late
-_LOOSE = 20_000  # objects that are packed even if outcomes keep arriving
 _CAPTURE_PAUSE = 60.0  # seconds between two captures
 _WITHOUT_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
 _UNREST = 10  # the most quiet times to wait for the end of a stream of events
@@ -223,7 +222,7 @@ class Watch:
         self._unfinished = any(not file.tomorrow for file in waiting)
         self._full = any(file.path == layout.UNTRUSTED for file in waiting)
         self._on_report(report)
-        pack(store.git, _LOOSE)
+        pack(store.git)
         is_writing = any(file.reason == WRITING for file in waiting)
         has_moved = self._head != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())

@@ -28,6 +28,9 @@ from skillvault.vault.git.repository import Git
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"
 KEY_LINE = "^[A-Za-z_]+:.*$"
+# Git's for many files; not `feature.manyFiles`, by which later versions write no checksum of the
+# index. A person's own values stay.
+MANY_FILES = {"index.version": "4", "core.untrackedCache": "true"}
 HOOKS = ("pre-commit", "post-merge")
 _MARK = "# Installed by `skillvault init"
 _RULES_MERGE = re.compile(
@@ -162,7 +165,18 @@ def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> Non
     # A hunk of a record's diff names its key.
     if git.text("config", "--local", "--get", HUNKS, ok=(0, 1)) != KEY_LINE:
         git.run("config", "--local", HUNKS, KEY_LINE)
+    _prepare_for_many_files(git)
     clone_name(git)
+
+
+def _prepare_for_many_files(git: Git) -> None:
+    """Let git write a smaller index and remember which folders have no new files."""
+    missing = [key for key in MANY_FILES if not git.text("config", "--get", key, ok=(0, 1))]
+    for key in missing:
+        git.run("config", "--local", key, MANY_FILES[key])
+    if "index.version" in missing:  # which counts for a new index only
+        version = MANY_FILES["index.version"]
+        git.answer("update-index", "--index-version", version, ok=(0, 128))  # 128: a git is at work
 
 
 def _hook_command(name: str) -> str:

@@ -439,3 +439,16 @@ def test_a_hook_whose_python_is_gone_is_a_problem_that_init_mends(vault: Vault) 
     assert (row.state, row.fix) == ("problem", "skillvault init")
     Vault.init(vault.root, now=NOW)
     assert [row.state for row in Vault.doctor(vault.root) if row.check == "hooks"] == ["ok"]
+
+
+def test_git_is_set_for_many_files_unless_a_person_chose_otherwise(
+    vault: Vault, person: Person
+) -> None:
+    index = vault.root / ".git/index"
+    assert index.read_bytes()[:8] == b"DIRC\0\0\0\4"
+    person.git("config", "core.untrackedCache", "false")
+    person.git("config", "--unset", "index.version")
+    person.git("update-index", "--index-version", "2")
+    Vault.init(vault.root, now=NOW)
+    assert person.git("config", "--get", "core.untrackedCache") == "false"
+    assert index.read_bytes()[:8] == b"DIRC\0\0\0\4"

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import cast
 
 import msgspec
 
@@ -12,11 +13,10 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index import dirty
 from skillvault.vault.index.reader import Topic
-from skillvault.vault.index.rows import DamagedRowError, Row, encode, read_value, skill_columns
+from skillvault.vault.index.rows import DamagedRowError, Row, decode, encode, skill_columns
 from skillvault.vault.search import ranking
 
 _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
-_SKILL, _PROBLEM = msgspec.msgpack.Decoder(Skill), msgspec.msgpack.Decoder(Problem)
 _ENCODER = msgspec.msgpack.Encoder()
 _FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
 # A skill serves if it is not hidden and the vault has none of its name.
@@ -71,7 +71,7 @@ class Layers(Topic):
         """Yield the skills of rows of `_FILE`; for a damaged row the file is read again."""
         for _, layer, path, blob, value in rows:
             try:
-                yield ShelfSkill(read_value(value, _SKILL.decode), layer, path, blob)
+                yield ShelfSkill(cast("Skill", decode("Skill", value)), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
                 content = files.read_layer_file(path, layer)
@@ -220,4 +220,4 @@ def _columns(shelved: ShelfSkill, file: int, hidden: bool) -> Row:
 def _problem(path: str, value: bytes | None) -> Problem:
     if value is None:  # what it says is no text
         return Problem(path, None, "not-text", "cannot be read; rename it")
-    return read_value(value, _PROBLEM.decode)
+    return cast("Problem", decode("Problem", value))

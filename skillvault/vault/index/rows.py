@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, get_args
@@ -37,6 +38,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TryLines)}
 _ENCODER = msgspec.msgpack.Encoder()
+# What every record of these kinds says: compressed beside it, a record takes half the room.
+_NAMES = b"".join(
+    _ENCODER.encode(dict.fromkeys(kind.__struct_fields__))
+    for kind in (
+        *(records.Decision, records.Result, records.Lesson, records.Source, records.Outcome),
+        *(records.JudgeInfo, records.Evaluation),
+    )
+)
+_WINDOW, _MEMORY = -13, 6  # zlib's: a larger one costs more to set up than a record to compress
 _WORD = re.compile(r"[^\W_]+")
 _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
 
@@ -60,14 +70,14 @@ def decode(kind: str, value: bytes) -> Parsed:
     decoder = _DECODERS.get(kind)
     if decoder is None:
         raise DamagedRowError(f"a row holds a {kind}")
-    return read_value(value, decoder.decode)
+    return read_value(value, lambda data: decoder.decode(_decompress(data)))
 
 
 def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
     """Decode a value of the index; DamagedRowError if that fails."""
     try:
         return decode(value)
-    except (msgspec.MsgspecError, LookupError, TypeError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, LookupError, TypeError, UnicodeDecodeError, zlib.error) as error:
         raise DamagedRowError(f"a row cannot be read: {error}") from None
 
 
@@ -77,9 +87,18 @@ def encode(value: Parsed) -> bytes | None:
         return None
     try:
         data = _ENCODER.encode(value)
-        return data if _DECODERS[type(value).__name__].decode(data) == value else None
+        return _compress(data) if _DECODERS[type(value).__name__].decode(data) == value else None
     except (msgspec.MsgspecError, OverflowError, UnicodeError, TypeError):
         return None  # of an unusual value, such as a number beyond 64 bits
+
+
+def _compress(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=_WINDOW, memLevel=_MEMORY, zdict=_NAMES)
+    return compressor.compress(data) + compressor.flush()
+
+
+def _decompress(data: bytes) -> bytes:
+    return zlib.decompressobj(_WINDOW, zdict=_NAMES).decompress(data)
 
 
 def is_searchable(path: str) -> bool:

@@ -2,8 +2,8 @@ create table state (name text primary key, value text) without rowid;
 create table file (
     n integer primary key, path text not null unique, blob text not null,
     top text not null, ref_kind text, ref_id text, type text, value blob);
-create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not null;
-create index file_top on file (top, ref_id, path) where ref_id is not null;
+create index file_ref on file (ref_id, ref_kind, type) where ref_id is not null;
+create index file_top on file (top, ref_id) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text, task text, agent text,
@@ -119,9 +119,10 @@ create table commits (
     subject text, unique (sha, part));
 create index commits_step on commits (step, date);
 create index commits_order on commits (depth, date, sha);
-create table trailer (c integer, role text, place integer, ref_kind text, ref_id text);
-create index trailer_ref on trailer (ref_id, ref_kind, role, c);
-create index trailer_c on trailer (c, role, place);
+create table trailer (
+    c integer, role text, place integer, ref_kind text, ref_id text,
+    primary key (c, role, place)) without rowid;
+create index trailer_ref on trailer (ref_id, ref_kind, role);
 create table touch (
     ref_kind text, ref_id text, c integer, primary key (ref_id, ref_kind, c)) without rowid;
 create index touch_c on touch (c);

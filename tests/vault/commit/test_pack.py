@@ -129,3 +129,12 @@ def test_a_partial_clone_is_packed_too(full: Vault, person: Person) -> None:
     assert pack(full.store.git, 10)
     assert loose(person) == 0
     assert count_loose(full.store.git) == 0
+
+
+def test_the_graph_of_commits_has_the_paths_that_each_changes(full: Vault, person: Person) -> None:
+    assert pack(full.store.git, 10)
+    person.git("commit-graph", "verify")
+    graphs = (full.root / ".git/objects/info/commit-graphs").glob("*.graph")
+    assert all(b"BDAT" in graph.read_bytes() for graph in graphs)
+    assert pack(full.store.git, -1)
+    assert len(person.git("log", "--format=%h", "--", "vault.yaml").splitlines()) == 1

@@ -354,7 +354,7 @@ def basis_table(skill: WaitingSkill) -> Table:
     """Return the outcomes behind a proposal as a table."""
     title = f"rests on {skill.basis.sentence}" if skill.basis.rows else "rests on no outcome"
     table = Table(title=title, title_justify="left", expand=False)
-    for name in ("outcome", "ended", "session", "episode", "decision"):
+    for name in ("outcome", "ended", "session", "occasion", "decision"):
         table.add_column(name, overflow="fold")
     for row in skill.basis.rows:
         session = row.session or "-"

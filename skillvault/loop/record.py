@@ -140,7 +140,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
                 without_domain.append(file)
                 continue
             if only_domain and _lacks_domain(file.values):
-                file = _complete(file, only_domain)
+                file = _set_domain(file, only_domain)
             record = _record_of(file, run, domains)
         except BadInputError as error:
             run.refuse(name, error)
@@ -150,7 +150,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
     for file in without_domain:
         try:
             if domain := domains.domain_of(file) or only_domain:
-                yield file.name, _record_of(_complete(file, domain), run, domains)
+                yield file.name, _record_of(_set_domain(file, domain), run, domains)
             else:
                 run.leave([file.name], _NO_DECISION)
         except BadInputError as error:
@@ -288,5 +288,5 @@ def _lacks_domain(values: Mapping[str, Any]) -> bool:
     return values.get("type", "outcome") == "outcome" and values.get("domain") is None
 
 
-def _complete(file: _InboxFile, domain: str) -> _InboxFile:
+def _set_domain(file: _InboxFile, domain: str) -> _InboxFile:
     return file._replace(values={**file.values, "domain": domain})

@@ -86,6 +86,7 @@ browser: .venv/tested
 pictures: browser
 	$(BIN)/python -m tests.page.pictures
 	$(BIN)/pip install --quiet --disable-pip-version-check 'ptyreel==0.3.0'
+	test -d .venv/week || $(BIN)/python bench/week.py --only-play .venv/week
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ptyreel docs/pictures/try.tape
 
 # Builds the wheel and the sdist into dist/ and checks both; `.ci/release --tag` tags the version too.

@@ -1,12 +1,14 @@
 """Play thirty sessions of one developer, and count which rules are learned and served.
 
     python bench/week.py [--client] [-v] [--keep FOLDER]
+    python bench/week.py --only-play FOLDER
 
 A week of sessions (bench/quality/week) is played in two temporary repositories, and a vault learns
 after each of them, without a model as judge. By default the transcripts are written here and
 imported. With `--client` the real Claude Code of SKILLVAULT_INTEROP runs in a terminal, hooked up
 by `setup`, and a scripted model answers it. Afterwards the hooks get 34 prompts of the week after,
 and all transcripts are imported again. `-v` prints what is missing; `--keep` leaves it in FOLDER.
+`--only-play` leaves the repositories and the transcripts in FOLDER, and learns nothing.
 """
 
 import argparse
@@ -236,12 +238,27 @@ def main() -> None:
     parser.add_argument("--client", action="store_true", help="Play it in the real Claude Code.")
     parser.add_argument("-v", "--verbose", action="store_true", help="Print what is missing.")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="Leave everything in FOLDER.")
+    parser.add_argument("--only-play", type=Path, metavar="FOLDER", help="Leave transcripts there.")
     options = parser.parse_args()
+    if options.only_play:
+        play_only(options.only_play.resolve())
+        return
     if options.client and find_client() is None:
         print("no Claude Code: set SKILLVAULT_INTEROP to the folder of `make interop`")
         return
     with TemporaryDirectory() as folder:
         measure(options.keep or Path(folder), options)
+
+
+def play_only(root: Path) -> None:
+    """Play the week in a folder, at the times of its script."""
+    week = read_week()
+    place = Workplace(root, week.repositories)
+    transcripts = Transcripts(place)
+    for session in week.sessions:
+        place.begin(session)
+        transcripts.play(session)
+        place.end(session)
 
 
 def measure(root: Path, options: argparse.Namespace) -> None:

@@ -262,8 +262,8 @@ class Vault:
 
         `end` are the keys of a `sessions.closing.Closing`; a `score` gives the status, too. It is
         joined with the recommendation and the outcome of the decision, in whatever order they
-        arrive; the strongest observer counts. Without a domain it waits in the inbox until the
-        decision is known. UsageError for an empty id.
+        arrive; the strongest observer counts. Without a domain, in a vault with several, it waits
+        in the inbox until the decision is known. UsageError for an empty id.
         """
         if closing is None:
             closing = closings.make_closing(**end)

@@ -56,7 +56,7 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
             echo(f"{fact_.importance:6}  {shorten(fact_.text, _LINE)}")
             echo(f"{'':6}  {fact_.id}  {fact_.note}")
         if not facts:
-            echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
+            echo("no facts yet; `skillvault run -v` says why, `skillvault fact add` adds one")
 
 
 def _print_memory(facts: list[ListedFact]) -> None:

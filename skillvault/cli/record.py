@@ -198,7 +198,9 @@ _LINES = 40  # of the end of an output
 @click.option("--lesson", metavar="TEXT", help="Add what to do next time; works without a result.")
 @click.option("--by", type=click.Choice(OBSERVERS), help="Name who saw the result.")
 @click.option("--agent", metavar="NAME", help="Choose this agent's decision.")
-@click.option("--domain", metavar="NAME", help="Use this domain (default: the decision's).")
+@click.option(
+    "--domain", metavar="NAME", help="Use this domain (default: the decision's, else the only one)."
+)
 @write_options
 def close(
     decision: str,

@@ -244,7 +244,7 @@ class ReviewSession:
             return
         more = f" and {len(clean) - _NAMES} more" if len(clean) > _NAMES else ""
         self._console.print(Text(escape_hidden(f"{', '.join(clean[:_NAMES])}{more}")))
-        text = f"the lint finds nothing in {pluralize(len(clean), 'skill')} from the same source"
+        text = f"the checks find nothing in {pluralize(len(clean), 'skill')} from the same source"
         if self._confirm(f"{text}{flaws}. Approve {len(clean)}?"):
             # While the question stood, somebody may have changed or decided some of them.
             still_clean, _ = self._vault.curate.select_alike(name)
@@ -354,7 +354,7 @@ def basis_table(skill: WaitingSkill) -> Table:
     """Return the outcomes behind a proposal as a table."""
     title = f"rests on {skill.basis.sentence}" if skill.basis.rows else "rests on no outcome"
     table = Table(title=title, title_justify="left", expand=False)
-    for name in ("outcome", "ended", "session", "episode", "decision"):
+    for name in ("outcome", "ended", "session", "occasion", "decision"):
         table.add_column(name, overflow="fold")
     for row in skill.basis.rows:
         session = row.session or "-"

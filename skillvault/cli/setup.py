@@ -105,7 +105,7 @@ def setup() -> None:
     "--link",
     "links",
     is_flag=True,
-    help="List the skills with the client's own; no effect is known.",
+    help="Put the skills into the client's own folder; whether they help is not measured then.",
 )
 @click.option(
     "--judge", type=click.Choice(_JUDGES), help="Say who judges (default: ask, or leave it)."

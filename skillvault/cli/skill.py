@@ -80,7 +80,7 @@ def list_(
         print_json(skills)
         return
     if not skills:
-        echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
+        echo("no skills there" if shelf else "no skills to show; `skillvault run -v` says why")
     width = max((len(entry.name) for entry in skills), default=0)
     for entry in skills:
         expiry = f"expires {entry.expires[:10]}" if entry.expires else ""
@@ -291,7 +291,7 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
 @skill.command()
 @_names_argument
 @_from_option("Approve")
-@click.option("--clean", is_flag=True, help="Approve all in which the lint finds nothing.")
+@click.option("--clean", is_flag=True, help="Approve all in which the checks find nothing.")
 @write_options
 def approve(names: tuple[str, ...], source: str | None, clean: bool, options: WriteOptions) -> None:
     """Approve proposed skills; they are served from now on.

@@ -9,6 +9,7 @@ import click
 from skillvault.api import Vault, question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, say
 from skillvault.inspect import status as overview
+from skillvault.learning.effect import verdict
 from skillvault.loop.judging.judges import calibration_of
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import join_items, pluralize, shorten
@@ -34,7 +35,7 @@ _CLAIM = 160  # characters of an agent's claim
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.svg",
-    help="Draw the lift of each skill, worst to best, into a file.",
+    help="Draw what each skill changes, worst to best, into a file.",
 )
 @read_options
 def stats(
@@ -48,8 +49,8 @@ def stats(
 ) -> None:
     """Show whether skills help, or how a decision ended.
 
-    For each skill: its uses, its lift (how much more often work ends well with it than without
-    it), and the status that follows.
+    For each skill: its uses, how much more often work ends well with it than without it, and the
+    status that follows.
     """
     if decision is not None:
         if skill or domain or plot:
@@ -99,14 +100,14 @@ def _say_judge(vault: Vault) -> None:
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
-    """Draw the lifts into a file; exit with 1 if no skill has a lift."""
+    """Draw what skills change into a file; exit with 1 if no skill was compared."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
     ranking = [skill for skill in skills if skill.lift is not None]
     if not ranking:
         say(
-            f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
-            "outcome applied under its key `applied`"
+            f"nothing to draw: no skill of {domain} was compared with tasks without it yet; name "
+            "the skills that an outcome applied under its key `applied`"
         )
         sys.exit(1)
     try:
@@ -174,27 +175,23 @@ def _version_lines(version: "VersionStats") -> list[str]:
     lines = [usage, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
         lines.append(_describe_lift(version))
-        errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
-        lines.append(f"lift {version.lift:+.3f}, P(lift > 0) = {version.p_helps:.3f}, {errors}")
+        effect = f"effect {version.lift:+.3f}, standard error {version.error:.3f}"
+        effect += f", rate of success without it {version.base_rate:.2f}"
+        lines.append(f"the chance that it helps is {version.p_helps:.3f} ({effect})")
         if version.recent_lift is not None and version.recent_lift != version.lift:
-            latest = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
-            lines.append(f"its latest applications: {latest}")
-    offers = f"closed decisions: shown to {version.shown}, held out from {version.held_out}"
-    unknown = "" if version.shown or version.held_out else ": selection unknown"
+            latest = f"{version.recent_p_helps:.3f} (effect {version.recent_lift:+.3f})"
+            lines.append(f"by its latest uses it is {latest}")
+    offers = f"decisions that ended: {version.shown} got it, {version.held_out} did without"
+    unknown = "" if version.shown or version.held_out else ": nothing says who could have used it"
     lines.append(f"{offers}{unknown}")
     return lines
 
 
 def _describe_lift(version: "VersionStats") -> str:
-    """Return the lift as a person says it, with its 95 % interval."""
+    """Say what a skill changes, if that is known."""
     if version.lift is None:
         return "not compared with tasks without it yet"
-    low, high = (f"{100 * bound:+.0f}" for bound in version.interval or (0.0, 0.0))
-    change = round(100 * version.lift)
-    words = f"{abs(change)} {'more' if change > 0 else 'fewer'} end well than without it"
-    if not change:
-        words = "as many end well as without it"
-    return f"of 100, {words} ({low} to {high})"
+    return verdict.describe_lift(version.lift, version.interval or (0.0, 0.0))
 
 
 # ── one decision ─────────────────────────────────────────────────────────────────────
@@ -241,7 +238,9 @@ def _observer_lines(decision: dict[str, Any]) -> list[str]:
 
 
 def _skill_part(row: dict[str, Any]) -> str:
-    exposure = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
+    exposure = (
+        "shown" if row["shown"] else "left out to compare" if row["held_out"] else "not shown"
+    )
     if row["read"]:
         exposure += ", read all the same"
     if not (row["applied"] or row["overruled"]):

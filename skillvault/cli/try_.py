@@ -3,7 +3,7 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ _WIDTH = 88  # columns at most
 _TASK = 100  # characters of a request
 _PROMPT_LINES, _PROMPT_LINE = 6, 160  # of what a prompt gets
 _REST = "- (The rest: "  # names a file that is gone when the vault is
+_FEW = 3  # days, repositories and sessions that are named
 _SESSION = 8  # characters of a session's id
 
 
@@ -113,7 +114,12 @@ def _bar(label: str, **keywords: Any) -> Any:
     )
 
 
-def _track(items: Sequence[Any], _description: str) -> Iterator[Any]:
+def _track(items: Sequence[Any], description: str) -> Iterable[Any]:
+    """Show the progress of the longest step alone, so that one bar follows that of reading."""
+    return _learning(items) if description.startswith("evaluating") else items
+
+
+def _learning(items: Sequence[Any]) -> Iterator[Any]:
     with _bar("Learning", iterable=items) as bar:
         yield from bar
 
@@ -129,11 +135,10 @@ def _print_look(look: FirstLook) -> None:
         echo("They hold no prompt for which an agent did something, so there is nothing to learn.")
         return
     first, last = (f"{time:%Y-%m-%d}" for time in look.span)
-    places = f" in {join_items(look.repositories[:3])}" if look.repositories else ""
-    more = f" and {len(look.repositories) - 3} more" if len(look.repositories) > 3 else ""
+    places = f" in {_join_few(look.repositories)}" if look.repositories else ""
     remainder = ", nothing shows how the rest ended" if prompts > failures + successes else ""
     _print_paragraph(
-        f"{pluralize(prompts, 'prompt')} of {pluralize(look.sessions, 'session')}{places}{more}, "
+        f"{pluralize(prompts, 'prompt')} of {pluralize(look.sessions, 'session')}{places}, "
         f"{first} to {last}: {failures} failed by a check, a revert or your words, "
         f"{successes} worked{remainder}."
     )
@@ -169,13 +174,20 @@ def _print_lesson(number: int, lesson: Takeaway) -> None:
 
 
 def _describe_origins(origins: Sequence[Moment]) -> str:
-    """Return when it was, in which repositories and sessions."""
-    days = dict.fromkeys(f"{origin.at:%Y-%m-%d}" for origin in origins)
-    repositories = dict.fromkeys(filter(None, (origin.repository for origin in origins)))
-    sessions = dict.fromkeys(origin.session[:_SESSION] for origin in origins)
-    place = f" in {join_items(repositories)}" if repositories else ""
+    """Return the days, the repositories and the sessions, at most three of each."""
+    moments = sorted(origins, key=lambda origin: origin.at)
+    days = dict.fromkeys(f"{origin.at:%Y-%m-%d}" for origin in moments)
+    repositories = dict.fromkeys(filter(None, (origin.repository for origin in moments)))
+    sessions = dict.fromkeys(origin.session[:_SESSION] for origin in moments)
+    place = f" in {_join_few(repositories)}" if repositories else ""
     noun = "session" if len(sessions) == 1 else "sessions"
-    return f"{join_items(days)}{place} ({noun} {', '.join(sessions)})"
+    return f"{_join_few(days)}{place} ({noun} {_join_few(sessions)})"
+
+
+def _join_few(items: Iterable[str]) -> str:
+    """Join the first items, and count the others."""
+    few, others = [*items][:_FEW], [*items][_FEW:]
+    return join_items([*few, f"{len(others)} more"] if others else few)
 
 
 def _print_paragraph(text: str, indent: str = "") -> None:
@@ -221,7 +233,7 @@ def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
 def _offer(vault: Vault, clients: Sequence[str]) -> None:
     """Ask whether the vault stays, and then whether each client gets hooks."""
     echo()
-    if not sys.stdin.isatty():
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
         echo("The vault is gone now; run `skillvault try` in a terminal to keep it.")
         return
     if not click.confirm("Keep this vault?", default=False, err=True):

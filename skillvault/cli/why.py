@@ -30,7 +30,7 @@ _ROWS = 10  # the latest outcomes that a table shows
 
 
 def basis_lines(basis: Basis) -> Iterator[str]:
-    """Yield `rests on …`, and a row for each outcome with its session, episode and decision."""
+    """Yield `rests on …`, and a row for each outcome with its session, occasion and decision."""
     if not basis.rows:
         yield "rests on no outcome"
         return
@@ -40,8 +40,8 @@ def basis_lines(basis: Basis) -> Iterator[str]:
         yield f"  … {len(basis.rows) - len(rows)} earlier ones"
     width = max(len(row.session or "-") for row in rows)
     for row in rows:
-        session, episode = row.session or "-", f"episode {row.episode}"
-        yield f"  {row.outcome}  {row.status:7}  {session:{width}}  {episode:10}  {row.decision}"
+        session, occasion = row.session or "-", f"occasion {row.episode}"
+        yield f"  {row.outcome}  {row.status:7}  {session:{width}}  {occasion:11}  {row.decision}"
 
 
 def notes_of(skill: "WaitingSkill") -> list[str]:
@@ -56,7 +56,9 @@ def notes_of(skill: "WaitingSkill") -> list[str]:
     if rejected := skill.rejected:
         reason = rejected.reason or "without a reason"
         lines.append(f"near to {rejected.skill}, which was rejected: {reason}")
-    lines.append(skill.stats.decision if skill.stats else "never shown: its lift is not known")
+    lines.append(
+        skill.stats.decision if skill.stats else "never shown: whether it helps is not known"
+    )
     return lines
 
 
@@ -219,11 +221,11 @@ def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
         echo("rules:")
     for rule in rules:
         (hits, count), (other_hits, other_count) = rule["met"], rule["other"]
-        episodes, all_episodes = rule["episodes"]
+        occasions, all_occasions = rule["episodes"]
         echo(f"  {rule['action']} {rule['rule']}")
         echo(
-            f"    {rule['result']}: {hits} of {count} that meet it, in {episodes} of "
-            f"{all_episodes} episodes; {other_hits} of {other_count} others"
+            f"    {rule['result']}: {hits} of {count} that meet it, in {occasions} of "
+            f"{all_occasions} occasions; {other_hits} of {other_count} others"
         )
         echo(f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors")
         for condition in rule["held"]:

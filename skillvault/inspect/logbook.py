@@ -51,13 +51,13 @@ class Basis(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The numbers of outcomes by status, of sessions and of episodes, in words."""
+        """The numbers of outcomes by status, of sessions and of occasions, in words."""
         statuses = Counter(row.status for row in self.rows)
         words = ((statuses[status], word) for status, word in _ENDED.items())
         counts = join_items([f"{count} {word}" for count, word in words if count])
         return (
             f"{pluralize(len(self.rows), 'outcome')} ({counts}) in "
-            f"{pluralize(self.sessions, 'session')}, {pluralize(self.episodes, 'episode')}"
+            f"{pluralize(self.sessions, 'session')}, on {pluralize(self.episodes, 'occasion')}"
         )
 
 

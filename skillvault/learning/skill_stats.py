@@ -128,7 +128,9 @@ def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
         return "only a person can restore it"
     if not rules.tries_again:
         return rules.open_words(skill.status, skill.evidence, rules.policy)
-    condition = f"tested again if P(lift > 0) reaches {rules.policy.effect.restored_above:g}"
+    condition = (
+        f"tested again if the chance that it helps reaches {rules.policy.effect.restored_above:g}"
+    )
     if skill.is_rejected:
         return f"{condition}; not tried again: a person changed it since, or it is too old"
     trial = assess.next_trial(skill, rules)

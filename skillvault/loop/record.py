@@ -128,9 +128,10 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
 def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
     """Yield (inbox name, record) of each readable file; refuse the others.
 
-    A result without a domain takes that of its decision; it comes last, and waits for the decision.
+    An outcome without a domain takes the only one of the vault. In a vault with several, a result
+    takes that of its decision; it comes last, and waits for the decision.
     """
-    domains = _DecisionDomains(run.view)
+    domains, only_domain = _DecisionDomains(run.view), run.view.only_domain
     without_domain: list[_InboxFile] = []
     for name, item in run.track(list(_load_files(run)), "reading"):
         try:
@@ -138,6 +139,8 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
             if _needs_domain(file.values):
                 without_domain.append(file)
                 continue
+            if only_domain and _lacks_domain(file.values):
+                file = _set_domain(file, only_domain)
             record = _record_of(file, run, domains)
         except BadInputError as error:
             run.refuse(name, error)
@@ -146,9 +149,8 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
             yield name, record
     for file in without_domain:
         try:
-            if domain := domains.domain_of(file):
-                completed = file._replace(values={**file.values, "domain": domain})
-                yield file.name, _record_of(completed, run, domains)
+            if domain := domains.domain_of(file) or only_domain:
+                yield file.name, _record_of(_set_domain(file, domain), run, domains)
             else:
                 run.leave([file.name], _NO_DECISION)
         except BadInputError as error:
@@ -279,5 +281,12 @@ def _needs_domain(values: Mapping[str, Any]) -> bool:
     decision, result = values.get("decision"), values.get("result")
     is_named = isinstance(decision, dict) and isinstance(decision.get("id"), str)
     is_observed = isinstance(result, dict) and result.get("observed_by") is not None
-    is_outcome = values.get("type", "outcome") == "outcome"
-    return is_outcome and values.get("domain") is None and is_named and is_observed
+    return _lacks_domain(values) and is_named and is_observed
+
+
+def _lacks_domain(values: Mapping[str, Any]) -> bool:
+    return values.get("type", "outcome") == "outcome" and values.get("domain") is None
+
+
+def _set_domain(file: _InboxFile, domain: str) -> _InboxFile:
+    return file._replace(values={**file.values, "domain": domain})

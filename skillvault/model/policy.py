@@ -80,7 +80,7 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Evaluation of outcomes."""
 
-    # An account and its rules use so many of the latest outcomes.
+    # What is learned about an action uses so many of its latest outcomes.
     peers: Annotated[int, Meta(ge=20)] = 200
     # Ignores an insight shorter than this, in characters.
     min_insight: Positive = 10
@@ -286,9 +286,9 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Measurement of the effect of skills, and its consequences."""
 
-    # The chance that a skill is held out of a decision, to measure its effect.
+    # The chance that a skill is left out of a decision, to measure its effect.
     holdout: HeldShare = 0.1
-    # That chance for a proven skill; it falls as P(lift > 0) grows.
+    # That chance for a proven skill; it falls as the skill is surer to help.
     holdout_proven: HeldShare = 0.02
     # The ranking uses the effect of so many latest applications.
     latest: Annotated[int, Meta(ge=10)] = 60
@@ -298,35 +298,35 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     explore_until: Count = 7
     # Taken from a new skill's rank for that place, for each use.
     explore_cost: Amount = 0.2
-    # How much of a lift's uncertainty randomizes the ranking.
+    # How much of an effect's uncertainty randomizes the ranking.
     sampling: Share = 0.2
-    # Added to a skill's rank for a lift of 1.
+    # Added to a skill's rank for an effect of 1.
     bonus: Amount = 1.0
-    # How far from 0 lifts are expected to be. A larger value shrinks them less.
+    # How far from 0 effects are expected to be. A larger value shrinks them less.
     scale: Chance = 0.15
-    # The part of its lift that a rewritten skill is expected to keep.
+    # The part of its effect that a rewritten skill is expected to keep.
     carry: Annotated[float, Meta(ge=0, lt=1)] = 0.5
     # A skill applied less often than this gets no verdict.
     min_applied: Positive = 3
-    # P(lift > 0) above which a skill becomes proven.
+    # A skill becomes proven above this chance that it helps.
     proven_above: Share = 0.95
     # The most chance that a skill without effect is ever called proven.
     proven_chance: Chance = 0.12
-    # P(lift > 0) below which it is no longer proven.
+    # Below this chance that it helps, a skill is no longer proven.
     proven_below: Share = 0.8
-    # P(lift > 0) above which the verdict is that a skill helps.
+    # Above this chance that it helps, the verdict is that a skill helps.
     helps_above: Share = 0.75
-    # P(lift > 0) below which a skill is left out, unless it is new.
+    # Below this chance that it helps, a skill is not recommended, unless it is new.
     hurts_below: Share = 0.27
-    # P(lift > 0) below which a skill is retired.
+    # Below this chance that it helps, a skill is retired.
     retired_below: Share = 0.05
-    # P(lift > 0) of the latest applications below which a skill is retired.
+    # The same by its latest uses.
     retired_lately: Share = 0.01
     # The most chance that a skill without effect is ever retired.
     retired_chance: Chance = 0.12
     # A skill applied less often than this is not retired.
     retire_after: Positive = 10
-    # P(lift > 0) from which a harmful or retired skill is tried again.
+    # From this chance that it helps, a harmful or retired skill is tried again.
     restored_above: Share = 0.2
     # Days until a skill that was retired for its effect is tried again.
     trial_days: Positive = 90

@@ -270,7 +270,7 @@ def _lifts(page: Page) -> Markup | None:
         measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
     if len(measured) < _POINTS:
         return None
-    return chart.lifts("The lift of each skill", measured, chart.IN_PAGE)
+    return chart.lifts("The effect of each skill", measured, chart.IN_PAGE)
 
 
 def _success(page: Page) -> Markup | None:

@@ -71,7 +71,7 @@ def _benefit_lines(benefit: Benefit) -> Iterator[str]:
     measured = benefit.measured
     if measured:
         yield ""
-        yield "| skill | lift | 95 % | uses | what follows |"
+        yield "| skill | effect | 95 % | uses | what follows |"
         yield "| --- | ---: | ---: | ---: | --- |"
         best, worst = measured[:_FIRST], measured[_FIRST:][-_FIRST:]
         yield from map(_lift_line, [*best, *worst])

@@ -129,7 +129,7 @@ def request_text(waiting: WaitingSkill, message: str) -> str:
         cells = [(row.outcome, row.status, row.session, row.episode) for row in rows]
         count = len(waiting.basis.rows) - len(rows)
         lead = f"**Rests on {waiting.basis.sentence}**" + (f", the last {_ROWS}:" if count else "")
-        parts += [lead, markdown_table(("outcome", "status", "session", "episode"), cells)]
+        parts += [lead, markdown_table(("outcome", "status", "session", "occasion"), cells)]
     if waiting.diff:
         fences = _FENCE.findall("\n".join(line[1:] for line in waiting.diff))
         fence = "`" * max(3, *(len(mark) + 1 for mark in fences), 3)

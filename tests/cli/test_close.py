@@ -93,10 +93,10 @@ def test_a_command_ended_by_a_signal_has_the_shells_exit_code(claimed: Vault) ->
 
 
 def test_the_exit_code_is_passed_on_where_nothing_can_be_closed(claimed: Vault) -> None:
-    args = ["--vault", str(claimed.root), "close", "d-99", "--run", "--", sys.executable, "-c"]
-    result = CliRunner().invoke(cli, [*args, "raise SystemExit(4)"])
+    args = ["--vault", str(claimed.root), "close", "d-99", "--domain", "codin", "--run", "--"]
+    result = CliRunner().invoke(cli, [*args, sys.executable, "-c", "raise SystemExit(4)"])
     assert result.exit_code == 4
-    assert "d-99 waits: the vault knows no outcome" in result.stderr
+    assert "not closed: domain: codin is new here; did you mean coding?" in result.stderr
 
 
 def test_refusals_name_the_next_step(claimed: Vault, tmp_path: Path) -> None:

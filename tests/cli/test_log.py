@@ -65,7 +65,7 @@ def test_a_commit_is_read_from_its_skill_to_its_links(learned: Vault) -> None:
     head = ("commit ", "    generate: ", "diff --git a/skills/", "rests on ", "links: ")
     places = [text.index(part) for part in head]
     assert places == sorted(places)
-    assert "rests on 2 outcomes (2 failed) in 2 sessions, 2 episodes\n" in text
+    assert "rests on 2 outcomes (2 failed) in 2 sessions, on 2 occasions\n" in text
     assert "links: 2 generated\n" in text
     assert "links/" not in text
     assert "Skillvault-" not in text

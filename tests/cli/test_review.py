@@ -209,7 +209,7 @@ def test_without_a_terminal_it_is_a_list_with_the_commands(waiting: Vault) -> No
     for one in proposals(waiting):
         assert f"skillvault skill approve {one.name}" in text
         assert f"skillvault skill reject {one.name} --reason" in text
-    assert "rests on 2 outcomes (2 failed) in 2 sessions, 2 episodes" in text
+    assert "rests on 2 outcomes (2 failed) in 2 sessions, on 2 occasions" in text
 
 
 def test_the_same_as_json(waiting: Vault) -> None:

@@ -26,12 +26,12 @@ def test_a_skill_is_told_with_its_numbers_and_the_decision_they_lead_to(used: Va
     said, _ = call(used, "stats", "good")
     assert said.startswith("good (manual): proven at the next run\n")
     assert "applied 30 times: 28 succeeded (93%), 2 failed" in said
-    assert "P(lift > 0) = 1.000, standard error 0." in said
-    assert "shown to 30, held out from 0" in said
+    assert "the chance that it helps is 1.000 (effect +0." in said
+    assert "30 got it, 0 did without" in said
 
 
 def test_of_a_skill_that_no_receipt_names_selection_is_unknown(used: Vault) -> None:
-    assert "shown to 0, held out from 0: selection unknown" in call(used, "stats", "bad")[0]
+    assert "0 got it, 0 did without: nothing says" in call(used, "stats", "bad")[0]
     assert "selection" not in call(used, "stats", "good")[0]
 
 
@@ -84,7 +84,7 @@ def test_a_picture_of_nothing_says_so_and_is_not_made(vault: Vault, tmp_path: Pa
     args = ["--vault", str(vault.root), "stats", "--plot", str(place)]
     result = CliRunner().invoke(cli, args)
     assert result.exit_code == 1
-    assert result.stderr.startswith("nothing to draw: no skill of all domains has a lift yet;")
+    assert result.stderr.startswith("nothing to draw: no skill of all domains was compared")
     assert not place.exists()
 
 

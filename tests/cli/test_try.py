@@ -111,7 +111,7 @@ def test_transcripts_become_lessons_and_nothing_else_is_written(home: Path) -> N
     assert f"2 transcripts of Claude Code in {home}/.claude/projects" in result.stdout
     assert "2 failed by a check, a revert or your words, " in result.stdout.replace("\n", " ")
     assert f'1. You said it twice: "{RULE}"' in result.stdout
-    assert "from 2026-11-02 and 2026-11-03 in shop (sessions s-1, s-2)" in result.stdout
+    assert "from 2026-11-02 and 2026-11-03 in shop (sessions s-1 and s-2)" in result.stdout
     assert "What the next prompt like this one would get" in result.stdout
     assert SECRET not in result.output
     assert result.stderr == ""  # no bar in a pipe

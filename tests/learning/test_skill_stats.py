@@ -28,9 +28,12 @@ def known(lift: float, times: int) -> Evidence:
         (known(0.1, 2), "2 of 3 uses that a verdict asks for"),
         (known(0.0, 9), "whether it helps is open"),
         (known(0.1, 9), "it seems to help; proven above 0.95"),
-        (known(-0.08, 9), "not recommended, P(lift > 0) is below 0.27"),
-        (known(-0.08, 6), "not recommended, P(lift > 0) is below 0.27; still tried as a new one"),
-        (known(-0.09, 6), "not recommended, P(lift > 0) is below 0.27"),
+        (known(-0.08, 9), "not recommended, the chance that it helps is below 0.27"),
+        (
+            known(-0.08, 6),
+            "not recommended, the chance that it helps is below 0.27; still tried as a new one",
+        ),
+        (known(-0.09, 6), "not recommended, the chance that it helps is below 0.27"),
     ],
 )
 def test_what_is_known_of_a_testing_skill_is_said(evidence: Evidence, said: str) -> None:

@@ -86,7 +86,7 @@ def test_a_skill_that_helps_is_proven_in_a_commit_with_its_numbers(
     assert (commit.step, commit.targets) == ("assess", ("skill:guide",))
     message = person.git("log", "-1", "--format=%b")
     assert "38 of 40 uses succeeded" in message
-    assert "P(lift > 0) = 1.000" in message
+    assert "is 1.000" in message
 
 
 def test_without_receipts_nothing_is_proven_for_how_it_was_selected_is_unknown(
@@ -230,7 +230,7 @@ def test_when_a_retired_skill_is_tried_again_is_told(vault: Vault) -> None:
     (found,) = vault.stats("guide")
     assert found.next_trial == NextTrial(at=at(79) + timedelta(days=90), decisions=50)
     assert found.decision == (
-        "retired: tested again if P(lift > 0) reaches 0.2; "
+        "retired: tested again if the chance that it helps reaches 0.2; "
         "tried again when its domain reaches 2027-02-02, or after 50 more decisions"
     )
     assert learned(vault, *tried(250, 49, 20)) == []

@@ -74,7 +74,7 @@ def test_what_a_person_let_in_stays_and_its_next_version_waits(
     assert (proposal.name, proposal.replaces) == (f"{served}-next", (served,))
     assert any(line.startswith("+") and "connection refused" in line for line in proposal.diff)
     assert any(line.startswith("-") for line in proposal.diff)
-    assert proposal.basis.sentence == "5 outcomes (5 failed) in 5 sessions, 5 episodes"
+    assert proposal.basis.sentence == "5 outcomes (5 failed) in 5 sessions, on 5 occasions"
     assert not approved.run(now=LATER).done
     assert approved.check().problems == []
     assert person.status() == ""

@@ -99,7 +99,7 @@ def test_an_index_that_is_built_anew_says_the_same(new_vault: Any) -> None:
     assert told(Vault.open(vault.root)) == before
 
 
-def test_a_result_of_an_unknown_decision_waits_and_says_so(new_vault: Any) -> None:
+def test_among_two_domains_a_result_of_an_unknown_decision_waits(new_vault: Any) -> None:
     vault = new_vault("v")
     report = vault.close("d-1", ENDED, now=NOW)
     assert report.done == []
@@ -107,6 +107,15 @@ def test_a_result_of_an_unknown_decision_waits_and_says_so(new_vault: Any) -> No
     assert len(vault.inbox.names()) == 1
     closed = vault.close("d-2", closing_of_exit(0), now=NOW)
     assert closed.done == []
+
+
+def test_what_names_no_domain_takes_the_only_one_of_the_vault(tmp_path: Path) -> None:
+    vault, _ = Vault.init(tmp_path / "vault", ["coding"], now=NOW)
+    assert vault.close("d-1", ENDED, now=NOW).waiting == []
+    values = raw(3)
+    del values["domain"]
+    assert vault.record([("o.json", as_file(values))], now=NOW).quarantined == []
+    assert {outcome.domain for outcome in vault.store.head().outcomes.values()} == {"coding"}
 
 
 def test_a_later_and_weaker_word_changes_nothing(new_vault: Any) -> None:

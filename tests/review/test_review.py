@@ -83,7 +83,7 @@ def test_an_approved_skill_is_served_and_goes_on(waiting: Vault) -> None:
 
 def test_a_proposal_is_shown_with_what_it_rests_on(waiting: Vault) -> None:
     (proposal,) = proposals(waiting)
-    assert proposal.basis.sentence == "2 outcomes (2 failed) in 2 sessions, 2 episodes"
+    assert proposal.basis.sentence == "2 outcomes (2 failed) in 2 sessions, on 2 occasions"
     assert len(proposal.supporting) == 2
     assert (proposal.replaces, proposal.diff, proposal.nearest, proposal.stats) == (
         (),

@@ -141,7 +141,7 @@ def test_the_commit_of_a_proposal_reads_as_a_pull_request(team: Team) -> None:
     (waiting, *_), (row, *_) = proposals(ada.vault), pushed(ada).branches
     text = ada.person.git("log", "-1", "--format=%B", row.branch)
     assert f"> {waiting.body.splitlines()[0]}" in text
-    assert "| outcome | status | session | episode |\n| --- |" in text
+    assert "| outcome | status | session | occasion |\n| --- |" in text
     assert not any(line.startswith("#") for line in text.splitlines())
     trailers = ada.person.git("log", "-1", "--format=%(trailers:key=Skillvault-Target)", row.branch)
     assert trailers.split() == ["Skillvault-Target:", f"skill:{row.name}"]

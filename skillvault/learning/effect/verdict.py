@@ -41,7 +41,7 @@ def expected_lift(counters: ExternalUse, scale: float) -> float:
 
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
-_EVEN = 0.5  # P(lift > 0) of what may as well help as hurt
+_EVEN = 0.5  # the chance of helping of what may as well help as hurt
 
 
 class Use(Struct, frozen=True):
@@ -366,12 +366,20 @@ def evidence_line(evidence: Evidence) -> str:
     if evidence.consecutive_failures > 1:
         parts.append(f"the last {evidence.consecutive_failures} failed")
     if lift := evidence.lift:
-        parts.append(f"base rate {lift.base:.2f}")
-        parts.append(f"lift {lift.lift:+.3f} with a standard error of {lift.error:.3f}")
-        parts.append(f"P(lift > 0) = {lift.helps:.3f}")
-        if lift.latest:
-            parts.append(f"P(lift > 0) = {lift.recent.helps:.3f} of late")
-    return ", ".join(parts)
+        parts.append(describe_lift(lift.lift, lift.interval))
+        latest = f" ({lift.recent.helps:.3f} by its latest uses)" if lift.latest else ""
+        parts.append(f"the chance that it helps is {lift.helps:.3f}{latest}")
+    return "; ".join(parts)
+
+
+def describe_lift(lift: float, interval: tuple[float, float]) -> str:
+    """Say what a skill changes in 100 decisions, with the 95 % interval."""
+    low, high = (f"{100 * bound:+.0f}" for bound in interval)
+    change = round(100 * lift)
+    words = f"{abs(change)} {'more' if change > 0 else 'fewer'} end well than without it"
+    if not change:
+        words = "as many end well as without it"
+    return f"of 100, {words} ({low} to {high})"
 
 
 def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
@@ -401,7 +409,7 @@ def gains(
     rules, lift = policy.effect, evidence.lift
     if lift is None:
         return {"elsewhere": rules.bonus * elsewhere} if elsewhere else {}
-    parts = {"lift": rules.bonus * lift.recent.lift}
+    parts = {"effect": rules.bonus * lift.recent.lift}
     if draw is not None and rules.sampling:
         parts["sampling"] = rules.bonus * (rules.sampling * lift.recent.error * draw())
     return parts
@@ -419,7 +427,7 @@ def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
     return {
         "helps": "it seems to help"
         + ("" if status == "proven" else f"; {_reason_not_proven(evidence, policy)}"),
-        "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
+        "hurts": f"not recommended, the chance that it helps is below {rules.hurts_below:g}"
         + ("; still tried as a new one" if is_explored else ""),
         "open": "whether it helps is open",
     }[verdict_of(evidence, policy)]

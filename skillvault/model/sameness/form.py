@@ -200,8 +200,20 @@ _TOKEN = regex(
 _CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 
-def _items(text: str) -> Iterator[Item]:
-    """Return the items of a text in order."""
+def _items(text: str) -> Sequence[Item]:
+    """Return the items of a text in order; those of a short text are kept, since many repeat."""
+    return _keep_items(text) if len(text) <= _SHORT else tuple(_find_items(text))
+
+
+_SHORT = 1000  # characters
+
+
+@lru_cache(maxsize=1 << 12)
+def _keep_items(text: str) -> tuple[Item, ...]:
+    return tuple(_find_items(text))
+
+
+def _find_items(text: str) -> Iterator[Item]:
     text = _COUNTRY.sub("America", text)
     for pattern, plain in _REWRITTEN:
         text = pattern.sub(plain, text)

@@ -163,13 +163,13 @@ def test_the_semantic_strategy_asks_all_whatever_their_roles() -> None:
 def test_a_skill_that_failed_too_often_is_left_out_with_its_numbers() -> None:
     answer = ask(one("a", evidence=POOR), one("b"), policy=SEED)
     assert (shown(answer), answer.excluded_low_effectiveness) == (["b"], 1)
-    assert answer.withheld[0].detail == "1 of 4 uses succeeded, the last 3 failed"
+    assert answer.withheld[0].detail == "1 of 4 uses succeeded; the last 3 failed"
 
 
 def test_a_skill_that_hurts_is_left_out_once_it_had_its_chance() -> None:
     answer = ask(one("a", evidence=lifted(-0.1, times=3)), one("b", evidence=lifted(-0.1, times=2)))
     assert (shown(answer), answer.excluded_low_effectiveness) == (["b"], 1)
-    assert answer.withheld[0].detail.endswith("P(lift > 0) = 0.159")
+    assert answer.withheld[0].detail.endswith("the chance that it helps is 0.159")
 
 
 def test_a_low_rate_alone_leaves_no_skill_out() -> None:
@@ -426,7 +426,7 @@ def test_the_profile_says_what_is_proven() -> None:
 def test_of_equal_skills_the_one_that_helps_more_stands_first() -> None:
     answer = ask(one("a", evidence=lifted(-0.02)), one("b", evidence=lifted(0.1)))
     assert shown(answer) == ["b", "a"]
-    assert answer.recommended[0].reasons == {"base": 0.5, "lift": 0.1}
+    assert answer.recommended[0].reasons == {"base": 0.5, "effect": 0.1}
 
 
 def test_without_a_decision_nothing_is_left_to_chance() -> None:

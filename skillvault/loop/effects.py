@@ -15,12 +15,11 @@ from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.lift import Observation, Offer, Prior, Sums
+from skillvault.learning.effect.lift import Observation, Offer, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import lifetime, time_of
 from skillvault.loop.registry import MOVERS, STEPS
 from skillvault.model.change import BATCH
-from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Ref
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -153,7 +152,7 @@ class Uses:
         if are_lifts_new:
             stored = head.uses.evidence(Evidence)
             sums = head.uses.sums(Sums).values()
-            lifts = estimate.estimate_lifts(sums, _prior(head.policy))
+            lifts = estimate.estimate_lifts(sums, head.policy.effect)
         else:
             pairs = ((name, head.uses.evidence_of(name, Evidence)) for name in counts)
             stored = {name: evidence for name, evidence in pairs if evidence}
@@ -245,12 +244,7 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
         )
         for row in exposures
     )
-    return estimate.add_up(observations, totals, starts, _prior(head.policy))
-
-
-def _prior(policy: Policy) -> "Prior":
-    rules = policy.effect
-    return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+    return estimate.add_up(observations, totals, starts, head.policy.effect)
 
 
 def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:

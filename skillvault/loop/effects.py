@@ -29,7 +29,6 @@ from skillvault.vault.index.snapshot import Staging, Topics
 from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
 _PAGE = 500  # outcomes that are read at once
-_APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
 class UseCounts(NamedTuple):
@@ -237,7 +236,7 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
             group=row.group,
             success=row.status == "success",
             made=row.made,
-            applied=row.match in _APPLIED,
+            applied=row.match in detect.APPLIED,
             weight=detect.weight(row.match, row.confidence),
             offer=cast("Offer", row.offer),
             episode=episode_of.get(row.outcome, ""),
@@ -312,7 +311,7 @@ def _decisions(
             at=moment(row.at),
             status=row.status,
             made=row.made,
-            applied=row.match in _APPLIED,
+            applied=row.match in detect.APPLIED,
             offer=row.offer,
             overruled=row.match == "overruled",
             look=0 if row.commit is None or row.commit in bulk else row.commit,

@@ -62,9 +62,7 @@ class SimilarFacts:
             for form in forms if candidates else ():
                 index.add_form(form)
             new_facts = {
-                name: fact
-                for name, fact in candidates.items()
-                if _says_same(self._forms[name], index)
+                name: fact for name, fact in candidates.items() if index.same(self._forms[name])
             }
         return facts
 
@@ -83,10 +81,6 @@ class SimilarFacts:
             if name not in self._forms:
                 self._forms[name] = form_of(fact, makers.get(name))
         return current
-
-
-def _says_same(form: Form, index: Forms) -> bool:
-    return any(index.is_same(number, form) for number in index.candidates(form))
 
 
 def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:

@@ -165,6 +165,13 @@ def _dump(value: Any) -> str:
     )
 
 
+def count_tokens(event: Mapping[str, Any], *names: str) -> int:
+    """Return the sum of these counts in the `usage` of a client's output."""
+    usage = event.get("usage")
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return sum(count for count in counts if isinstance(count, int) and count > 0)
+
+
 def limit_pause(message: str, at: datetime) -> float:
     """Return the seconds until the time that a usage limit names in words; else an hour."""
     if span := _SPAN.search(message):

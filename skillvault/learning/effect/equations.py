@@ -12,6 +12,7 @@ from skillvault.learning.effect.lift import Column, DecisionGroup, DomainEffect,
 from skillvault.model.policy import EffectPolicy
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class Posterior(NamedTuple):
@@ -33,6 +34,11 @@ _BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them 
 _ROOM = 2  # the factor on that spread: a high base leaves a skill less room
 _ROUNDS = 8  # until the spread of the bases is stable
 _NOTHING = 1e-9  # the precision of a domain without information on an unknown
+LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
+# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
+_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
+_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
+_CHOOSERS = 400  # skills up to which each has one of its own
 
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
@@ -109,15 +115,6 @@ def _update_belief(
     return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
-Places = np.ndarray[Any, np.dtype[np.intp]]
-
-LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
-# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
-_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
-_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
-_CHOOSERS = 400  # skills up to which each has one of its own
-
-
 class _Role(NamedTuple):
     """The unknowns to which the base, each column and its offers belong, with a factor."""
 
@@ -142,14 +139,6 @@ def domain_effects(
 
     The prior beliefs on bases and on choosing are learned from all domains.
     """
-    systems, solutions = _solutions(domains, prior)
-    for sums, system, solved in zip(domains, systems, solutions, strict=True):
-        yield from _effects(sums, system, solved, prior)
-
-
-def _solutions(
-    domains: Sequence[Sums], prior: EffectPolicy
-) -> tuple[list[System], list[Posterior]]:
     systems = [system_of(sums) for sums in domains]
     solutions = [
         solve(system, precision_of(sums.columns, prior, system.slope))
@@ -163,7 +152,8 @@ def _solutions(
         )
         rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
         solutions = pool_bases(solutions, rates)
-    return systems, solutions
+    for sums, system, solved in zip(domains, systems, solutions, strict=True):
+        yield from _effects(sums, system, solved, prior)
 
 
 def system_of(sums: Sums) -> System:

@@ -9,12 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model.change import Change
-from skillvault.model.due import Queue, Trigger
 from skillvault.model.records import Answer, Evaluation, Fact, Link, Ref
 from skillvault.model.text.text import shorten
 
 STEP = "answer"
-DEPENDS_ON = (Queue(name=STEP, every="answer", when=(Trigger("answer"),)),)
 _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 

@@ -15,8 +15,8 @@ from skillvault.learning import why_not
 from skillvault.learning.capture import rules
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.prompt import LearnedText, StatedRule, select_learned
+from skillvault.learning.corrections import needs_review
 from skillvault.learning.promote.versions import FactVersions, find_versions
-from skillvault.learning.propose.corrections import needs_review
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import is_untouched
 from skillvault.loop import code_bases

@@ -18,15 +18,12 @@ from promoter import Promoter
 from stream import START, STEP, shifted, stream
 
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning import record
+from skillvault.learning import evaluate, generate, record, refresh
 from skillvault.learning.account.reading import advance_position, marks_of
 from skillvault.learning.account.statements import account_of, digest, evidence_ids, findings_of
-from skillvault.learning.evaluate import evaluate
-from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import ExistingSkill
+from skillvault.learning.generate import ExistingSkill
 from skillvault.learning.length import References
-from skillvault.learning.refresh import refreshing
-from skillvault.learning.refresh.refreshing import SkillRefresh
+from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.evaluate import by_domain
 from skillvault.model.brief import Account, BlindCase, Draft, Findings
 from skillvault.model.change import Change
@@ -223,7 +220,7 @@ class Loop:
                     present=ExistingSkill(skill=skill, shelf="skills"),
                     fresh=tuple(sorted(fresh_links)),
                 )
-                change = refreshing.rewrite_change(
+                change = refresh.rewrite_change(
                     due, _draft(found), unedited(skill), references=References(), policy=POLICY
                 )
                 change = whole(change, skill)

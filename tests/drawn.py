@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning import generate
 from skillvault.learning.account.statements import KINDS, account_of, calls_for_skill, findings_of
-from skillvault.learning.generate import warning_pattern
 from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.seed import skills
 from skillvault.learning.seed.skills import SkillMerge
@@ -237,7 +237,7 @@ def _accounts(
         calling = [findings for findings in every if calls_for_skill(findings)]
         for findings in calling:
             if draft := OfflineJudge().write(findings):
-                yield warning_pattern.skill_change(
+                yield generate.skill_change(
                     findings, draft, taken=frozenset[str]().__contains__, policy=POLICY
                 )
         if kind in ("warning", "pattern") and len(calling) > 1:

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 NOW = "2026-11-20T12:00:00Z"
 # Where a block goes that is not a new file: its comment -> (a line, whether it goes behind it).
 PLACES = {
-    "skillvault/loop/registry.py, with the other rules": ("from msgspec import Struct\n", True),
     "skillvault/loop/registry.py, in _LOOP": ('    Step("expire"', False),
     "skillvault/model/policy.py, before Policy": ("class Policy(Struct", False),
     "skillvault/model/policy.py, in Policy": (

@@ -21,7 +21,7 @@ PURE = {"model", "learning"}
 ORDER = {
     "learning": [
         "why_not", "seed", "sync", "curate", "fact_review", "install", "next_version",
-        "skill_stats", "assess", "propose", "lint", "capture", "recommend", "merge", "refresh",
+        "skill_stats", "assess", "corrections", "lint", "capture", "recommend", "merge", "refresh",
         "promote", "answer", "distill", "generate", "gate", "evaluate", "record", "advise",
         "accuracy", "effect", "expire", "account", "tries", "contrast", "rejection", "sections",
         "length", "naming", "rules",

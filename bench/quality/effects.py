@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.estimate import add_up, estimate_lifts
-from skillvault.learning.effect.lift import UNSEEN, Lift, Observation, Prior, Sums
+from skillvault.learning.effect.lift import UNSEEN, Lift, Observation, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.loop.profiles import rules_of
@@ -29,7 +29,7 @@ Array = Any  # of numpy, as the simulators hand it over
 
 POLICY = Policy(effect=EffectPolicy(holdout=0))
 STRESSES, LESSONS, SPLITS = 100, 20, 400
-PRIOR = Prior(scale=POLICY.effect.scale, carry=POLICY.effect.carry)
+PRIOR = EffectPolicy(scale=POLICY.effect.scale, carry=POLICY.effect.carry)
 
 
 def told(bench: Path) -> Rows:

@@ -17,7 +17,7 @@ from skillvault.cli.options import (
     since_option,
 )
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
-from skillvault.learning.propose.corrections import DOCUMENT
+from skillvault.learning.corrections import DOCUMENT
 from skillvault.model.records import Correction, Fact, Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract

@@ -11,7 +11,7 @@ from itertools import chain, pairwise, zip_longest
 from msgspec import Struct
 
 from skillvault.inspect.lookup import evidence_of
-from skillvault.learning.propose.corrections import terms_of
+from skillvault.learning.corrections import terms_of
 from skillvault.learning.tries.deed import deed_of
 from skillvault.model.decision_outcomes import NEXT_WORDS, scope_of
 from skillvault.model.next_words import read_reaction

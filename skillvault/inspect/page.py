@@ -18,8 +18,8 @@ from skillvault.inspect import status as overview
 from skillvault.inspect.lookup import Sides, evidence_of, linked_sides, sides_of
 from skillvault.inspect.week import Contents, Week, contents_of, subject_words, title_of, week_of
 from skillvault.learning.contrast.episodes import episodes_of
+from skillvault.learning.corrections import rank_waiting
 from skillvault.learning.naming import strategy_name, subject_key
-from skillvault.learning.propose.corrections import rank_waiting
 from skillvault.learning.skill_stats import SkillStats
 from skillvault.learning.tries.deed import deed_of
 from skillvault.loop.run import Run

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from skillvault.inspect import lookup
 from skillvault.learning import why_not as sentences
-from skillvault.learning.generate.warning_pattern import SkillState
+from skillvault.learning.generate import SkillState
 from skillvault.learning.why_not import ActionOutcomes, StepAnswer
 from skillvault.loop import distill, evaluate, learned, promote
 from skillvault.loop.general import general_state, material_of_facts

@@ -9,12 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model.change import Change
-from skillvault.model.due import Queue, Trigger
 from skillvault.model.records import Answer, Evaluation, Fact, Link, Ref
 from skillvault.model.text.text import shorten
 
 STEP = "answer"
-DEPENDS_ON = (Queue(name=STEP, every="answer", when=(Trigger("answer"),)),)
 _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 
@@ -40,15 +38,15 @@ class Rewording(Struct, frozen=True, kw_only=True):
         return any(getattr(self.before, name) != getattr(self.after, name) for name in names)
 
 
-def bare_change(answers: Sequence[Answer]) -> Change:
-    """Return the commit of answers alone, if their subjects wait or have these words already."""
+def bare_change(answer: Answer) -> Change:
+    """Return the commit of an answer alone, if its subject waits or has these words already."""
     return Change(
         step=STEP,
-        subject=_subject(answers),
-        reason="\n".join(_answer_line(answer) for answer in answers),
-        writes=tuple(answers),
-        targets=tuple(Ref("answer", answer.id) for answer in answers),
-        judge=_author(answers),
+        subject=_subject(answer),
+        reason=_answer_line(answer),
+        writes=(answer,),
+        targets=(Ref("answer", answer.id),),
+        judge=_author(answer),
     )
 
 
@@ -64,19 +62,20 @@ def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new
         for ref in _withdrawn_refs(rewording)
         if ref in rewording.paths
     }
-    answers, refs = ((answer,), (Ref("answer", answer.id),))
+    answers = (answer,) if is_new else ()
+    refs = (Ref("answer", answer.id),)
     return Change(
         step=STEP,
-        subject=_subject([answer]),
+        subject=_subject(answer),
         reason=_answer_line(answer),
-        writes=(*(answers if is_new else ()), *(rewording.after for rewording in rewordings)),
+        writes=(*answers, *(rewording.after for rewording in rewordings)),
         removes=tuple(sorted(paths.values())),
         sources=(*(() if is_new else refs), *sorted(paths)),
         targets=(
             *(refs if is_new else ()),
             *(Ref("evaluation", rewording.after.id) for rewording in rewordings),
         ),
-        judge=_author([answer]),
+        judge=_author(answer),
     )
 
 
@@ -97,19 +96,18 @@ def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
     return replace(
         change,
         step=STEP,
-        subject=_subject([answer]),
+        subject=_subject(answer),
         reason=f"{_answer_line(answer)}\n{change.reason}",
         writes=(*((answer,) if is_new else ()), *records),
         sources=change.sources if is_new else (ref, *change.sources),
         targets=(*change.targets, *((ref,) if is_new else ())),
-        judge=_author([answer]),
+        judge=_author(answer),
         commit_with="",
     )
 
 
-def _subject(answers: Sequence[Answer]) -> str:
-    first = answers[0]
-    return f"{first.kind} of {first.subject}" if len(answers) == 1 else f"{len(answers)} questions"
+def _subject(answer: Answer) -> str:
+    return f"{answer.kind} of {answer.subject}"
 
 
 def _answer_line(answer: Answer) -> str:
@@ -118,5 +116,5 @@ def _answer_line(answer: Answer) -> str:
     return f"{answer.id}, answered by {answer.judge.name}: {shorten(quote, 300)}".rstrip(": ")
 
 
-def _author(answers: Sequence[Answer]) -> str:
-    return f"{answers[0].judge.name} {answers[0].judge.version}"
+def _author(answer: Answer) -> str:
+    return f"{answer.judge.name} {answer.judge.version}"

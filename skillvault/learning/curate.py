@@ -9,7 +9,6 @@ from skillvault.learning.expire import EXPIRES
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import REJECT, RejectedSkill
 from skillvault.model.change import FORGET, LINK, Change, Edit, Move, Rewrite
-from skillvault.model.due import Queue, Trigger
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, link_of, stamp
@@ -17,7 +16,6 @@ from skillvault.model.text.text import is_slug, join_items, pluralize
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
 RENAME, FOLLOW = "rename", "follow"
-DEPENDS_ON = (Queue(name=FOLLOW, every="skill", when=(Trigger("skill", "committed"),)),)
 RETRACT = "retract"
 REOPEN = "reopen"  # what undoes an approval
 _POLICY = "vault.yaml"

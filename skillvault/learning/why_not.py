@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from skillvault.learning.account.statements import mentioned_ids
 from skillvault.learning.distill.skill import STEP as DISTILL
-from skillvault.learning.generate.warning_pattern import (
+from skillvault.learning.generate import (
     STEP,
     ExistingSkill,
     SkillState,

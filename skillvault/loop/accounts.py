@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from skillvault.learning.account import COUNTED
 from skillvault.learning.account.reading import advance_position, marks_of
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
@@ -24,14 +23,14 @@ from skillvault.learning.account.statements import (
     findings_of,
     try_keys,
 )
-from skillvault.learning.generate.warning_pattern import ExistingSkill, skill_subject
+from skillvault.learning.corrections import StatedRules, read_stated_rules
+from skillvault.learning.generate import ExistingSkill, skill_subject
 from skillvault.learning.naming import subject_key, subject_names
-from skillvault.learning.propose.corrections import StatedRules, read_stated_rules
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.tries.tries import requests_of
 from skillvault.loop.clock import clock
 from skillvault.loop.next_versions import RunMaterial, with_version, with_waiting_account
-from skillvault.loop.registry import RECOMPUTING
+from skillvault.loop.registry import COUNTED, RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
 from skillvault.model.decision_outcomes import scope_of

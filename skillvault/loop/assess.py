@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from functools import cache, partial
 
-from skillvault.learning import assess, sections
+from skillvault.learning import assess
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import load_assessed
+from skillvault.loop.managed_skills import is_edited
 from skillvault.loop.run import Run
 from skillvault.model.brief import RULES
 from skillvault.model.change import Change
@@ -38,4 +39,4 @@ def _keeps_guide(run: Run, name: str) -> bool:
     if skill is None or skill.kind != "guide":
         return False
     has_rules = any(heading == RULES for heading, _ in sections_of(skill.body))
-    return has_rules or bool(sections.edited_sections(run.versions(name).bodies, skill.body))
+    return has_rules or is_edited(run, name)

@@ -6,7 +6,7 @@ from functools import partial
 from skillvault.learning.distill import skill as distill
 from skillvault.learning.distill.overlap import Overlaps, says_all
 from skillvault.learning.distill.skill import STEP, ExistingSessionSkill, excerpt, session_state
-from skillvault.learning.generate.warning_pattern import SkillState, expiry_time
+from skillvault.learning.generate import SkillState, expiry_time
 from skillvault.loop.clock import clock
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft, SessionExcerpt

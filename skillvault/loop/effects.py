@@ -13,14 +13,13 @@ from msgspec.structs import replace
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.contrast import episodes
-from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
+from skillvault.learning.effect import detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.lift import Observation, Offer, Prior, Sums
+from skillvault.learning.effect.lift import Observation, Offer, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import lifetime, time_of
-from skillvault.loop.registry import MOVERS, STEPS
+from skillvault.loop.registry import COUNTS, LIFTS, MOVERS, NAMES, STEPS, USES, VERSIONS
 from skillvault.model.change import BATCH
-from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Ref
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -30,7 +29,6 @@ from skillvault.vault.index.snapshot import Staging, Topics
 from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
 _PAGE = 500  # outcomes that are read at once
-_APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
 class UseCounts(NamedTuple):
@@ -84,12 +82,12 @@ class Uses:
         return read_text
 
     def _follow_uses(self, head: Staging) -> None:
-        new_names = head.due.keys(NAME)
+        new_names = head.due.keys(NAMES)
         mentioning: Iterable[str] = ()
         if new_names:
             mentioning = head.outcomes.mentioning(map(mentions.shortest_form, new_names))
-        due_ids = sorted({*head.due.keys(USE), *mentioning})
-        head.due.mark_done(NAME, new_names)
+        due_ids = sorted({*head.due.keys(USES), *mentioning})
+        head.due.mark_done(NAMES, new_names)
         names = self.skill_names(head) if due_ids else {}
         read_text = self.text_reader(head)
         for start in range(0, len(due_ids), _PAGE):
@@ -99,13 +97,13 @@ class Uses:
                 row for outcome in outcomes for row in _find_uses(head, outcome, names, read_text)
             ]
             head.uses.keep(page, rows)
-            head.due.mark_done(USE, page)
+            head.due.mark_done(USES, page)
 
     # ── versions of a text ───────────────────────────────────────────────────────────
 
     def _follow_versions(self, head: Staging) -> None:
         """Store the times at which a person rewrote a skill's text or restored the skill."""
-        due_names = head.due.keys(VERSION)
+        due_names = head.due.keys(VERSIONS)
         if not due_names:
             return
         commits: dict[str, list[tuple[str, int]]] = {}
@@ -134,17 +132,17 @@ class Uses:
             times = {at for sha, at in commits.get(name, ()) if _is_new_text(texts, name, sha)}
             starts[name] = sorted(times | _trial_start(head, name))
         head.uses.keep_version_starts(starts)
-        head.due.mark_done(VERSION, due_names)
+        head.due.mark_done(VERSIONS, due_names)
 
     # ── lifts ────────────────────────────────────────────────────────────────────────
 
     def _follow_lifts(self, head: Staging) -> None:
-        changes, names = head.due.keys(LIFT), head.due.keys(COUNT)
+        changes, names = head.due.keys(LIFTS), head.due.keys(COUNTS)
         is_summed = _add_up(head, changes)
         if is_summed or names:
             self._keep_evidence(head, _count_uses(head, set(names)), are_lifts_new=is_summed)
-        head.due.mark_done(LIFT, changes)
-        head.due.mark_done(COUNT, names)
+        head.due.mark_done(LIFTS, changes)
+        head.due.mark_done(COUNTS, names)
 
     def _keep_evidence(
         self, head: Staging, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
@@ -153,7 +151,7 @@ class Uses:
         if are_lifts_new:
             stored = head.uses.evidence(Evidence)
             sums = head.uses.sums(Sums).values()
-            lifts = estimate.estimate_lifts(sums, _prior(head.policy))
+            lifts = estimate.estimate_lifts(sums, head.policy.effect)
         else:
             pairs = ((name, head.uses.evidence_of(name, Evidence)) for name in counts)
             stored = {name: evidence for name, evidence in pairs if evidence}
@@ -238,19 +236,14 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
             group=row.group,
             success=row.status == "success",
             made=row.made,
-            applied=row.match in _APPLIED,
+            applied=row.match in detect.APPLIED,
             weight=detect.weight(row.match, row.confidence),
             offer=cast("Offer", row.offer),
             episode=episode_of.get(row.outcome, ""),
         )
         for row in exposures
     )
-    return estimate.add_up(observations, totals, starts, _prior(head.policy))
-
-
-def _prior(policy: Policy) -> "Prior":
-    rules = policy.effect
-    return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+    return estimate.add_up(observations, totals, starts, head.policy.effect)
 
 
 def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
@@ -318,7 +311,7 @@ def _decisions(
             at=moment(row.at),
             status=row.status,
             made=row.made,
-            applied=row.match in _APPLIED,
+            applied=row.match in detect.APPLIED,
             offer=row.offer,
             overruled=row.match == "overruled",
             look=0 if row.commit is None or row.commit in bulk else row.commit,

@@ -10,8 +10,8 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from skillvault.judge import Judge
+from skillvault.learning import evaluate
 from skillvault.learning.account import sentences
-from skillvault.learning.evaluate import evaluate
 from skillvault.learning.tries import tries
 from skillvault.loop import quota
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of

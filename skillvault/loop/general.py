@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 
 from skillvault.learning.naming import is_general
-from skillvault.learning.promote import GENERAL, general
+from skillvault.learning.promote import general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
 from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
 from skillvault.learning.promote.skills import assign_skills, leave_change
@@ -18,6 +18,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
 from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
 from skillvault.loop.next_versions import approved_name, with_waiting_accounts
+from skillvault.loop.registry import GENERAL
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
@@ -62,9 +63,7 @@ class SimilarFacts:
             for form in forms if candidates else ():
                 index.add_form(form)
             new_facts = {
-                name: fact
-                for name, fact in candidates.items()
-                if _says_same(self._forms[name], index)
+                name: fact for name, fact in candidates.items() if index.same(self._forms[name])
             }
         return facts
 
@@ -83,10 +82,6 @@ class SimilarFacts:
             if name not in self._forms:
                 self._forms[name] = form_of(fact, makers.get(name))
         return current
-
-
-def _says_same(form: Form, index: Forms) -> bool:
-    return any(index.is_same(number, form) for number in index.candidates(form))
 
 
 def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:

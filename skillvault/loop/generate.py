@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from skillvault.learning import why_not
-from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import STEP, ExistingSkill, SkillState
+from skillvault.learning import generate, why_not
+from skillvault.learning.generate import STEP, ExistingSkill, SkillState
 from skillvault.loop.judging.judge_replies import write_draft
 from skillvault.loop.next_versions import waiting_version
 from skillvault.loop.refusals import is_refused

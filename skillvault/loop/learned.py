@@ -15,8 +15,8 @@ from skillvault.learning import why_not
 from skillvault.learning.capture import rules
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.prompt import LearnedText, StatedRule, select_learned
+from skillvault.learning.corrections import needs_review
 from skillvault.learning.promote.versions import FactVersions, find_versions
-from skillvault.learning.propose.corrections import needs_review
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import is_untouched
 from skillvault.loop import code_bases
@@ -24,7 +24,7 @@ from skillvault.loop.similar_facts import similar_facts
 from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import LEARNED, Expertise, Fact, LearnedPattern, Problem, Ref, Skill
-from skillvault.model.text.text import rule_key, shorten
+from skillvault.model.text.text import pluralize, rule_key, shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, learnings, redact
@@ -275,7 +275,7 @@ def captured_change(
         lines.append(f"  and {len(captured.patterns) - _LISTED_PATTERNS} more")
     yield Change(
         step=rules.STEP,
-        subject=f"{verb} {_count_phrase(len(refs))}",
+        subject=f"{verb} {pluralize(len(refs), 'pattern')}",
         reason="\n".join(lines),
         replaces=tuple(_replacements(run.view, captured.tiers)),
         writes=skill,
@@ -295,7 +295,7 @@ def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
     if skill or body:
         yield Change(
             step=rules.STEP,
-            subject=f"tell {_count_phrase(len(patterns))}",
+            subject=f"tell {pluralize(len(patterns), 'pattern')}",
             reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
             writes=skill,
             rewrites=body,
@@ -331,10 +331,6 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
     if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
         return (), ()
     return (), (Rewrite(layout.LEARNED, body),)
-
-
-def _count_phrase(count: int) -> str:
-    return "1 pattern" if count == 1 else f"{count} patterns"
 
 
 # ── one pattern, one rule ────────────────────────────────────────────────────────────

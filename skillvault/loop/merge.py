@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from skillvault.learning import merge as merging
 from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
-from skillvault.learning.merge import SESSIONS
-from skillvault.learning.merge import sessions as merging
-from skillvault.learning.merge.sessions import STEP, SessionMerge, find_rejection, sessions_digest
+from skillvault.learning.merge import STEP, SessionMerge, find_rejection, sessions_digest
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.next_versions import with_waiting_accounts
+from skillvault.loop.registry import SESSIONS
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change

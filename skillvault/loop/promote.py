@@ -13,9 +13,9 @@ from itertools import chain, islice
 import msgspec
 
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.promote import CONSOLIDATE, RECOUNT, versions
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote import versions
 from skillvault.learning.promote.evaluated_runs import (
     CROWDED,
     EvaluatedRun,
@@ -39,6 +39,7 @@ from skillvault.loop.general import (
 )
 from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
 from skillvault.loop.next_versions import with_waiting_account, with_waiting_accounts
+from skillvault.loop.registry import CONSOLIDATE, RECOUNT
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skillvault.learning.propose.corrections import STEP, proposals_of, statements_of
+from skillvault.learning.corrections import STEP, proposals_of, statements_of
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.decision_outcomes import scope_of

@@ -8,10 +8,16 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
-from skillvault.learning.generate.warning_pattern import ExistingSkill
+from skillvault.learning.generate import ExistingSkill
 from skillvault.learning.naming import OF_DOMAIN, subject_key
-from skillvault.learning.refresh import STEP, refreshing
-from skillvault.learning.refresh.refreshing import SkillRefresh
+from skillvault.learning.refresh import (
+    STEP,
+    SkillRefresh,
+    find_refresh,
+    orphan_change,
+    rewrite_change,
+    withdrawal_change,
+)
 from skillvault.loop.managed_skills import find_sources, is_edited, is_restored, references
 from skillvault.loop.run import Run, perform_due
 from skillvault.model.brief import Draft, Findings
@@ -41,7 +47,7 @@ def _archive_baseless(run: Run) -> Iterator[Change]:
             continue
         is_managed = run.accounts.is_managed(skill) and not is_edited(run, place.name)
         if is_managed and place.shelf != "archive" and not _has_outcomes(run, skill):
-            yield refreshing.orphan_change(skill, place.shelf)
+            yield orphan_change(skill, place.shelf)
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
@@ -61,9 +67,7 @@ def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> Skil
     name = existing.skill.name if existing.skill else ""
     places = (place for place in existing.more if not is_edited(run, place.partition("/")[2]))
     sources = find_sources(run, findings.account.outcomes, name)
-    return refreshing.find_refresh(
-        findings, replace(existing, more=tuple(places)), sources, run.policy
-    )
+    return find_refresh(findings, replace(existing, more=tuple(places)), sources, run.policy)
 
 
 def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
@@ -75,7 +79,7 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
         if not sections.edited_sections(versions.bodies, skill.body) and not is_restored(
             run, skill.name
         ):
-            yield from run.admit(refreshing.withdrawal_change(task))
+            yield from run.admit(withdrawal_change(task))
         return
     if task.what == "restore" and is_cut_short(skill, versions.ends, run.policy):
         return  # a person decided when it ends
@@ -86,7 +90,7 @@ def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
     """Return the change that writes the text of a skill anew."""
     skill = task.present.skill
     assert skill is not None
-    return refreshing.rewrite_change(
+    return rewrite_change(
         task,
         draft,
         run.versions(skill.name),

@@ -1,4 +1,4 @@
-"""The steps of the loop, in order; each has one entry. A new step is entered in `_LOOP`.
+"""The steps of the loop, in order, and what makes each due. A new step is entered in `_LOOP`.
 
 Many readers need the entries and run no step, so the module of a step is imported when it runs.
 """
@@ -11,22 +11,211 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.learning import (
-    account,
-    answer,
-    curate,
-    distill,
-    effect,
-    evaluate,
-    generate,
-    merge,
-    promote,
-    propose,
-    recommend,
-    refresh,
-)
+from skillvault.learning import curate
+from skillvault.learning.naming import GENERAL as GENERAL_NAME
 from skillvault.model.change import Change
-from skillvault.model.due import Agenda, Queue
+from skillvault.model.due import (
+    Agenda,
+    DomainRecords,
+    IdPrefix,
+    LinkClosure,
+    LinkedRecords,
+    LinkSource,
+    LinkTarget,
+    Predecessor,
+    Queue,
+    QuotingOutcomes,
+    Referrers,
+    RelatedOutcomes,
+    SimilarEvaluations,
+    Trigger,
+    UsedSkills,
+    UsingOutcomes,
+)
+from skillvault.model.records import LINK_TYPES
+
+# ── what makes a step due ────────────────────────────────────────────────────────────
+
+# The outcomes of any skill that a record supports, whatever their action.
+_SKILL_OUTCOMES = (LinkedRecords("skill"), Referrers("evaluation"))
+# Changes after which the statements about an action or a subject may differ.
+_STATEMENT_CHANGES = (
+    Trigger("outcome"),
+    Trigger("evaluation"),
+    Trigger("outcome", "gone", along=(RelatedOutcomes("action"),)),
+    Trigger("outcome", "gone", along=_SKILL_OUTCOMES),
+    Trigger("evaluation", "gone", along=_SKILL_OUTCOMES),
+    Trigger("outcome", "went", along=(RelatedOutcomes("clock"),)),  # what had expired may not have
+    Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
+)
+# Outcomes that the reading position of their accounts must count.
+COUNTED = Queue(name="account", every="outcome", when=_STATEMENT_CHANGES)
+# Changes after which the statements may have another skill.
+_SKILL_CHANGES = (
+    *_STATEMENT_CHANGES,
+    Trigger("correction", along=(QuotingOutcomes(),)),  # it may withdraw what they quote
+    Trigger("correction", "gone", along=(QuotingOutcomes(),)),
+    Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),
+)
+# A skill that was left out because it repeats a rejected one.
+_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
+
+GENERAL = "general"  # the queue of facts that may hold in every domain
+CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
+RECOUNT = "recount"  # the queue of facts whose runs for or against them changed
+_WEIGHED = ("promoted", "reinforced", "contradicted")
+_COUNTED = ("reinforced", "contradicted")
+_OTHERS = tuple(name for name in LINK_TYPES if name not in _COUNTED)
+_RECOUNTED = (Trigger("link", types=_COUNTED, along=(LinkTarget("fact"),)),)
+_RECURRENCE = (
+    Trigger("fact"),
+    Trigger("fact", along=(Predecessor(),)),
+    Trigger("link", types=_OTHERS, along=(LinkSource("fact"),)),
+    Trigger("link", types=_OTHERS, along=(LinkTarget("fact"),)),
+    Trigger("link", "gone", types=_COUNTED, along=(LinkTarget("fact"),)),
+    Trigger("skill", "readmitted", along=(DomainRecords("fact"),)),
+    # A run less, or one that counts no more.
+    Trigger("outcome", "gone", along=(LinkedRecords("fact"),)),
+)
+# Without a run, other runs may be alone with their claim, or without an opponent.
+_SAID_OTHERWISE = tuple(
+    Trigger(kind, "gone", along=(SimilarEvaluations(of),))
+    for kind in ("evaluation", "outcome")
+    for of in ("words", "grounds")
+)
+_PROMOTE = (
+    Queue(
+        name="promote",
+        every="outcome",
+        when=(
+            Trigger("outcome"),
+            Trigger("evaluation"),
+            Trigger("link", types=_WEIGHED, along=(LinkSource("evaluation", to="fact"),)),
+            Trigger("fact", along=(Referrers("evaluation"),)),
+            *_SAID_OTHERWISE,
+        ),
+    ),
+    Queue(
+        name=CONSOLIDATE,
+        every="fact",
+        when=(*_RECURRENCE, Trigger("skill", along=(Referrers("fact", "derived", first=True),))),
+    ),
+    Queue(name=RECOUNT, every=None, when=_RECOUNTED),
+    Queue(
+        name=GENERAL,
+        every="fact",
+        when=(
+            *_RECURRENCE,
+            *_RECOUNTED,
+            Trigger("skill", along=(IdPrefix(GENERAL_NAME), Referrers("fact", "derived"))),
+        ),
+    ),
+)
+
+SESSIONS = "sessions"  # the queue of domains whose session skills may say the same
+_SESSION_LINK = Trigger("link", types=("distilled", "reinforced"), along=(LinkSource("session"),))
+_SESSION_READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("session"),))
+_DISTILLED = Referrers("session", "distilled")
+_DISTILL = Queue(
+    name="distill",
+    every="session",
+    when=(
+        Trigger("session"),
+        _SESSION_LINK,
+        Trigger("skill", "moved", along=(_DISTILLED,)),
+        _SESSION_READMITTED,
+    ),
+)
+_MERGED = LinkClosure("merged")
+_MERGE = (
+    Queue(
+        name="merge",
+        every="outcome",
+        when=(
+            *_STATEMENT_CHANGES,
+            _READMITTED,
+            Trigger("skill", "moved", along=(_MERGED, Referrers("evaluation"))),
+        ),
+    ),
+    Queue(
+        name=SESSIONS,
+        every="session",
+        key=("domain",),
+        when=(
+            _SESSION_LINK,
+            Trigger("skill", "moved", along=(_MERGED, _DISTILLED)),
+            _SESSION_READMITTED,
+        ),
+    ),
+)
+
+USES = "use"  # outcomes whose use of skills is to be detected
+NAMES = "name"  # skills that outcomes may name now, or name in vain
+VERSIONS = "version"  # skills whose texts a person may have rewritten
+COUNTS = "count"  # skills whose uses are to be counted
+LIFTS = "lift"  # when in a domain something happened that its sums may hold
+_ASSESS = (
+    Queue(
+        name=USES,
+        every="outcome",
+        rules=3,  # a plain statement is a use, a figure may be against it
+        when=(
+            Trigger("outcome"),
+            # Of a decision the last outcome counts.
+            Trigger("outcome", along=(RelatedOutcomes("decision"),)),
+            Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
+        ),
+    ),
+    Queue(name=NAMES, every=None, when=(Trigger("skill", "moved"), Trigger("skill", "beside"))),
+    Queue(
+        name=VERSIONS,
+        every=None,
+        when=(Trigger("skill", "committed"), Trigger("skill", "moved")),  # a move begins a trial
+    ),
+    Queue(
+        name=COUNTS,
+        every="use",
+        rules=2,  # the commits that brought the uses are counted
+        when=(
+            Trigger("skill", "moved", along=(UsedSkills(),)),
+            Trigger("skill", "rewritten", along=(UsedSkills(),)),
+            Trigger("outcome", "used", along=(UsedSkills(),)),
+            Trigger("link", types=("merged",), along=(LinkSource("skill"),)),
+            Trigger("link", types=("merged",), along=(LinkTarget("skill"),)),
+        ),
+    ),
+    Queue(
+        name=LIFTS,
+        every="outcome",
+        key=("domain", "at"),
+        when=(
+            Trigger("outcome"),
+            Trigger("outcome", "used"),
+            Trigger("skill", "moved", along=(UsingOutcomes(),)),
+            Trigger("skill", "rewritten", along=(UsingOutcomes(),)),
+            Trigger("link", types=("merged",), along=(LinkSource("skill"), UsingOutcomes())),
+        ),
+    ),
+)
+
+TASKS = "task"  # skills that may be found by other tasks now
+_FOUND = Queue(
+    name=TASKS,
+    every="skill",
+    when=(
+        Trigger("outcome", along=(LinkedRecords("skill"),)),
+        Trigger("outcome", "used", along=(UsedSkills(),)),
+        Trigger("recommendation", along=(RelatedOutcomes("decision"), LinkedRecords("skill"))),
+        Trigger("recommendation", along=(RelatedOutcomes("decision"), UsedSkills())),
+        Trigger("link", along=(LinkTarget("skill"), LinkedRecords("skill"))),
+        Trigger("link", along=(LinkTarget("fact"), LinkedRecords("skill"))),
+        Trigger("skill", "moved"),
+        Trigger("skill", "beside"),
+    ),
+)
+
+
+# ── the steps ────────────────────────────────────────────────────────────────────────
 
 
 class Step(Struct, frozen=True):
@@ -65,43 +254,63 @@ def lazy(place: str) -> Callable[..., Any]:
 
 
 _LOOP = (
-    Step("follow", lazy("loop.follow:step"), depends_on=curate.DEPENDS_ON),
+    Step(
+        "follow",
+        lazy("loop.follow:step"),
+        depends_on=(
+            Queue(name=curate.FOLLOW, every="skill", when=(Trigger("skill", "committed"),)),
+        ),
+    ),
     Step("record", lazy("loop.record:step"), lazy("loop.record:waiting"), everywhere=True),
-    Step("propose", lazy("loop.propose:step"), depends_on=propose.DEPENDS_ON),
+    Step(
+        "propose",
+        lazy("loop.propose:step"),
+        depends_on=(Queue(name="propose", every="outcome", when=(Trigger("outcome"),)),),
+    ),
     Step(
         "evaluate",
         lazy("loop.evaluate:step"),
         lazy("loop.evaluate:waiting"),
-        depends_on=evaluate.DEPENDS_ON,
+        depends_on=(
+            Queue(
+                name="evaluate",
+                every="outcome",
+                without="evaluation",
+                when=(Trigger("outcome"), Trigger("evaluation")),
+            ),
+        ),
     ),
     Step(
         "answer",
         lazy("loop.answer:step"),
         writes_skills=True,
-        depends_on=answer.DEPENDS_ON,
+        depends_on=(Queue(name="answer", every="answer", when=(Trigger("answer"),)),),
         everywhere=True,  # it keeps the answers; their effects are the learner's
     ),
-    Step("promote", lazy("loop.promote:step"), writes_skills=True, depends_on=promote.DEPENDS_ON),
+    Step("promote", lazy("loop.promote:step"), writes_skills=True, depends_on=_PROMOTE),
     Step(
-        "generate", lazy("loop.generate:step"), writes_skills=True, depends_on=generate.DEPENDS_ON
+        "generate",
+        lazy("loop.generate:step"),
+        writes_skills=True,
+        depends_on=(Queue(name="generate", every="outcome", when=(*_SKILL_CHANGES, _READMITTED)),),
     ),
-    Step("distill", lazy("loop.distill:step"), writes_skills=True, depends_on=distill.DEPENDS_ON),
+    Step("distill", lazy("loop.distill:step"), writes_skills=True, depends_on=(_DISTILL,)),
     Step(
         "refresh",
         lazy("loop.refresh:step"),
         writes_skills=True,
         moves=True,
-        depends_on=refresh.DEPENDS_ON,
+        depends_on=(Queue(name="refresh", every="outcome", when=_SKILL_CHANGES),),
     ),
     Step(
         "merge",
         lazy("loop.merge:step"),
         writes_skills=True,
         moves=True,
-        depends_on=merge.DEPENDS_ON,
+        depends_on=_MERGE,
         wakes=("generate", "refresh"),  # a merged skill no longer stands for its outcomes
     ),
-    Step("assess", lazy("loop.assess:step"), moves=True, depends_on=effect.DEPENDS_ON),
+    Step("assess", lazy("loop.assess:step"), moves=True, depends_on=_ASSESS),
     Step(
         "capture",
         lazy("loop.capture:step"),
@@ -123,8 +332,8 @@ MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.
 AGENDA = Agenda(
     (
         *(queue for step in _LOOP for queue in step.depends_on),
-        account.COUNTED,
-        *recommend.DEPENDS_ON,
+        COUNTED,
+        _FOUND,
     ),
     tuple(STEPS),
 )

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.gate import apply_gate
-from skillvault.learning.generate.warning_pattern import ExistingSkill
+from skillvault.learning.generate import ExistingSkill
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections

@@ -11,10 +11,10 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from skillvault.learning.account.statements import account_of, graded_findings
-from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.generate.warning_pattern import SkillState
-from skillvault.learning.merge.sessions import STEP as MERGE
-from skillvault.learning.merge.sessions import find_rejection
+from skillvault.learning.generate import STEP as GENERATE
+from skillvault.learning.generate import SkillState
+from skillvault.learning.merge import STEP as MERGE
+from skillvault.learning.merge import find_rejection
 from skillvault.learning.naming import is_strategy, strategy_name
 from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.rejection import Rejection

@@ -173,13 +173,6 @@ def _as_recorded(condition: Condition) -> str:
     )
 
 
-def sample_note(rule: Separation, outcomes: Sequence[Outcome]) -> str:
-    """Name the outcomes that a rule was counted from; "" if they are the given ones."""
-    if (rule.read, rule.until) == (len(outcomes), outcomes[-1].occurred_at):
-        return ""
-    return f" (of the {rule.read} outcomes to {rule.until:%Y-%m-%d})"
-
-
 def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
     """Return the recorded values that may be a condition or stand in a text.
 

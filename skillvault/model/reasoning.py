@@ -62,7 +62,6 @@ class Reading(NamedTuple):
 
     guesses: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
-    existence: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     announced: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
@@ -98,7 +97,6 @@ def read_reasoning(reasoning: str) -> Reading:
         unchecked=unchecked,
         checks=tuple(text for text in checks if not _CUE["exists"].search(text)),
         announced=announced,
-        existence=tuple(text for text in checks if _CUE["exists"].search(text)),
         found=_substantial(_matching(parts, _CUE["found"])),
         discoveries=tuple(dict.fromkeys(filter(None, map(_discovery, parts)))),
         risks=_matching(parts, _CUE["risk"]),

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from skillvault.model.records import Status, Time, Trust
+from skillvault.model.records import Status, Time
 
 Adviser = Literal["person", "agent", "judge"]
 
@@ -28,10 +28,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
     id: str
     at: Time
-    domain: str
-    action: str
     target: str | None = None
-    trust: Trust = "local"
     status: Status
     score: float | None = None
     deed: str = ""

@@ -15,12 +15,11 @@ from msgspec.structs import replace
 from skillvault.exchange.skills.folders import DocumentRule, MemoryFact
 from skillvault.exchange.source_tree import PassedOver
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
+from skillvault.learning import corrections, lint
 from skillvault.learning import install as rules
-from skillvault.learning import lint
 from skillvault.learning.install import Origin
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
-from skillvault.learning.propose import corrections
 from skillvault.loop.run import ChangeResult, WaitingItem
 from skillvault.loop.similar_facts import find_similar_versions
 from skillvault.model.change import Change, Program

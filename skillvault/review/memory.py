@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.inspect import lookup
+from skillvault.learning import corrections
 from skillvault.learning.fact_review import (
     day_of,
     due_facts,
@@ -19,7 +20,6 @@ from skillvault.learning.fact_review import (
 )
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import versions
-from skillvault.learning.propose import corrections
 from skillvault.loop import run
 from skillvault.loop.similar_facts import find_similar_versions, read_family
 from skillvault.model.change import LINK, Change

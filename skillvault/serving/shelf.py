@@ -20,11 +20,12 @@ from skillvault.learning import skill_stats
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.recommend import TASK, recommend, relevance, render, shelf
+from skillvault.learning.recommend import recommend, relevance, render, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses, load_assessed
 from skillvault.loop.profiles import rules_of
+from skillvault.loop.registry import TASKS
 from skillvault.model import decision_outcomes
 from skillvault.model.errors import UsageError
 from skillvault.model.records import (
@@ -407,12 +408,12 @@ def _read_text(head: Topics) -> Callable[[str], str]:
 
 def _follow_tasks(head: Staging) -> None:
     """Index skills by the tasks that they now rest on."""
-    names = head.due.keys(TASK)
+    names = head.due.keys(TASKS)
     for start in range(0, len(names), _PAGE):
         page = names[start : start + _PAGE]
         served = {row.name for row in head.skills.candidates_named(page)}
         head.tasks.keep_tasks({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
-        head.due.mark_done(TASK, page)
+        head.due.mark_done(TASKS, page)
 
 
 def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:

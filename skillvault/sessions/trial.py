@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from skillvault.clients.hook_client import is_private
 from skillvault.clients.notes import project_of
 from skillvault.exchange.transcripts.reader import Transcript, client_of
-from skillvault.learning.propose.corrections import terms_of
+from skillvault.learning.corrections import terms_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.sessions.transcripts import (
     CLIENTS,

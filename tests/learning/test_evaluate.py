@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.learning.evaluate import evaluate
+from skillvault.learning import evaluate
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.change import INTAKE

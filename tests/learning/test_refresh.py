@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from skillvault.learning import refresh
 from skillvault.learning.account.statements import digest, evidence_ids
-from skillvault.learning.generate.warning_pattern import (
+from skillvault.learning.generate import (
     ExistingSkill,
     creation_time,
     expiry_of,
     skill_change,
 )
 from skillvault.learning.length import OVERFLOW, STATEMENTS, References
-from skillvault.learning.refresh import refreshing
-from skillvault.learning.refresh.refreshing import SkillRefresh
+from skillvault.learning.refresh import SkillRefresh
 from skillvault.learning.sections import Version, WrittenTexts, edited_sections
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move
@@ -53,7 +53,7 @@ def _due(
     found: Findings, skill: Skill | None = OWN, shelf: str = "skills", **present: Any
 ) -> SkillRefresh | None:
     there = ExistingSkill(**{"skill": skill, "shelf": shelf, **present})
-    return refreshing.find_refresh(found, there, (), POLICY)
+    return refresh.find_refresh(found, there, (), POLICY)
 
 
 def _what(found: Findings, skill: Skill | None = OWN, **present: Any) -> str | None:
@@ -126,7 +126,7 @@ def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() ->
     assert fresh is not None
     assert fresh.fresh == (new,)
     there = ExistingSkill(skill=OWN, shelf="skills", linked=frozenset({old}))
-    unlinked = refreshing.find_refresh(FOUND, there, {new}, POLICY)
+    unlinked = refresh.find_refresh(FOUND, there, {new}, POLICY)
     assert unlinked is not None
     assert unlinked.fresh == ()
 
@@ -151,7 +151,7 @@ def _rewritten(
     written = WrittenTexts(
         bodies=[Version(None, OWN.body)], descriptions=[Version(None, text) for text in said]
     )
-    return refreshing.rewrite_change(due, draft, written, references=references, policy=POLICY)
+    return refresh.rewrite_change(due, draft, written, references=references, policy=POLICY)
 
 
 def test_its_text_and_its_keys_are_written_in_place() -> None:
@@ -222,7 +222,7 @@ def test_one_that_a_person_renamed_keeps_its_name() -> None:
 
 
 def test_one_that_leaves_goes_to_the_archive_with_its_text() -> None:
-    change = refreshing.withdrawal_change(_refreshed(found=SILENT))
+    change = refresh.withdrawal_change(_refreshed(found=SILENT))
     assert change.moves == (Move(f"skills/{OWN.name}", f"archive/{OWN.name}"),)
     assert (change.writes, change.rewrites, change.edits) == ((), (), ())
     assert change.headline == f"refresh: archive {OWN.name}"

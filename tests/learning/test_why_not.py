@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from skillvault.learning.account.statements import KINDS
-from skillvault.learning.generate.warning_pattern import ExistingSkill, SkillState
+from skillvault.learning.generate import ExistingSkill, SkillState
 from skillvault.learning.why_not import ActionOutcomes, outcome_state, summary
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Skill

@@ -10,12 +10,12 @@ from sqlite3 import Connection
 import pytest
 
 from skillvault.api import Vault
-from skillvault.learning.promote import CONSOLIDATE, RECOUNT
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.facts import clusters
 from skillvault.loop.general import material_of_facts
 from skillvault.loop.managed_skills import derived_skills, may_archive
 from skillvault.loop.promote import keep_clusters
+from skillvault.loop.registry import CONSOLIDATE, RECOUNT
 from skillvault.loop.run import Run
 from skillvault.model.due import Agenda
 from skillvault.model.records import Fact, Ref, link_of

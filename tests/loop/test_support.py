@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from skillvault.api import Vault
-from skillvault.learning.promote import CONSOLIDATE
+from skillvault.loop.registry import CONSOLIDATE
 from skillvault.model.records import Fact
 from tests.conftest import Person
 from tests.given import raw

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.learning.propose.corrections import document_change, document_rule
+from skillvault.learning.corrections import document_change, document_rule
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.review import commits
 from tests.conftest import NOW

@@ -100,22 +100,24 @@ def _dump(material: Any) -> str:
     """Return JSON without any mark of the frame, cut to a size."""
     text = ""
     for cap in _CAPS:
-        text = json.dumps(_cap(material, cap), ensure_ascii=False, indent=1)
+        text = json.dumps(cut_texts(material, cap), ensure_ascii=False, indent=1)
         if len(text) <= _WHOLE:
             break
     text = _INVISIBLE.sub("", text[:_WHOLE])
     return _IMITATION.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
-def _cap(value: Any, cap: int) -> Any:
+def cut_texts(value: Any, cap: int) -> Any:
     """Return a value with the middle of long texts cut out."""
     if isinstance(value, str):
         surplus = len(value) - cap
         return value if surplus <= 0 else f"{value[: cap * 2 // 3]} […] {value[-cap // 3 :]}"
     if isinstance(value, Mapping):
-        return {str(key)[:200]: _cap(member, cap) for key, member in list(value.items())[:_ITEMS]}
+        return {
+            str(key)[:200]: cut_texts(member, cap) for key, member in list(value.items())[:_ITEMS]
+        }
     if isinstance(value, list | tuple):
-        return [_cap(member, cap) for member in value[:_ITEMS]]
+        return [cut_texts(member, cap) for member in value[:_ITEMS]]
     return value
 
 
@@ -306,8 +308,8 @@ def _period(brief: Period) -> dict[str, Any]:
 def _in_full(outcome: Outcome, evaluation: Evaluation | None, limit: int) -> dict[str, Any]:
     """Return a decision with its context, its result, the judgement and the lesson."""
     material = outcome_material(outcome)
-    material["decision"] = _cap(material["decision"], limit)
-    material["result"] = _cap(material["result"], _LINE)
+    material["decision"] = cut_texts(material["decision"], limit)
+    material["result"] = cut_texts(material["result"], _LINE)
     if evaluation is not None and (judgement := _judgement(evaluation)):
         material["judgement"] = judgement
     if outcome.lesson is not None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.judge.claude.figures import RecordFigures, find_unsupported
+from skillvault.judge.offline.drafting import LABEL, slug_labels
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
@@ -36,7 +37,6 @@ _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 SUPPOSED = "Supposed: "
 _SLUG = 4  # words of a fact's name
 _NEAR = 0.3  # likeness from which an insight might be taken for a fact
-_LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -323,9 +323,9 @@ class SkillReader(NamedTuple):
         if isinstance(reply, SessionReply):
             plain = replace(
                 plain,
-                tags=_labels(reply.tags) or plain.tags,
-                roles=_labels(reply.roles),
-                stages=_labels(reply.stages),
+                tags=slug_labels(reply.tags) or plain.tags,
+                roles=slug_labels(reply.roles),
+                stages=slug_labels(reply.stages),
             )
         is_titled = isinstance(self.brief, Findings | Agreement | SessionExcerpt)
         return replace(
@@ -362,19 +362,13 @@ def _plain_line(text: str) -> str:
     return flatten(text).replace(">", "")
 
 
-def _labels(names: list[str]) -> tuple[str, ...]:
-    """Return the first few names as slugs."""
-    slugs = (slug(name, limit=_LABEL) for name in names)
-    return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
-
-
 def _label_fault(reply: SessionReply) -> str:
     """Return the complaint about a bad tag, role or stage; "" if all are good."""
     names = (*reply.tags, *reply.roles, *reply.stages)
-    fault = next((name for name in names if not slug(name, limit=_LABEL)), None)
+    fault = next((name for name in names if not slug(name, limit=LABEL)), None)
     if fault is None:
         return ""
-    return f"{flatten(fault)[:_LABEL]!r} is no name of a tag, a role or a stage"
+    return f"{flatten(fault)[:LABEL]!r} is no name of a tag, a role or a stage"
 
 
 def _tidy(text: str) -> str:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
+from skillvault.judge.claude.prompts import cut_texts
 from skillvault.judge.claude.questions import JudgeRequest
 
 HOUR = 3600.0
@@ -152,7 +153,7 @@ def _compact(framed: str, shared: dict[str, str]) -> str:
         if record.get(key):
             value = _dump(record[key])
             record[key] = f"see {shared.setdefault(value, f'{key} {len(shared) + 1}')}"
-    return f"{head}\n{_dump(_cut(record))}\n{foot}"
+    return f"{head}\n{_dump(cut_texts(record, _TEXT))}\n{foot}"
 
 
 def _dump(value: Any) -> str:
@@ -164,14 +165,11 @@ def _dump(value: Any) -> str:
     )
 
 
-def _cut(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _TEXT:
-        return f"{value[: _TEXT * 2 // 3]} […] {value[-_TEXT // 3 :]}"
-    if isinstance(value, dict):
-        return {key: _cut(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_cut(member) for member in value]
-    return value
+def count_tokens(event: Mapping[str, Any], *names: str) -> int:
+    """Return the sum of these counts in the `usage` of a client's output."""
+    usage = event.get("usage")
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return sum(count for count in counts if isinstance(count, int) and count > 0)
 
 
 def limit_pause(message: str, at: datetime) -> float:

@@ -13,6 +13,7 @@ from skillvault.judge.client import (
     ClientFault,
     ClientReply,
     QuestionBatch,
+    count_tokens,
     limit_pause,
 )
 
@@ -41,9 +42,7 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     if not isinstance(result, dict):
         words = stderr.strip() or stdout[:200].decode(errors="replace").strip()
         raise ClientFault(f"claude printed no result: {words or 'nothing'}")
-    usage = result.get("usage")
-    counts = [usage.get(name) for name in _COUNTS] if isinstance(usage, dict) else []
-    tokens = sum(count for count in counts if isinstance(count, int) and count > 0)
+    tokens = count_tokens(result, *_COUNTS)
     words = str(result.get("result") or result.get("errors") or result.get("subtype"))
     status = result.get("api_error_status")
     if result.get("subtype") == "error_max_structured_output_retries":

@@ -15,6 +15,7 @@ from skillvault.judge.client import (
     ClientFault,
     ClientReply,
     QuestionBatch,
+    count_tokens,
     limit_pause,
 )
 
@@ -71,7 +72,8 @@ def _user_settings() -> dict[str, Any]:
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     """Return the answers of an output; ClientFault if there are none."""
     events = [event for line in stdout.splitlines() if (event := _event_of(line))]
-    tokens = sum(_tokens_of(event) for event in events if event.get("type") == "turn.completed")
+    ends = [event for event in events if event.get("type") == "turn.completed"]
+    tokens = sum(count_tokens(event, "input_tokens", "output_tokens") for event in ends)
     messages = [
         item["text"]
         for event in events
@@ -80,7 +82,7 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
         and item.get("type") == "agent_message"
         and isinstance(item.get("text"), str)
     ]
-    if not any(event.get("type") == "turn.completed" for event in events) or not messages:
+    if not ends or not messages:
         faults = [event for event in events if event.get("type") in ("error", "turn.failed")]
         words = " ".join(str(fault.get("message") or fault.get("error")) for fault in faults[-1:])
         words = words or stderr.strip()[-300:] or "nothing"
@@ -102,13 +104,6 @@ def _event_of(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None
-
-
-def _tokens_of(event: dict[str, Any]) -> int:
-    usage = event.get("usage")
-    names = ("input_tokens", "output_tokens")
-    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
-    return sum(count for count in counts if isinstance(count, int) and count > 0)
 
 
 CLIENT = Client(

@@ -287,7 +287,7 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
 _LEMMA, _REASON, _ATTEMPT, _TEXT = 60, 300, 160, 300  # characters
-_LABELS = 8
+LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _MOST_LEMMAS = 3  # lemmas that a description names
 
 
@@ -340,9 +340,9 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
             (text for pair in pairs for text in pair if text),
         ),
         tuple((heading, text) for heading, text in sections if text),
-        tags=_labels([*(tag for session in sessions for tag in session.tags), *lemmas]),
-        roles=_labels(role for session in sessions for role in session.roles),
-        stages=_labels(stage for session in sessions for stage in session.stages),
+        tags=slug_labels([*(tag for session in sessions for tag in session.tags), *lemmas]),
+        roles=slug_labels(role for session in sessions for role in session.roles),
+        stages=slug_labels(stage for session in sessions for stage in session.stages),
     )
 
 
@@ -374,9 +374,9 @@ def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
     return make_sentence(f"{line.line.rstrip('.')} ({counts} sessions)")
 
 
-def _labels(names: Iterable[str]) -> tuple[str, ...]:
+def slug_labels(names: Iterable[str]) -> tuple[str, ...]:
     """Return the first few names as slugs."""
-    slugs = (slug(name, limit=40) for name in names)
+    slugs = (slug(name, limit=LABEL) for name in names)
     return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
 

@@ -26,7 +26,7 @@ from skillvault.model.records import (
     Skill,
     stamp,
 )
-from skillvault.model.text.text import rule_key
+from skillvault.model.text.text import pluralize, rule_key
 
 _DESCRIPTION = (
     "Use before you write, change or review code of this project: rules that its own code supports."
@@ -55,8 +55,8 @@ def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
     for pattern in best[: prompt.BEST]:
-        count = f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)
-        lines.append(f"{prompt.pattern_line(pattern)} ({count})")
+        files = pluralize(pattern.occurrences, "file")
+        lines.append(f"{prompt.pattern_line(pattern)} ({files})")
     return "\n".join(lines)
 
 

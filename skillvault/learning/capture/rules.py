@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from skillvault.model.change import Adoption, Change
 from skillvault.model.records import LearnedPattern, Problem, Ref
-from skillvault.model.text.text import rule_key, shorten
+from skillvault.model.text.text import pluralize, rule_key, shorten
 
 STEP = "capture"
 LEARNINGS = "LEARNINGS.md"
@@ -342,13 +342,12 @@ def _select_fitting(
 
 def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:
     rules = [rule.text for block in blocks if (rule := rule_of(block))]
-    count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
     rows = [shorten(rule, _NAMED) for rule in rules[:_LISTED]]
     rows += [f"and {len(rules) - _LISTED} more"] if len(rules) > _LISTED else []
     listing = "".join(f"\n  {row}" for row in rows)
     return Change(
         step=STEP,
-        subject=f"adopt {count}",
+        subject=f"adopt {pluralize(len(rules), 'rule')}",
         reason=f"Appended to {LEARNINGS}:{listing}" if rules else f"Appended to {LEARNINGS}.",
         adopts=(adoption,),
         sources=tuple(map(rule_ref, dict.fromkeys(rules))),

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
-from skillvault.learning.generate.warning_pattern import (
+from skillvault.learning.generate import (
     ComposedText,
     SkillState,
     expiry_time,

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skillvault.learning.effect.lift import Column, DecisionGroup, DomainEffect, Prior, Sums
+from skillvault.learning.effect.lift import Column, DecisionGroup, DomainEffect, Sums
+from skillvault.model.policy import EffectPolicy
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class Posterior(NamedTuple):
@@ -32,6 +34,11 @@ _BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them 
 _ROOM = 2  # the factor on that spread: a high base leaves a skill less room
 _ROUNDS = 8  # until the spread of the bases is stable
 _NOTHING = 1e-9  # the precision of a domain without information on an unknown
+LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
+# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
+_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
+_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
+_CHOOSERS = 400  # skills up to which each has one of its own
 
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
@@ -108,16 +115,6 @@ def _update_belief(
     return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
-Places = np.ndarray[Any, np.dtype[np.intp]]
-
-LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
-# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
-_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
-_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
-_CHOOSERS = 400  # skills up to which each has one of its own
-_SMALL = 128  # unknowns up to which a matrix is inverted at once
-
-
 class _Role(NamedTuple):
     """The unknowns to which the base, each column and its offers belong, with a factor."""
 
@@ -135,17 +132,13 @@ class System(NamedTuple):
     slope: float  # how much the rate of success changes with its log-odds
 
 
-def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Column, DomainEffect]]:
+def domain_effects(
+    domains: Sequence[Sums], prior: EffectPolicy
+) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield each column's effect in each domain, its base and its number of uses.
 
     The prior beliefs on bases and on choosing are learned from all domains.
     """
-    systems, solutions = _solutions(domains, prior)
-    for sums, system, solved in zip(domains, systems, solutions, strict=True):
-        yield from _effects(sums, system, solved, prior)
-
-
-def _solutions(domains: Sequence[Sums], prior: Prior) -> tuple[list[System], list[Posterior]]:
     systems = [system_of(sums) for sums in domains]
     solutions = [
         solve(system, precision_of(sums.columns, prior, system.slope))
@@ -159,7 +152,8 @@ def _solutions(domains: Sequence[Sums], prior: Prior) -> tuple[list[System], lis
         )
         rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
         solutions = pool_bases(solutions, rates)
-    return systems, solutions
+    for sums, system, solved in zip(domains, systems, solutions, strict=True):
+        yield from _effects(sums, system, solved, prior)
 
 
 def system_of(sums: Sums) -> System:
@@ -269,7 +263,7 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     return max(0.0, (squares - noise * (len(groups) - 1)) / degrees) if degrees > 0 else 0.0
 
 
-def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array:
+def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -> Array:
     """Return the prior precision of the columns: versions of one skill are a chain.
 
     It includes the effects of choosing, by the slope of the domain's rate.
@@ -294,7 +288,7 @@ def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array
 def solve(system: System, precision: Array) -> Posterior:
     """Return the posterior of all unknowns; the prior of the base is wide."""
     matrix, vector = _build_equations(system, precision)
-    covariance = inverse(matrix)
+    covariance = np.linalg.inv(matrix).astype(np.float64)
     return Posterior(covariance @ vector, covariance)
 
 
@@ -312,23 +306,8 @@ def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
     return matrix, vector
 
 
-def inverse(matrix: Array) -> Array:
-    """Invert a symmetric positive matrix by halves, mostly by multiplication.
-
-    Source: Schur's complement; Strassen 1969 inverts this way.
-    """
-    half = len(matrix) // 2
-    if half < _SMALL:
-        return np.linalg.inv(matrix).astype(np.float64)
-    first = inverse(matrix[:half, :half])
-    cross = first @ matrix[:half, half:]
-    last = inverse(matrix[half:, half:] - matrix[half:, :half] @ cross)
-    corner = cross @ last
-    return np.block([[first + corner @ cross.T, -corner], [-corner.T, last]])
-
-
 def _effects(
-    sums: Sums, domain: System, solved: Posterior, prior: Prior
+    sums: Sums, domain: System, solved: Posterior, prior: EffectPolicy
 ) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield each column's effect, its variance, the base of its decisions and its weight."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
@@ -348,7 +327,9 @@ def _effects(
         )
 
 
-def _shrink(solved: Posterior, place: int, growth: float, prior: Prior) -> tuple[float, float]:
+def _shrink(
+    solved: Posterior, place: int, growth: float, prior: EffectPolicy
+) -> tuple[float, float]:
     """Return the mean and variance of an effect whose decisions share their luck."""
     mean, variance = float(solved.mean[place]), float(solved.covariance[place, place])
     believed = 1 / prior.scale**2

@@ -24,9 +24,9 @@ from skillvault.learning.effect.lift import (
     Effect,
     Lift,
     Observation,
-    Prior,
     Sums,
 )
+from skillvault.model.policy import EffectPolicy
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -68,7 +68,7 @@ def add_up(
     observations: Iterable[Observation],
     totals: Mapping[str, tuple[int, int]],
     begun: Mapping[str, Sequence[int]],
-    prior: Prior,
+    prior: EffectPolicy,
 ) -> Sums:
     """Add up the decisions of one domain.
 
@@ -199,7 +199,7 @@ def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
     return unique_codes[sums != 0], sums[sums != 0]
 
 
-def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
+def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     """Add the shared luck and the latest effects, from the errors of the solution."""
     count = len(sums.columns)
     system = equations.system_of(sums)
@@ -322,7 +322,7 @@ def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
     return (squared - expected) / 4 if squared > _SURE**2 * expected else 0.0
 
 
-def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
+def estimate_lifts(domains: Iterable[Sums], prior: EffectPolicy) -> dict[Column, Lift]:
     """Estimate the lift of every column from the sums of all domains.
 
     A skill of several domains has one effect, and in each domain the base of its own decisions.
@@ -338,7 +338,7 @@ def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
     }
 
 
-def _pool_effects(parts: Sequence[DomainEffect], prior: Prior) -> Lift:
+def _pool_effects(parts: Sequence[DomainEffect], prior: EffectPolicy) -> Lift:
     """Pool the effects of a column in several domains, with the prior once."""
     prior_precision = 1 / prior.scale**2
     precision = prior_precision + sum(1 / part.variance - prior_precision for part in parts)

@@ -121,18 +121,6 @@ class Lift(Struct, frozen=True):
         return min(1.0, looks * (looks + 1) * (1 - tail_chance), math.exp(-odds))
 
 
-class Prior(Struct, frozen=True):
-    """The prior of every effect: effects spread around 0 by `scale`.
-
-    The effect of a rewritten text resembles the old one by `carry`, 0..1. `latest` is the number of
-    applications that count as the latest.
-    """
-
-    scale: float = 0.15
-    carry: float = 0.5
-    latest: int = 60
-
-
 class DomainEffect(NamedTuple):
     """A column's effect in one domain, the base rate, and the weight of its decisions."""
 

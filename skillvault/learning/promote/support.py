@@ -45,7 +45,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.sameness.comparison import SAME_LIKENESS, is_opposite, is_same, likeness
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.text.text import join_items, slug
+from skillvault.model.text.text import join_items, pluralize, slug
 
 _LISTED = 20  # facts that a message names
 _FACTS_PER_COMMIT = 50  # facts of one commit
@@ -397,7 +397,7 @@ class Support:
         strong = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
         evaluation = next(strong, None)
         if evaluation is None:
-            return f"Said by {_sessions_of(supporters)}; {_count(against, 'run')} against it."
+            return f"Said by {_sessions_of(supporters)}; {pluralize(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
         decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
         is_first = evaluation is supporters[0].evaluation
@@ -412,11 +412,7 @@ _OTHER_ENDING: Mapping[Status, Status] = {"success": "failure", "failure": "succ
 
 def _sessions_of(runs: Sequence[EvaluatedRun] | Sequence[Saying]) -> str:
     sessions = {run.session for run in runs}
-    return f"{_count(len(runs), 'run')} of {_count(len(sessions), 'session')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{pluralize(len(runs), 'run')} of {pluralize(len(sessions), 'session')}"
 
 
 def own_support_state(

@@ -267,7 +267,8 @@ def recommend(
         choice.withheld,
         (_withhold_by_rank(contender, _limit(request)) for contender in order),
         _withhold_irrelevant(low, request),
-        _withhold_unmatched(far, request),
+        # No word of the task brings these, so that they are scored only if that is asked.
+        _withhold_irrelevant((_score(c, request) for c in far), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     return Selection(
@@ -614,7 +615,7 @@ def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str
     return rules.explore_cost * evidence.times_applied - promise, contender.name
 
 
-def _sort_lazily(contenders: list[_Contender]) -> Iterator[_Contender]:
+def _sort_lazily(contenders: Iterable[_Contender]) -> Iterator[_Contender]:
     """Yield the pins in their order, then by score and name; sorts only as far as it is asked."""
     heap = list(contenders)
     heapify(heap)
@@ -676,12 +677,7 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
     )
 
 
-def _withhold_unmatched(far: Iterable[Candidate], request: _Request) -> Iterator[WithheldSkill]:
-    """Withhold those that no word of the task brings; they are scored only if that is asked."""
-    yield from _withhold_irrelevant([_score(c, request) for c in far], request)
-
-
-def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[WithheldSkill]:
+def _withhold_irrelevant(low: Iterable[_Contender], request: _Request) -> Iterator[WithheldSkill]:
     """Withhold those that are not eligible, the best first, each with the number it misses."""
     rules, weighing = request.rules.policy.recommend, request.weighing
     for _, _, name, value, candidate in _sort_lazily(low):

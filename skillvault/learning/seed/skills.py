@@ -9,20 +9,19 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning import sections
+from skillvault.learning import generate, sections
 from skillvault.learning.account.reading import loss_or_gain
 from skillvault.learning.account.statements import account_of, calls_for_skill, graded_findings
 from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits
-from skillvault.learning.generate import warning_pattern
-from skillvault.learning.generate.warning_pattern import (
+from skillvault.learning.generate import (
     SkillState,
     expiry_time,
     judges_of,
     reference_files,
 )
 from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
-from skillvault.learning.merge.sessions import STEP
+from skillvault.learning.merge import STEP
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Agreement, Draft, Findings
@@ -129,9 +128,9 @@ def outcome_skill_change(
     # A title in another script has no slug.
     name_start = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
     name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{name_start}", is_taken)
-    text = warning_pattern.skill_text(findings, draft, policy)
-    skill = warning_pattern.new_skill(findings, draft, text, name=name, at=now, policy=policy)
-    return warning_pattern.addition_change(findings, skill, text, sources=[outcome.id], at=now)
+    text = generate.skill_text(findings, draft, policy)
+    skill = generate.new_skill(findings, draft, text, name=name, at=now, policy=policy)
+    return generate.addition_change(findings, skill, text, sources=[outcome.id], at=now)
 
 
 def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
@@ -141,9 +140,9 @@ def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Chan
     links = tuple(link_of("reinforced", source, target, now) for source in sources)
     times = "once more" if len(links) == 1 else f"{len(links)} times more"
     return Change(
-        step=warning_pattern.STEP,
+        step=generate.STEP,
         subject=f"reinforce {skill.name}",
-        commit_with=skill_series(warning_pattern.STEP, skill.domain),
+        commit_with=skill_series(generate.STEP, skill.domain),
         reason=f"The failure that it tells of happened {times}.",
         writes=links,
         sources=sources,

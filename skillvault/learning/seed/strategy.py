@@ -19,7 +19,7 @@ from skillvault.learning.account.sentences import balance_parts
 from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate.warning_pattern import STEP, SkillState, expiry_time
+from skillvault.learning.generate import STEP, SkillState, expiry_time
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period

@@ -65,10 +65,7 @@ def try_of(
     return Try(
         id=outcome.id,
         at=outcome.occurred_at,
-        domain=outcome.domain,
-        action=decision.action,
         target=decision.target,
-        trust=outcome.trust,
         status=result.status,
         score=result.score,
         deed=deed,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from skillvault.judge import Adviser, Judge, agent
 from skillvault.judge.claude import judge as claude
+from skillvault.judge.claude import prompts, questions
 from skillvault.judge.client import Client, claude_code, codex
 from skillvault.judge.offline import judge as offline
 from skillvault.learning.accuracy import VERDICTS, Accuracy, Calibration, accuracy, calibration
@@ -23,6 +24,7 @@ from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
+from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
@@ -46,12 +48,7 @@ def policy_judge(
     if seconds is not None:
         rules = replace(rules, deadline_seconds=seconds)
     if rules.provider == "offline":
-        from skillvault.judge.offline.judge import OfflineJudge
-
-        return OfflineJudge()
-    from skillvault.judge.claude import judge, prompts, questions
-    from skillvault.vault.files.redact import redact_value
-
+        return offline.OfflineJudge()
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
     texts = head.files.read(paths)
     vault_prompts = {
@@ -59,7 +56,7 @@ def policy_judge(
     }
     prompted = questions.Questions(
         rules,
-        prompts.Prompts(vault_prompts, redact_value),
+        prompts.Prompts(vault_prompts, redact.redact_value),
         distilling,
         partial(_calibration_material, store, rules.provider),
     )
@@ -69,7 +66,7 @@ def policy_judge(
         model = judge_name(rules)
         return agent.AgentJudge(prompted, partial(_load_answer, store), "client", model)
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(
+    return claude.ClaudeJudge(
         prompted, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
     )
 

@@ -16,11 +16,11 @@ from skillvault.judge.claude.questions import Question
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.statements import calls_for_skill, digest
 from skillvault.learning.distill.skill import excerpt_of, rewording_change
-from skillvault.learning.generate.warning_pattern import ExistingSkill
-from skillvault.learning.merge.sessions import sessions_digest
+from skillvault.learning.generate import ExistingSkill
+from skillvault.learning.merge import sessions_digest
 from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as recurrence
-from skillvault.learning.refresh.refreshing import SkillRefresh
+from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.evaluate import case_of

@@ -203,11 +203,6 @@ class Forms:
         """Return the numbers of the forms that say the same, in order."""
         return [n for n in self.candidates(form) if self.is_same(n, form)]
 
-    def opposite(self, form: Form) -> list[int]:
-        """Return the numbers of the forms that say the opposite, in order."""
-        candidates = self.candidates(form)
-        return [n for n in candidates if is_opposite(form, self._forms[n])]
-
     def is_same(self, number: int, form: Form) -> bool:
         """Return True if the form of this number says the same as `form`."""
         return is_same(form, self._forms[number])

@@ -31,7 +31,7 @@ def tried(day: int = 0, **fields: Any) -> Try:
     return Try(
         id=f"o{day}",
         at=START + timedelta(days=day),
-        **{"domain": "coding", "action": "fix", "target": "checkout", **given},
+        **{"target": "checkout", **given},
     )
 
 

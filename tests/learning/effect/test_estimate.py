@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from skillvault.learning.effect.estimate import add_up, estimate_lifts
-from skillvault.learning.effect.lift import Lift, Observation, Offer, Prior, Sums
+from skillvault.learning.effect.lift import Lift, Observation, Offer, Sums
+from skillvault.model.policy import EffectPolicy
 
 Decided = tuple[str, bool, Mapping[str, float]]  # group, success, skill -> weight
 
@@ -25,11 +26,11 @@ def added(decided: Sequence[Decided], begun: Mapping[str, Sequence[int]] | None 
             Observation(f"o{i}", skill, group, success, i, True, weight)
             for skill, weight in weights.items()
         ]
-    return add_up(observations, totals, begun or {}, Prior())
+    return add_up(observations, totals, begun or {}, EffectPolicy())
 
 
 def of(decided: Sequence[Decided], skill: str = "a") -> Lift:
-    return estimate_lifts([added(decided)], Prior())[skill, 0]
+    return estimate_lifts([added(decided)], EffectPolicy())[skill, 0]
 
 
 def tried(rate: float, times: int, group: str = "g", **weights: float) -> list[Decided]:
@@ -83,7 +84,7 @@ def test_an_easy_action_is_no_merit_of_the_skill_applied_to_it() -> None:
 
 def test_a_skill_of_several_domains_has_one_lift() -> None:
     decided = [*tried(0.4, 60), *tried(0.6, 60, a=1.0)]
-    one, two = (estimate_lifts([added(decided)] * n, Prior())["a", 0] for n in (1, 2))
+    one, two = (estimate_lifts([added(decided)] * n, EffectPolicy())["a", 0] for n in (1, 2))
     assert two.error < one.error
     assert two.lift > one.lift
 
@@ -91,7 +92,7 @@ def test_a_skill_of_several_domains_has_one_lift() -> None:
 def test_a_rewritten_text_starts_again_and_the_old_evidence_is_its_prior() -> None:
     decided = [*tried(0.2, 60), *tried(0.7, 60, a=1.0)]
     rewritten = {"a": [len(decided)]}
-    found = estimate_lifts([added(decided, rewritten)], Prior())
+    found = estimate_lifts([added(decided, rewritten)], EffectPolicy())
     old, new = found["a", 0], found["a", 1]
     assert new.lift == pytest.approx(old.lift / 2, rel=0.01)
     assert new.error > 1.5 * old.error
@@ -113,8 +114,8 @@ def test_who_chooses_to_apply_a_skill_where_it_succeeds_anyway_earns_it_nothing(
     chosen = [*offered("shown", 0.5, 200, 0.5), *offered("held", 0.5, 200, 0.0)]
     unasked = [replace(one, offer="") for one in chosen]
     totals = {"g": (400, 200)}
-    naive = estimate_lifts([add_up(unasked, totals, {}, Prior())], Prior())["a", 0]
-    fair = estimate_lifts([add_up(chosen, totals, {}, Prior())], Prior())["a", 0]
+    naive = estimate_lifts([add_up(unasked, totals, {}, EffectPolicy())], EffectPolicy())["a", 0]
+    fair = estimate_lifts([add_up(chosen, totals, {}, EffectPolicy())], EffectPolicy())["a", 0]
     assert naive.helps > 0.99
     assert abs(fair.lift) < 0.02
 
@@ -161,7 +162,7 @@ def test_sums_are_the_same_in_whatever_order_decisions_became_known(
     order: list[Observation],
 ) -> None:
     first = random_uses(60)
-    prior = Prior(latest=10)
+    prior = EffectPolicy(latest=10)
     sums = add_up(first, totals_of(first), {"b": [20]}, prior)
     assert add_up(order, totals_of(order), {"b": [20]}, prior) == sums
 
@@ -173,7 +174,8 @@ def test_a_decision_that_is_taken_away_leaves_nothing_behind(gone: set[int]) -> 
     kept = [one for one in observations if int(one.decision[1:]) not in gone]
     away = [one for one in observations if int(one.decision[1:]) in gone]
     whole, rest, other = (
-        products(add_up(some, totals_of(some), {}, Prior())) for some in (observations, kept, away)
+        products(add_up(some, totals_of(some), {}, EffectPolicy()))
+        for some in (observations, kept, away)
     )
     assert whole == {
         pair: found for pair in whole if (found := rest.get(pair, 0.0) + other.get(pair, 0.0))
@@ -200,9 +202,13 @@ def test_the_luck_of_an_evening_is_not_counted_many_times() -> None:
         Observation(f"o{i:02}", "a", "g", i // 10 % 2 == 0, i, i % 20 < 10, float(i % 20 < 10))
         for i in range(60)
     ]
-    alone = estimate_lifts([add_up(uses, {"g": (60, 30)}, {}, Prior())], Prior())["a", 0]
+    alone = estimate_lifts([add_up(uses, {"g": (60, 30)}, {}, EffectPolicy())], EffectPolicy())[
+        "a", 0
+    ]
     together = [replace(one, episode=f"e{i // 10}") for i, one in enumerate(uses)]
-    found = estimate_lifts([add_up(together, {"g": (60, 30)}, {}, Prior())], Prior())["a", 0]
+    found = estimate_lifts([add_up(together, {"g": (60, 30)}, {}, EffectPolicy())], EffectPolicy())[
+        "a", 0
+    ]
     assert found.error > alone.error
     assert found.helps < alone.helps
 
@@ -215,10 +221,14 @@ def test_the_latest_applications_say_what_a_skill_does_now() -> None:
         )
         for i in range(400)
     ]
-    found = estimate_lifts([add_up(uses, totals_of(uses), {}, Prior())], Prior())["a", 0]
+    found = estimate_lifts([add_up(uses, totals_of(uses), {}, EffectPolicy())], EffectPolicy())[
+        "a", 0
+    ]
     assert found.recent.lift < 0 < found.lift
     few = uses[:100]
-    fresh = estimate_lifts([add_up(few, totals_of(few), {}, Prior())], Prior())["a", 0]
+    fresh = estimate_lifts([add_up(few, totals_of(few), {}, EffectPolicy())], EffectPolicy())[
+        "a", 0
+    ]
     assert fresh.recent == fresh.all_time
 
 
@@ -235,4 +245,4 @@ def test_an_effect_that_changed_is_known_less_surely() -> None:
 
 
 def test_nothing_decided_is_no_lift() -> None:
-    assert estimate_lifts([add_up([], {}, {}, Prior())], Prior()) == {}
+    assert estimate_lifts([add_up([], {}, {}, EffectPolicy())], EffectPolicy()) == {}

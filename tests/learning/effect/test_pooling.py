@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from random import Random
 
 from skillvault.learning.effect.estimate import add_up, estimate_lifts
-from skillvault.learning.effect.lift import Lift, Observation, Offer, Prior, Sums
+from skillvault.learning.effect.lift import Lift, Observation, Offer, Sums
+from skillvault.model.policy import EffectPolicy
 
 
 def decided(seed: int, *, gain: float, chosen: float = 0.0, held: float = 0.3) -> Sums:
@@ -21,11 +22,11 @@ def decided(seed: int, *, gain: float, chosen: float = 0.0, held: float = 0.3) -
             Observation(f"{seed} {i}", name, "g", success, i, applied, float(applied), offer)
         )
     totals = {"g": (len(rows), sum(row.success for row in rows))}
-    return add_up(rows, totals, {}, Prior())
+    return add_up(rows, totals, {}, EffectPolicy())
 
 
 def lifted(domains: Sequence[Sums], seed: int) -> Lift:
-    return estimate_lifts(domains, Prior())[f"skill-{seed}", 0]
+    return estimate_lifts(domains, EffectPolicy())[f"skill-{seed}", 0]
 
 
 def test_a_domain_without_hold_outs_learns_from_the_others_how_agents_choose() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.generate.warning_pattern import SkillState
+from skillvault.learning.generate import SkillState
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.learning.seed import strategy

@@ -23,8 +23,6 @@ def did(deed: str, number: int = 0, **fields: object) -> Try:
     values: dict[str, object] = {
         "id": f"t-{number}",
         "at": datetime(2026, 11, 1, tzinfo=UTC) + timedelta(days=number),
-        "domain": "coding",
-        "action": "train",
         "status": "failure",
         "deed": deed,
     }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.sameness.comparison import Forms, components, is_opposite, is_same
+from skillvault.model.sameness.comparison import Forms, components, is_same
 from skillvault.model.sameness.form import Form, normal_form
 from tests.model.sameness.given import texts
 
@@ -18,7 +18,6 @@ def test_what_is_found_is_what_a_scan_of_all_finds(known: list[str], text: str) 
     index, form, forms = Forms(), normal_form(text), [normal_form(t) for t in known]
     assert [index.add_form(other) for other in forms] == list(range(len(forms)))
     assert index.same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
-    assert index.opposite(form) == [n for n, f in enumerate(forms) if is_opposite(form, f)]
 
 
 def _scanned(forms: Sequence[Form]) -> list[list[int]]:

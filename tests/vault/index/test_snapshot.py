@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.learning import record
+from skillvault.learning import evaluate, record
 from skillvault.learning.effect import detect, mentions
-from skillvault.learning.evaluate import evaluate
 from skillvault.loop.run import Run
 from skillvault.model import codec
 from skillvault.model.records import Link, Ref, Skill, link_of

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.learning.promote.versions import Succession
-from skillvault.learning.propose.corrections import (
+from skillvault.learning.corrections import (
     approval,
     are_opposite,
     document_rule,
@@ -23,6 +22,7 @@ from skillvault.learning.propose.corrections import (
     read_stated_rules,
     statements_of,
 )
+from skillvault.learning.promote.versions import Succession
 from skillvault.model.change import Change
 from skillvault.model.records import Correction, Fact, Outcome
 from skillvault.vault.files.redact import secret_kinds

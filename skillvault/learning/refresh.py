@@ -10,19 +10,19 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning import sections
+from skillvault.learning import generate, sections
 from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import archive_change, home_of
-from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
-from skillvault.learning.refresh import STEP
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Ref, Skill, link_of, stamp
 from skillvault.model.text.text import pluralize, shorten
+
+STEP = "refresh"
 
 
 class SkillRefresh(Struct, frozen=True, kw_only=True):

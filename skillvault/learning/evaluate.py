@@ -13,7 +13,7 @@ from skillvault.model.brief import AnswerCost, Case, InsightText, Verdict, add_c
 from skillvault.model.change import INTAKE, Change
 from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
-from skillvault.model.text.text import join_items, shorten
+from skillvault.model.text.text import join_items, pluralize, shorten
 
 _FAILURES = 3  # most earlier failures in the case of a success
 _REPEATED = 2  # fewest earlier failures that a success is compared with
@@ -97,11 +97,10 @@ def evaluation_change(
     counts = [f"{agreements} of {tests} blind verdicts agree with the result"]
     if silent_count:
         counts.append(f"{silent_count} support no insight")
-    noun = "outcome" if len(evaluations) == 1 else "outcomes"
     quote = f"\n{shorten(evaluations[0].key_insight or '', 300)}" if len(evaluations) == 1 else ""
     return Change(
         step="evaluate",
-        subject=f"{len(evaluations)} {noun} in {domain}",
+        subject=f"{pluralize(len(evaluations), 'outcome')} in {domain}",
         reason=f"{join_items(counts)}.{quote}",
         writes=(*evaluations, *answers),
         sources=tuple(Ref("outcome", e.outcome) for e in evaluations),

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning import generate
 from skillvault.learning.account.statements import digest
-from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import ExistingSkill, skill_state
+from skillvault.learning.generate import ExistingSkill, skill_state
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change

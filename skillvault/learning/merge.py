@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.distill.skill import compose_text, excerpt_of, tags_of
 from skillvault.learning.expire import key_edits
-from skillvault.learning.generate.warning_pattern import expiry_time, reference_files
+from skillvault.learning.generate import expiry_time, reference_files
 from skillvault.learning.length import References
 from skillvault.learning.naming import free_name
 from skillvault.learning.rejection import Rejection

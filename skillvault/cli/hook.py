@@ -23,17 +23,17 @@ from skillvault.cli.options import choose_vault, make_own_vault, say, vault_opti
 from skillvault.clients import agents
 from skillvault.clients.hook_client import ASKING, MAKE_VAULT, longest_wait
 from skillvault.clients.hook_server import HookRequest
-from skillvault.clients.notes import MOST_INPUT
+from skillvault.clients.notes import MAX_INPUT
 from skillvault.clients.payload import EVENTS, Payload, parse_payload
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
-from skillvault.sessions.hooks import MOST, HookClient, Hooks, HookVault
+from skillvault.sessions.hooks import MAX_ANSWER, HookClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.disk import private_mode
 from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
-MOST_BYTES = 128 * 1024  # bytes
+MAX_LOG_BYTES = 128 * 1024  # bytes
 _LINE = 400  # characters
 
 
@@ -43,10 +43,10 @@ def log_line(folder: Path, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     line = f"{at} {' '.join(redact.redact_value(text).split())[:_LINE]}\n".encode(errors="replace")
-    if place.exists() and place.stat().st_size + len(line) > MOST_BYTES:
+    if place.exists() and place.stat().st_size + len(line) > MAX_LOG_BYTES:
         draft = place.with_name(f".{LOG}.{os.getpid()}")
         draft.touch(mode=private_mode(folder) & 0o666)
-        draft.write_bytes(place.read_bytes()[-MOST_BYTES // 2 :].partition(b"\n")[2])
+        draft.write_bytes(place.read_bytes()[-MAX_LOG_BYTES // 2 :].partition(b"\n")[2])
         draft.replace(place)
     place.touch(mode=private_mode(folder) & 0o666)
     with place.open("ab") as file:
@@ -102,7 +102,7 @@ def hook(
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
     When a session begins without a vault, the user is told.
     """
-    payload = parse_payload(sys.stdin.buffer.read(MOST_INPUT))
+    payload = parse_payload(sys.stdin.buffer.read(MAX_INPUT))
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
     place, notice = choose_vault(vault_path), ""
@@ -171,7 +171,7 @@ def _react(
     )
     now = datetime.now(UTC).replace(microsecond=0)
     text = Hooks(vault_parts(vault), caller, now).react(event, payload)
-    if len(text) <= MOST:
+    if len(text) <= MAX_ANSWER:
         return text
     folder = vault.store.git.dirs()[0] / "skillvault"
     log_line(folder, f"{event}: {len(text)} characters are too many; none printed")

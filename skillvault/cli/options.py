@@ -203,7 +203,7 @@ def make_own_vault() -> Path:
     root = Path(hook_client.own_vault_place())
     root.parent.mkdir(parents=True, exist_ok=True)
     with locks.folder_lock(root.parent):
-        if not (root / layout.MARK).is_file():
+        if not (root / layout.VAULT_FILE).is_file():
             api.Vault.init(root)
     return root
 

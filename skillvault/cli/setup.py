@@ -214,7 +214,7 @@ def _complete(vault: Vault, client: str, options: SetupOptions, judge: str | Non
 def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
     """Write the judge to vault.yaml; a person in a terminal is asked, once."""
     rules = vault.store.head().policy.judge
-    settings = vault.store.head().files.read([layout.MARK])[layout.MARK]
+    settings = vault.store.head().files.read([layout.VAULT_FILE])[layout.VAULT_FILE]
     if judge is None:
         if b"\njudge:" in settings or not sys.stdin.isatty():
             return
@@ -223,7 +223,7 @@ def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
         judge = click.prompt("judge", type=click.Choice(_JUDGES), default="offline", err=True)
     values = {"provider": judge, **({"client": client} if judge == "client" else {})}
     edits = tuple(
-        Edit(layout.MARK, ("judge", key), value)
+        Edit(layout.VAULT_FILE, ("judge", key), value)
         for key, value in values.items()
         if getattr(rules, key) != value or b"\njudge:" not in settings
     )

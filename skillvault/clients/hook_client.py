@@ -13,7 +13,7 @@ import sys
 
 _ACCEPT_TIMEOUT = 0.05  # seconds
 _SLACK = 0.5  # seconds; the program gives up first
-_MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
+_MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
 # Set in a client that is asked as the judge: its events are no session of a user.
@@ -129,7 +129,7 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
 def read_payload() -> bytes:
     """Read the payload that the client wrote for the hook."""
     payload = b""
-    while len(payload) < _MOST_INPUT and (part := os.read(0, 65536)):
+    while len(payload) < _MAX_INPUT and (part := os.read(0, 65536)):
         payload += part
     return payload
 

@@ -57,8 +57,8 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
     return default or slug(project.name, limit=64)
 
 
-MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
-MOST = 4 * 1024 * 1024  # bytes of a session's notes
+MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
+MAX_NOTES = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
 _DONE = "done"
 _ENDED = ".ended"
@@ -159,7 +159,7 @@ class SessionNotes:
         """
         with _open_to_append(self.path.with_suffix(CLAIMS)) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            lines = os.pread(descriptor, MOST, 0).decode(errors="replace").splitlines()
+            lines = os.pread(descriptor, MAX_NOTES, 0).decode(errors="replace").splitlines()
             owners = [line.rpartition("\t")[2] for line in lines if line.startswith(f"{event}\t")]
             if owners and owners[-1] != process and (owners[-1] == _DONE or _is_alive(owners[-1])):
                 return False
@@ -193,7 +193,7 @@ class SessionNotes:
             size = state.st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data  # a truncated line must not damage the next
-            if size + len(data) <= MOST:
+            if size + len(data) <= MAX_NOTES:
                 os.write(descriptor, data)
 
 
@@ -224,12 +224,12 @@ def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")
         with path.open("rb") as file:
-            data = file.read(MOST + 1)
+            data = file.read(MAX_NOTES + 1)
     except FileNotFoundError:
         return [], None
     except OSError as error:
         return [], _damage(f"cannot be read ({error.strerror})")
-    notes, damage = list[Note | None](), _damage("too large") if len(data) > MOST else None
+    notes, damage = list[Note | None](), _damage("too large") if len(data) > MAX_NOTES else None
     for number, line in enumerate(data.splitlines(), 1):
         try:
             notes.append(_parse_note(line))
@@ -296,7 +296,7 @@ def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
     calls: list[tuple[int, Path, bytes]] = []
     for path in place.iterdir() if place.is_dir() else ():
         with suppress(FileNotFoundError), path.open("rb") as file:  # another hook has read it
-            calls.append((os.fstat(file.fileno()).st_mtime_ns, path, file.read(MOST_INPUT)))
+            calls.append((os.fstat(file.fileno()).st_mtime_ns, path, file.read(MAX_INPUT)))
     for time_ns, path, payload in sorted(calls):
         yield path, payload, datetime.fromtimestamp(time_ns / 1e9, UTC)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
-_LONGEST = 60  # characters of a value that is quoted
+_MAX_QUOTED = 60  # characters of a value that is quoted
 
 
 def clean_skill(skill: Skill) -> Skill:
@@ -100,7 +100,7 @@ def is_below(url: str, source: str) -> bool:
 
 def _quote(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
 
 
 class Curator:

@@ -146,7 +146,7 @@ class Exporter:
     def _check_place(self, root: Path, export: Export) -> None:
         """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
-        shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
+        shut = [vault / name for name in (*layout.FOLDERS, *layout.UNTRACKED)]
         for unit in export.units:
             place = layout.real_path(root / unit)
             if any(place.is_relative_to(closed) for closed in shut):

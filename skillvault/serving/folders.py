@@ -120,4 +120,4 @@ def find_unknown_names(head: Topics) -> Iterator[Problem]:
 
 
 def _note(key: str, code: str, message: str) -> Problem:
-    return Problem(layout.MARK, f"shelf.{key}", code, message)
+    return Problem(layout.VAULT_FILE, f"shelf.{key}", code, message)

@@ -23,7 +23,7 @@ from skillvault.clients.notes import Activity, activity_of
 from skillvault.clients.setups import SKILLS, SetupOptions, edits_of
 from skillvault.model.errors import BadInputError
 from skillvault.vault.disk import private_mode
-from skillvault.vault.files.layout import MARK
+from skillvault.vault.files.layout import VAULT_FILE
 from skillvault.vault.git.repository import Git
 
 _HEX = 20
@@ -205,7 +205,7 @@ def state_of(record: SetupRecord) -> SetupState:
     if not Path(record.python).exists():
         troubles.append(f"{record.python} is gone; {remedy}")
     root = Path(record.vault)
-    if not (root / MARK).is_file():
+    if not (root / VAULT_FILE).is_file():
         troubles.append(f"{record.vault} is no vault any more; {remedy} with --vault")
         return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
     settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))

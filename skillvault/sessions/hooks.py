@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from skillvault.model.policy import HookPolicy
     from skillvault.serving.shelf import Shelf
 
-MOST = 8000  # characters that a hook prints
+MAX_ANSWER = 8000  # characters that a hook prints
 _TASK = 8000  # characters of a prompt that are read
-_BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MOST`
+_BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MAX_ANSWER`
 _RULES_BUDGET = _BUDGET // 4  # tokens of the rules that accompany a recommendation
 _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of a tool's argument

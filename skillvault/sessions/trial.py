@@ -40,7 +40,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _ENDED = 128  # a shell adds the number of the signal that ended a command
 _SIGNS = "commit.gpgSign"
 _INDEX = "index.db*"  # in use while the vault is copied, and made anew
-_MOST_BYTES = 1 << 20  # of a file of instructions
+_MAX_BYTES = 1 << 20  # of a file of instructions
 # Files in which a person keeps rules for agents: those of a project, and those of each client.
 _PROJECT_FILES = (
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md", "AGENTS.md",
@@ -221,6 +221,6 @@ def _find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_BYTES).decode(errors="replace")
+            return file.read(_MAX_BYTES).decode(errors="replace")
     except OSError:  # a file that cannot be read keeps no rule
         return ""

@@ -17,7 +17,7 @@ from skillvault.exchange.transcripts.events import Event, Header
 from skillvault.exchange.transcripts.words import words_of
 from skillvault.model.errors import BadInputError
 
-LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
+MAX_LINE_BYTES = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
 _TYPE = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -139,10 +139,10 @@ def _read_lines(
     try:
         with open_regular(path) as file:
             file.seek(start)
-            while data := file.readline(LONGEST):
+            while data := file.readline(MAX_LINE_BYTES):
                 advance(len(data))
-                if not data.endswith(b"\n") and len(data) == LONGEST:
-                    while (piece := file.readline(LONGEST)) and not piece.endswith(b"\n"):
+                if not data.endswith(b"\n") and len(data) == MAX_LINE_BYTES:
+                    while (piece := file.readline(MAX_LINE_BYTES)) and not piece.endswith(b"\n"):
                         continue
                     yield "longer than 8 MiB"
                 elif data.strip():

@@ -18,14 +18,14 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import ExternalUse, Status
 from skillvault.model.text.text import count_of
 
-MOST = 5  # applications of other tools that count at most
+MAX_EXTERNAL_USES = 5  # applications of other tools that count at most
 _VARIANCE = 0.25  # of one result, at most: that of a fair coin
 _USUAL = 0.5  # the rate of success where nothing is known
 
 
 def cap_counters(counters: ExternalUse) -> ExternalUse:
     """Limit the applications that count, at the same rate of success."""
-    return ExternalUse(min(MOST, counters.times_applied), counters.success_rate)
+    return ExternalUse(min(MAX_EXTERNAL_USES, counters.times_applied), counters.success_rate)
 
 
 def expected_lift(counters: ExternalUse, scale: float) -> float:

@@ -7,8 +7,8 @@ words are compared, and a rare word counts more than a frequent one.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.english import weight
-from skillvault.model.groups import Groups
 from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
@@ -267,16 +267,16 @@ def components(forms: Sequence[Form]) -> list[list[int]]:
 
     Each component is sorted, and the components by their first position.
     """
-    places: dict[Form, list[int]] = defaultdict(list)
-    for place, form in enumerate(forms):
-        places[form].append(place)
-    index, groups = Forms(), Groups(len(places))
-    for form in places:
+    positions_by_form: dict[Form, list[int]] = defaultdict(list)
+    for position, form in enumerate(forms):
+        positions_by_form[form].append(position)
+    index, sets = Forms(), DisjointSets(len(positions_by_form))
+    for form in positions_by_form:
         candidates = index.candidates(form)
         added = index.add_form(form)
         for number in candidates:
-            if groups.root(added) != groups.root(number) and index.is_same(number, form):
-                groups.join(number, added)
-    same_places = list(places.values())
-    components = groups.members(range(len(places)))
-    return sorted(sorted(place for i in group for place in same_places[i]) for group in components)
+            if sets.find_set(added) != sets.find_set(number) and index.is_same(number, form):
+                sets.union(number, added)
+    positions = list(positions_by_form.values())
+    components = sets.sets(range(len(positions)))
+    return sorted(sorted(n for i in component for n in positions[i]) for component in components)

@@ -20,9 +20,9 @@ _WORDS = {
     for name, text in read_sections("skillvault.model.sameness", "versions.txt")
 }
 _NUMERALS = frozenset(vocabulary.NUMERALS) | {"one", "zero"}
-_MOST_VALUE = 4  # words of a value
-_MOST_NOUNS = 2  # nouns between a value and the word that it belongs to, as in `on port 8080`
-_MOST_TAIL = 3  # words after a figure that say what it counts
+_MAX_VALUE = 4  # words of a value
+_MAX_NOUNS = 2  # nouns between a value and the word that it belongs to, as in `on port 8080`
+_MAX_TAIL = 3  # words after a figure that say what it counts
 
 _TOKEN = regex(r"\S+")
 _OPENING = "\"'(`“«["
@@ -162,7 +162,7 @@ def _differing_places(
     while end < shorter - start and texts[0][-1 - end].key == texts[1][-1 - end].key:
         end += 1
     regions = [text[start : len(text) - end] for text in texts]
-    if not all(0 < len(region) <= _MOST_VALUE for region in regions):
+    if not all(0 < len(region) <= _MAX_VALUE for region in regions):
         return None
     keys, other_keys = ({token.key for token in region} for region in regions)
     if keys & other_keys or any(_is_structural(t) for region in regions for t in region):
@@ -246,7 +246,7 @@ def _is_employer(place: _ValuePlace, marker: int) -> bool:
 def _find_marker(place: _ValuePlace) -> tuple[int, int]:
     """Return the place of the word that a value belongs to, and the number of nouns between."""
     at, nouns = place.start - 1, 0
-    while at >= 0 and nouns <= _MOST_NOUNS and not _is_marker(place, at):
+    while at >= 0 and nouns <= _MAX_NOUNS and not _is_marker(place, at):
         nouns += not place.tokens[at].has_class("articles")
         at -= 1
     return at, nouns
@@ -277,7 +277,7 @@ def _ends(place: _ValuePlace) -> bool:
         size = 0
         while size < len(tail) and not _is_structural(tail[size]):
             size += 1
-        if size > _MOST_TAIL or any(t.is_figure or t.has_class("copulas") for t in tail[:size]):
+        if size > _MAX_TAIL or any(t.is_figure or t.has_class("copulas") for t in tail[:size]):
             return False
         tail = tail[size:]
         return not tail or tail[0].low == "of" or _is_structural(tail[0])

@@ -139,7 +139,7 @@ def _check_link(place: Path, folder: Path) -> None:
             f"a link to {real.parent}, outside {repository}; add that folder to `shelf.dirs`",
             code="link-outside",
         )
-    if any((at / layout.MARK).is_file() and is_never_served(at, real) for at in real.parents):
+    if any((at / layout.VAULT_FILE).is_file() and is_never_served(at, real) for at in real.parents):
         raise BadInputError(f"a link to {real.parent}: {SHUT}; remove it", code="not-served")
 
 

@@ -15,14 +15,14 @@ from skillvault.model import records
 from skillvault.model.errors import NotAVaultError
 from skillvault.model.text.text import is_slug
 
-MARK = "vault.yaml"
+VAULT_FILE = "vault.yaml"
 LEARNINGS = "LEARNINGS.md"  # rules that agents append
 LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
 EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
 INBOX = "inbox"
 UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"
-LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
+UNTRACKED = (INBOX, QUARANTINE)  # folders that are not in git
 
 SERVED = "skills"  # the shelf that hosts load
 SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
@@ -42,7 +42,7 @@ _ANSWER = re.compile(
     r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
 )
 # Files that the program writes beside a skill, together with it.
-_BESIDE = re.compile(
+_REFERENCE_FILE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
@@ -65,8 +65,8 @@ def find_root(start: Path) -> Path:
     start = real_path(start)
     root = vault_above(start)
     if root is None:
-        fix = bare_advice(start) or "run `skillvault init` or pass --vault"
-        raise NotAVaultError(f"{start}: no vault here or above it (no {MARK}); {fix}")
+        fix = explain_bare_repository(start) or "run `skillvault init` or pass --vault"
+        raise NotAVaultError(f"{start}: no vault here or above it (no {VAULT_FILE}); {fix}")
     return root
 
 
@@ -76,18 +76,18 @@ def named_root(place: Path) -> Path:
     root = vault_above(folder)
     if root == folder:
         return folder
-    fix = bare_advice(folder) or "correct the path, or run `skillvault init` there"
+    fix = explain_bare_repository(folder) or "correct the path, or run `skillvault init` there"
     if root is not None:
         fix = f"the vault above it is {root}"
-    raise NotAVaultError(f"{place}: no vault here (no {MARK} in it); {fix}")
+    raise NotAVaultError(f"{place}: no vault here (no {VAULT_FILE} in it); {fix}")
 
 
 def vault_above(folder: Path) -> Path | None:
     """Return the nearest folder at or above this one with a vault.yaml; None without one."""
-    return next((f for f in (folder, *folder.parents) if (f / MARK).is_file()), None)
+    return next((f for f in (folder, *folder.parents) if (f / VAULT_FILE).is_file()), None)
 
 
-def bare_advice(folder: Path) -> str | None:
+def explain_bare_repository(folder: Path) -> str | None:
     """Return advice about a bare repository or its git dir; None for any other folder."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
@@ -217,11 +217,11 @@ def is_tries_file(path: str) -> bool:
 
 def kind_of(path: str) -> str | None:
     """Return the kind of a path; the vault's own files have their name, other files None."""
-    if path in (MARK, LEARNINGS, EXPERTISE):
+    if path in (VAULT_FILE, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
         return "links"
-    if _BESIDE.fullmatch(path):
+    if _REFERENCE_FILE.fullmatch(path):
         return "reference"
     ref = ref_of(path)
     return ref.kind if ref else None

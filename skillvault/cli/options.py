@@ -193,14 +193,14 @@ def vault_path_of(vault_path: Path | None) -> Path | None:
 def choose_vault(vault_path: Path | None) -> Path | None:
     """Return the vault that is named, else the vault of this folder, else the user's own."""
     path = vault_path_of(vault_path)
-    if path is None and (place := hook_client.find_vault()):
-        return Path(place)
+    if path is None and (root := hook_client.find_vault()):
+        return Path(root)
     return path
 
 
 def make_own_vault() -> Path:
     """Make the user's own vault unless another process has made it; return its folder."""
-    root = Path(hook_client.own_vault_place())
+    root = Path(hook_client.own_vault_path())
     root.parent.mkdir(parents=True, exist_ok=True)
     with locks.folder_lock(root.parent):
         if not (root / layout.VAULT_FILE).is_file():

@@ -49,10 +49,10 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
     letters.
     """
     project = project_of(folder)
-    places = [str(parent) for parent in (folder, *folder.parents)]
+    folders = [str(parent) for parent in (folder, *folder.parents)]
     for pattern, domain in patterns.items():
         full_pattern = str(Path(pattern).expanduser())
-        if any(fnmatchcase(place, full_pattern) for place in places):
+        if any(fnmatchcase(parent, full_pattern) for parent in folders):
             return domain
     return default or slug(project.name, limit=64)
 
@@ -235,7 +235,7 @@ def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
             notes.append(_parse_note(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
             notes.append(None)
-            damage = damage or _damage(f"line {number} is no note ({error})", number)
+            damage = damage or _damage(f"line {number} is not a note ({error})", number)
     return notes, damage
 
 
@@ -278,12 +278,12 @@ def activity_of(folder: Path, client: str) -> Activity:
 
 def write_activity(folder: Path, client: str, activity: Activity) -> None:
     """Write the last activity of a client."""
-    place = _activity_file(folder, client)
-    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    path = _activity_file(folder, client)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.json.encode(activity))
-    draft.replace(place)
+    draft.replace(path)
 
 
 def _activity_file(folder: Path, client: str) -> Path:
@@ -292,9 +292,9 @@ def _activity_file(folder: Path, client: str) -> Path:
 
 def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
     """Yield (file, payload, time) of each call that hooks wrote, the oldest first."""
-    place = calls_folder(folder)
+    source_folder = calls_folder(folder)
     calls: list[tuple[int, Path, bytes]] = []
-    for path in place.iterdir() if place.is_dir() else ():
+    for path in source_folder.iterdir() if source_folder.is_dir() else ():
         with suppress(FileNotFoundError), path.open("rb") as file:  # another hook has read it
             calls.append((os.fstat(file.fileno()).st_mtime_ns, path, file.read(MAX_INPUT)))
     for time_ns, path, payload in sorted(calls):
@@ -303,22 +303,22 @@ def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
 
 def abandoned_notes(folder: Path) -> list[Path]:
     """Return the notes of this user's sessions that stopped without an end event."""
-    place = folder / FOLDER
-    files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
+    notes_folder = folder / FOLDER
+    files = sorted(notes_folder.glob("*.jsonl")) if notes_folder.is_dir() else []
     return [path for path in files if _is_older(path, _ABANDONED)]
 
 
 def has_open_session(folder: Path) -> bool:
     """Return True if a session of this user has noted something lately and has not ended."""
-    place = folder / FOLDER
-    files = place.glob("*.jsonl") if place.is_dir() else ()
+    notes_folder = folder / FOLDER
+    files = notes_folder.glob("*.jsonl") if notes_folder.is_dir() else ()
     return any(not _is_older(path, _IDLE) for path in files)
 
 
 def remove_ended_notes(folder: Path) -> None:
     """Remove the notes of this user's sessions that ended a week ago."""
-    place = folder / FOLDER
-    for path in place.glob(f"*{_ENDED}") if place.is_dir() else ():
+    notes_folder = folder / FOLDER
+    for path in notes_folder.glob(f"*{_ENDED}") if notes_folder.is_dir() else ():
         if _is_older(path, _KEPT):
             path.unlink(missing_ok=True)
 

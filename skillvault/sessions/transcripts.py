@@ -184,8 +184,8 @@ def transcript_folders(client: str) -> list[Path]:
 
 def repository_of(folder: str) -> str | None:
     """Return the name of the repository that holds a folder, or the folder's name."""
-    place = Path(folder)
-    return project_of(place).name if place.is_dir() else folder_name(folder)
+    path = Path(folder)
+    return project_of(path).name if path.is_dir() else folder_name(folder)
 
 
 def outcome_of_prompt(

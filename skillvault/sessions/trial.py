@@ -67,8 +67,8 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
             if (client := client_of(path)) is not None:
                 files[client].append(path)
         return [_sort(client, folder, paths) for client, paths in files.items() if paths]
-    places = [(client, place) for client in CLIENTS for place in transcript_folders(client)]
-    groups = (_sort(client, place, transcript_files([place])) for client, place in places)
+    folders = [(client, folder) for client in CLIENTS for folder in transcript_folders(client)]
+    groups = (_sort(client, folder, transcript_files([folder])) for client, folder in folders)
     return [group for group in groups if group.files]
 
 
@@ -197,8 +197,8 @@ class InstructionFiles(Struct, dict=True):
         for path in self.transcripts:
             cwd = _first_folder(path)
             if cwd and Path(cwd).is_dir():
-                places = {Path(cwd), project_of(Path(cwd))}
-                folders.setdefault(repository_of(cwd) or "", set()).update(places)
+                session_folders = {Path(cwd), project_of(Path(cwd))}
+                folders.setdefault(repository_of(cwd) or "", set()).update(session_folders)
         return folders
 
 

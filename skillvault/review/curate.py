@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from skillvault.inspect import lookup
-from skillvault.learning import curate as rules
-from skillvault.loop import next_versions, run
-from skillvault.loop import refusals as refusing
+from skillvault.learning import curate
+from skillvault.loop import next_versions, rejected_skills, run
 from skillvault.loop.clock import clock
 from skillvault.loop.follow import links_of
 from skillvault.loop.profiles import rules_of
@@ -142,10 +141,10 @@ class Curator:
             shelf = layout.shelf_of(path)
         else:
             self._check_no_former_name(skill.name)
-        change = rules.put(skill, old_skill, shelf)
+        change = curate.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
-        check = partial(check_round_trip, skill=rules.apply_put(skill, old_skill))
+        check = partial(check_round_trip, skill=curate.apply_put(skill, old_skill))
         return self._commit(change, now, dry=dry, check=check)
 
     def approve(
@@ -165,7 +164,7 @@ class Curator:
             edited = skill if content is None else parse_edited(skill.name, content)
             return self._approve_change(edited, shelf, content)
 
-        edits = [rules.edit(name, texts[name]) for name in names if name in texts]
+        edits = [curate.edit(name, texts[name]) for name in names if name in texts]
         return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
 
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
@@ -213,14 +212,15 @@ class Curator:
         def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
             next_versions.check_no_waiting_version(head, skill.name, "reject")
-            paths = refusing.paths_of(head, shelf, skill.name)
-            return rules.reject(skill, shelf, reason, paths)
+            paths = rejected_skills.paths_of(head, shelf, skill.name)
+            return curate.reject(skill, shelf, reason, paths)
 
         return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take back a rejection: the skill waits again, and similar skills may be proposed."""
-        change = rules.forget(*refusing.find_rejected(self._store, name.replace("_", "-")))
+        skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
+        change = curate.forget(*skill)
         return self._commit(change, now, dry=dry)
 
     def lint(self, name: str) -> list[str]:
@@ -231,25 +231,25 @@ class Curator:
         next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill, content)
-        return rules.approve(skill, shelf)
+        return curate.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
         return self._decide(
-            name, self._retire_change, now, dry=dry, change_layer=rules.retire_beside
+            name, self._retire_change, now, dry=dry, change_layer=curate.retire_beside
         )
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":
         head = self._store.head()
         next_versions.check_is_no_version(head, skill.name)
-        return next_versions.with_versions_removed(head, rules.retire(skill, shelf))
+        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill despite poor evidence and age.
 
         A skill of another layer is added to `shelf.pinned`.
         """
-        return self._decide(name, rules.pin, now, dry=dry, change_layer=rules.pin_beside)
+        return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Return an archived skill to skills/ and restart its time to live.
@@ -258,12 +258,12 @@ class Curator:
         """
         now = now or self._clock()
         make_change = partial(self._restore_change, now=now)
-        return self._decide(name, make_change, now, dry=dry, change_layer=rules.restore_beside)
+        return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_beside)
 
     def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
         starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-        return rules.restore(skill, shelf, now=starts_at, policy=head.policy)
+        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
 
     def _find_skill(self, name: str) -> tuple[Skill, str]:
         """Return a skill of the vault, named by its folder, and its shelf."""
@@ -307,7 +307,7 @@ class Curator:
         """
         self._check_free(name)
         self._store.head().check_domain(domain)
-        skill = clean_skill(rules.draft_skill(name, domain, description))
+        skill = clean_skill(curate.draft_skill(name, domain, description))
         if commit or dry:
             return self.put(skill, now=now, dry=dry)
         folder = self._store.git.dirs()[0] / "skillvault" / "drafts"
@@ -333,13 +333,13 @@ class Curator:
             head = self._store.head()
             next_versions.check_no_waiting_version(head, skill.name, "approve")
             next_versions.check_is_no_version(head, skill.name)
-            return rules.rename(skill, shelf, new_name, links_of(head, [skill.name]))
+            return curate.rename(skill, shelf, new_name, links_of(head, [skill.name]))
 
         return self._decide(name, rename_change, now, dry=dry)
 
     def _check_free(self, name: str, renamed: str | None = None) -> None:
         """Raise UsageError for a name that no skill, or not the `renamed` one, can have."""
-        rules.check_name(name)
+        curate.check_name(name)
         head = self._store.head()
         path = head.records.path_of(Ref("skill", name))
         layer_skill = self._layer_skill(name)

@@ -166,10 +166,10 @@ def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> Simil
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
-    for refusal in run.rejections.proposals:
-        if skill.replaces and refusal.replaces == skill.replaces:
-            share = round(likeness(skill.body, refusal.body), 2)
-            return SimilarText(refusal.skill, share, refusal.reason)
+    for rejected in run.rejections.proposals:
+        if skill.replaces and rejected.replaces == skill.replaces:
+            share = round(likeness(skill.body, rejected.body), 2)
+            return SimilarText(rejected.skill, share, rejected.reason)
     return None
 
 

@@ -77,7 +77,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
         elif key.part and key.is_list and isinstance(value, list):
             path, members = _join(key_path, name), enumerate(value)
             values[name] = [
-                _convert_member(member, key.part, f"{path}[{place}]") for place, member in members
+                _convert_member(member, key.part, f"{path}[{index}]") for index, member in members
             ]
         elif key.part and isinstance(value, Mapping):
             values[name] = convert(value, key.part, key_path=_join(key_path, name))

@@ -372,6 +372,6 @@ def _check_session_sizes(record: Session) -> None:
         if len(parts) > MAX_SESSION_PARTS:
             message = f"{key}: more than {MAX_SESSION_PARTS}; leave out those that say the same"
             raise BadInputError(message, code="too-large", key=key)
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:
-                _check_size(f"{key}[{place}].{name}", getattr(part, name), "keep what it shows")
+                _check_size(f"{key}[{index}].{name}", getattr(part, name), "keep what it shows")

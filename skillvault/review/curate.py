@@ -90,9 +90,9 @@ def parse_edited(name: str, content: bytes) -> Skill:
 
 def is_below(url: str, source: str) -> bool:
     """Return True if a skill's address is a source, or is in it; any is in an empty source."""
-    _, place = split_address(url)
+    _, address = split_address(url)
     is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
-    return place == source or place.startswith(
+    return address == source or address.startswith(
         source if is_prefix else (f"{source}/", f"{source}#")
     )
 

@@ -173,7 +173,7 @@ def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
     if not listing.is_skill_file(place.name):  # one of many flat files
         return {listing.FILE: layers.skill_bytes(place)}
     tree = source_tree.folder_tree(place.parent)
-    paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
+    paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unusable))
     files = source_tree.read_skill_files(tree, paths)
     return {listing.FILE: files.pop(place.name), **files}
 

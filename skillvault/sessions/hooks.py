@@ -322,8 +322,8 @@ class Hooks:
     def _note_call(self, payload: Payload, called_at: datetime | None = None) -> str:
         """Note a tool call that can show how the prompt ends."""
         is_shell = payload.tool in _SHELLS
-        is_recorded = is_shell or payload.tool in _EDITS or payload.tool in _READS
-        if payload.runs_in_background or not is_recorded:
+        is_noted = is_shell or payload.tool in _EDITS or payload.tool in _READS
+        if payload.runs_in_background or not is_noted:
             return ""
         arguments = {
             key: cut_between_words(value, _ARGUMENT) if isinstance(value, str) else value

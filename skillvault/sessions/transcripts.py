@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from skillvault.clients.notes import project_of
 from skillvault.exchange.source_file import folder_name, open_regular, without_folder
+from skillvault.exchange.transcripts.checks import asks_for_failure
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
-from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
 from skillvault.loop.run import Report
 from skillvault.model.decision_outcomes import NEXT_WORDS

@@ -7,7 +7,7 @@ passed shows a success. Commands that only look at something show nothing.
 import re
 from collections.abc import Sequence
 
-from skillvault.exchange.transcripts.signs import Check, judge_check
+from skillvault.exchange.transcripts.checks import Check, judge_check
 from skillvault.model.lazy import regex
 
 _PARTS = re.compile(r"&&|\|\||[;|\n]")

@@ -186,7 +186,7 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
 
 
 def _edit_keys(
-    front: str, place: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
+    front: str, path: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
 ) -> str:
     """Edit the keys of YAML text that differ between two mappings at a place."""
     for key in reversed([*old_mapping, *(key for key in mapping if key not in old_mapping)]):
@@ -194,14 +194,14 @@ def _edit_keys(
         if key in old_mapping and key in mapping and old_mapping[key] == value:
             continue
         if isinstance(value, Mapping) and isinstance(old_mapping.get(key, {}), Mapping):
-            front = _edit_keys(front, (*place, key), old_mapping.get(key, {}), value)
+            front = _edit_keys(front, (*path, key), old_mapping.get(key, {}), value)
             continue
         if key in old_mapping and (key not in mapping or isinstance(old_mapping[key], dict | list)):
-            front = strict_yaml.without_key(front, (*place, key))
+            front = strict_yaml.without_key(front, (*path, key))
         if isinstance(value, Mapping | list):
             raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
         if key in mapping:
-            front = strict_yaml.with_value(front, (*place, key), value)
+            front = strict_yaml.with_value(front, (*path, key), value)
     return front
 
 

@@ -521,32 +521,32 @@ def _remove_entry(text: str, key: tuple[str, ...]) -> str:
     for name in key:
         if not isinstance(node, yaml.MappingNode):
             raise _refusal(key)
-        place = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
+        index = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
         if not entries or len(node.value) > 1:
-            entries.append((node, place))
-        node = node.value[place][1]
-    mapping, place = entries[-1]
+            entries.append((node, index))
+        node = node.value[index][1]
+    mapping, index = entries[-1]
     cut = _flow_entry if mapping.flow_style else _block_entry
-    start, end = cut(text, mapping, place)
+    start, end = cut(text, mapping, index)
     return text[:start] + text[end:]
 
 
-def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+def _flow_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, int]:
     """Return the span of an entry of a flow mapping with its comma and blank."""
     entries = mapping.value
-    start, end = entries[place][0].start_mark.index, entries[place][1].end_mark.index
-    if place + 1 == len(entries):
-        return (entries[place - 1][1].end_mark.index if place else start), end
+    start, end = entries[index][0].start_mark.index, entries[index][1].end_mark.index
+    if index + 1 == len(entries):
+        return (entries[index - 1][1].end_mark.index if index else start), end
     comma = text.index(",", end) + 1
     return start, comma + (text[comma] == " ")
 
 
-def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+def _block_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, int]:
     """Return the span of the lines of an entry of a block mapping."""
-    key, value = mapping.value[place]
+    key, value = mapping.value[index]
     start = _line_start(text, key.start_mark.index)
-    is_last = place + 1 == len(mapping.value)
-    end = (mapping.end_mark if is_last else mapping.value[place + 1][0].start_mark).index
+    is_last = index + 1 == len(mapping.value)
+    end = (mapping.end_mark if is_last else mapping.value[index + 1][0].start_mark).index
     end = end if end == len(text) else _line_start(text, end)
     return start, _end_of(text, value, start, end)
 

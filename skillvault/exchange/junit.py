@@ -66,8 +66,8 @@ def _parse_root(path: Path) -> "Element":
 
 def _xml_error(name: str, error: Exception) -> BadInputError:
     line = error.position[0] if isinstance(error, ParseError) else None
-    place = f" at line {line}" if line else ""
-    message = f"{name}: not XML{place}; correct it or write the report again"
+    location = f" at line {line}" if line else ""
+    message = f"{name}: not XML{location}; correct it or write the report again"
     return BadInputError(message, code="bad-xml", line=line)
 
 

@@ -192,7 +192,7 @@ _NAMED = 20  # skills of a source that a refusal names
 class SourceSkill(Struct, frozen=True):
     """A skill that was read from its source, which held exactly `published`.
 
-    `path` is its path in the source; `copies` are other paths of the same files, `links` lead to it.
+    `path` is its path in the source, `copies` are paths of the same files, `links` lead to them.
     """
 
     folder: SkillFolder
@@ -392,7 +392,7 @@ def _read_tree(
 
 
 def split_address(url: str) -> tuple[str, str]:
-    """Split the address of a skill into (its format if it was imported, else ""; its place)."""
+    """Split the address of a skill into (its format if it was imported, else ""; the rest)."""
     format_name, _, address = url.partition(":")
     return (format_name, address) if format_name in SKILL_FORMATS else ("", url)
 

@@ -330,8 +330,8 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
     factors: dict[str, float] = {}
     for name, fact in head.facts.get_many(ids).items():
         fact_words = _WORD.findall(fact.text.lower())
-        places = [fact_words.index(word) for word in words.intersection(fact_words)]
-        factors[name] = 1 - _TIE * sum(places)
+        positions = [fact_words.index(word) for word in words.intersection(fact_words)]
+        factors[name] = 1 - _TIE * sum(positions)
     return factors
 
 

@@ -78,18 +78,18 @@ class Exporter:
         live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
-        self._check_place(root, export)
+        self._check_folder(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             result = export_folder.sync(root, to, export, drafts, dry=dry)
-        places = {name: _places(export.units, name) for name in export.skills}
+        paths = {name: _paths_of(export.units, name) for name in export.skills}
         refused = {problem.path for problem in result.left}
-        skills = [name for name in export.skills if not places[name] & refused]
+        skills = [name for name in export.skills if not paths[name] & refused]
         return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
-            changed=[name for name in skills if places[name] & {*result.written}],
+            changed=[name for name in skills if paths[name] & {*result.written}],
             left_out=[*export.left_out, *unread],
             cut=export.cut,
             **msgspec.structs.asdict(result),
@@ -143,17 +143,17 @@ class Exporter:
         stated.sort(key=lambda fact: (IMPORTANCES.index(fact.importance), fact.order))
         return [OutgoingRule(fact.id, fact.text) for fact in stated]
 
-    def _check_place(self, root: Path, export: Export) -> None:
+    def _check_folder(self, root: Path, export: Export) -> None:
         """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
         shut = [vault / name for name in (*layout.FOLDERS, *layout.UNTRACKED)]
         for unit in export.units:
-            place = layout.real_path(root / unit)
-            if any(place.is_relative_to(closed) for closed in shut):
+            path = layout.real_path(root / unit)
+            if any(path.is_relative_to(closed) for closed in shut):
                 raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
 
 
-def _places(units: Units, skill: str) -> set[str]:
+def _paths_of(units: Units, skill: str) -> set[str]:
     """Return the files of a skill in an export; all files if none bears its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
     return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
@@ -169,13 +169,13 @@ def _writer(name: str) -> "formats.Writer":
 
 def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
     """Return the files of a skill of another layer; BadInputError if they cannot be read."""
-    place = Path(entry.path)
-    if not listing.is_skill_file(place.name):  # one of many flat files
-        return {listing.FILE: layers.skill_bytes(place)}
-    tree = source_tree.folder_tree(place.parent)
+    path = Path(entry.path)
+    if not listing.is_skill_file(path.name):  # one of many flat files
+        return {listing.FILE: layers.skill_bytes(path)}
+    tree = source_tree.folder_tree(path.parent)
     paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unusable))
     files = source_tree.read_skill_files(tree, paths)
-    return {listing.FILE: files.pop(place.name), **files}
+    return {listing.FILE: files.pop(path.name), **files}
 
 
 def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse | None:

@@ -96,9 +96,9 @@ class Shelf:
         """
         if shelves.is_never_served(self._store.root, Path(folder)):
             raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
-        place = layout.real_path(Path(folder))
-        self._folders.add_folder(place)
-        return [problem for problem in self.problems if Path(problem.path).is_relative_to(place)]
+        path = layout.real_path(Path(folder))
+        self._folders.add_folder(path)
+        return [problem for problem in self.problems if Path(problem.path).is_relative_to(path)]
 
     def reload(self) -> None:
         """Read the folders again; the vault's own skills are always those of HEAD."""
@@ -177,10 +177,10 @@ class Shelf:
         matches = _scores(head, task, None, nearness_measure()) if is_semantic else {}
         scores = {name: match.score for name, match in matches.items()} if is_semantic else None
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
-        places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
-        unpinned = [name for name in _labelled_names(head, labels) if name not in places]
+        pinned_names = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
+        unpinned = [name for name in _labelled_names(head, labels) if name not in pinned_names]
         shortlist = shelf.shortlist(unpinned, k=k, strategy=strategy, usage=usage, scores=scores)
-        skills = _in_force(head, [*shortlist, *places])
+        skills = _in_force(head, [*shortlist, *pinned_names])
         for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(

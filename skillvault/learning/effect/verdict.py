@@ -247,11 +247,11 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
     """Add the lift of each version to the evidence, oldest first; None stands for no lift."""
-    by_place = dict(enumerate(lifts))
+    by_index = dict(enumerate(lifts))
     earlier_versions = tuple(
-        replace(version, lift=by_place.get(i)) for i, version in enumerate(evidence.earlier)
+        replace(version, lift=by_index.get(i)) for i, version in enumerate(evidence.earlier)
     )
-    return replace(evidence, lift=by_place.get(len(earlier_versions)), earlier=earlier_versions)
+    return replace(evidence, lift=by_index.get(len(earlier_versions)), earlier=earlier_versions)
 
 
 def ema(previous: float | None, success: bool) -> float:

@@ -220,7 +220,7 @@ def _requires_otherwise(sentence: Words, answer: str) -> bool:
     subject = sentence.text_before("requirement").casefold()
     answer_text = answer.casefold()
     if cjk := "".join(_CJK.findall(subject)):
-        return any(cjk[place : place + 2] in answer_text for place in range(len(cjk) - 1))
+        return any(cjk[index : index + 2] in answer_text for index in range(len(cjk) - 1))
     words = _NAMING.findall(subject)
     if not words or sentence.cut(words[-1]).starts("pointing"):  # `that` names nothing
         return False

@@ -71,11 +71,11 @@ def likeness(a: Form, b: Form) -> float:
 def _is_word_replaced(a: Form, b: Form) -> bool:
     """Return True if one text has a verb or rare word where the other has another word."""
     return any(
-        first_place == second_place
+        first_context == second_context
         and not (x in b.stems and y in a.stems)
         and not _are_spellings(x, y)
-        for first_place, x in _missing_words(a, b)
-        for second_place, y in _missing_words(b, a)
+        for first_context, x in _missing_words(a, b)
+        for second_context, y in _missing_words(b, a)
     )
 
 

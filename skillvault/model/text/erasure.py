@@ -80,7 +80,7 @@ class Eraser(Struct, frozen=True):
         return name in self.outcomes
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of erased texts, in order; of two that begin together, the longer."""
+        """Yield the positions of erased texts, in order; of two that begin together, the longer."""
         lengths = {length for length, _ in self.texts}
         longest = max(lengths, default=0)
         words = [

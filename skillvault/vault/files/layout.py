@@ -70,16 +70,16 @@ def find_root(start: Path) -> Path:
     return root
 
 
-def named_root(place: Path) -> Path:
+def named_root(path: Path) -> Path:
     """Return the folder of the named vault, never one above it."""
-    folder = real_path(place)
+    folder = real_path(path)
     root = vault_above(folder)
     if root == folder:
         return folder
     fix = explain_bare_repository(folder) or "correct the path, or run `skillvault init` there"
     if root is not None:
         fix = f"the vault above it is {root}"
-    raise NotAVaultError(f"{place}: no vault here (no {VAULT_FILE} in it); {fix}")
+    raise NotAVaultError(f"{path}: no vault here (no {VAULT_FILE} in it); {fix}")
 
 
 def vault_above(folder: Path) -> Path | None:

@@ -15,7 +15,7 @@ LINES = {
     "exchange": 4594,
     "inspect": 2201,
     "judge": 2321,
-    "learning": 12061,
+    "learning": 12059,
     "loop": 5525,
     "model": 5601,
     "page": 684,
@@ -25,7 +25,7 @@ LINES = {
     "team": 1011,
     "vault": 10555,
 }
-ALL_LINES = 77885
+ALL_LINES = 77883
 MODULES = 363
 WITH_ONE_IMPORTER = 34
 REPEATED_FUNCTIONS = 12

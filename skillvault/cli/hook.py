@@ -104,7 +104,7 @@ def hook(
     """
     payload = parse_payload(sys.stdin.buffer.read(MAX_INPUT))
     if payload is None:
-        raise click.ClickException("the payload on stdin is no event of a session")
+        raise click.ClickException("the payload on stdin is not an event of a session")
     root, notice = choose_vault(vault_path), ""
     try:
         if root is None and makes_vault:

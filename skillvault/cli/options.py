@@ -211,7 +211,7 @@ def make_own_vault() -> Path:
 def _since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
-    """Parse a span of time or a start; None without a value."""
+    """Parse a span of time or a start; None if no value is given."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])

@@ -90,9 +90,9 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     try:
         values = strict_json.load(text, max_depth=_DEPTH)
     except BadInputError as error:
-        raise BadInputError(f"is no strict JSON ({error.message})", code="json") from None
+        raise BadInputError(f"is not strict JSON ({error.message})", code="json") from None
     if not isinstance(values, dict):
-        raise BadInputError("is no object of JSON", code="wrong-type")
+        raise BadInputError("is not an object of JSON", code="wrong-type")
     new_values = change(values)
     if new_values == values:
         return text

@@ -16,7 +16,7 @@ _SLACK = 0.5  # seconds; the program gives up first
 _MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
-# Set in a client that is asked as the judge: its events are no session of a user.
+# Set in a client that is asked as the judge: its events belong to no session of a user.
 ASKING = "SKILLVAULT_ASKING"
 MAKE_VAULT = "--make-vault"  # makes the user's own vault if there is none
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
@@ -98,7 +98,7 @@ def request_of(words: list[str], payload: bytes) -> bytes:
 
 
 def ask(words: list[str], payload: bytes) -> bytes | None:
-    """Return the answer of the process that answers hooks, None without an answer in time."""
+    """Return the answer of the process that answers hooks; None if it does not answer in time."""
     if "--vault" not in words[:-1]:
         return None
     path = socket_path(words[words.index("--vault") + 1])

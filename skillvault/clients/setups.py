@@ -72,7 +72,7 @@ def edits_of(client: str, options: SetupOptions) -> list[FileEdit]:
     for path in filter(None, (options.vault, options.project)):
         if any("\ud800" <= character <= "\udfff" for character in str(path)):
             raise UsageError(
-                f"{path}: has a name that is no UTF-8; rename it, then set up {client}"
+                f"{path}: has a name that is not UTF-8; rename it, then set up {client}"
             )
     return {"claude-code": _claude_code, "codex": _codex}[client](options)
 
@@ -205,7 +205,7 @@ def _server_words(options: SetupOptions) -> list[str]:
 def completion_edit(shell: str, variable: str) -> FileEdit:
     """Return the edit of the file that a shell reads when it starts, so that it completes commands.
 
-    The line calls this installation, which need not be on the PATH; a removed one is no error.
+    The line calls this installation, which need not be on the PATH; a removed one is not an error.
     """
     home = Path.home()
     path = {
@@ -269,6 +269,6 @@ def _check_toml(text: str) -> None:
     try:
         servers = tomllib.loads(text).get("mcp_servers", {})
     except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"is no TOML ({error})", code="toml") from None
+        raise BadInputError(f"is not TOML ({error})", code="toml") from None
     if "skillvault" in servers:
         raise BadInputError("has a server of this name already", code="not-ours")

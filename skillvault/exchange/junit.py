@@ -46,7 +46,7 @@ def _read_report(path: Path) -> SuiteReport:
 
 
 def _parse_root(path: Path) -> "Element":
-    """Parse the document; BadInputError for a file that is no JUnit report."""
+    """Parse the document; BadInputError for a file that is not a JUnit report."""
     name = name_of(path)
     try:
         root: Element = fromstring(read_bytes(path), forbid_dtd=True)

@@ -114,7 +114,7 @@ class Section:
 
     @classmethod
     def of(cls, value: Any, file: str, key: str = "") -> "Section":
-        """Return the value as a section; BadInputError if it is no mapping."""
+        """Return the value as a section; BadInputError if it is not a mapping."""
         if isinstance(value, Mapping):
             return cls(value, file, key)
         raise _value_error(file, key, "a mapping", value)

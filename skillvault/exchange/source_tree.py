@@ -28,7 +28,7 @@ MAX_FILES = 1000  # of one skill
 MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 SKILL_FILES = ("SKILL.md", "skill.md")
-# Files of git and of tools, which are no part of a skill that is a whole repository.
+# Files of git and of tools, which are not part of a skill that is a whole repository.
 _IGNORED = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
 _PACKAGES = frozenset("node_modules __pycache__ .venv site-packages".split())
 _TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())

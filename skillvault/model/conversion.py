@@ -152,7 +152,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
 
 
 def _dig(raw: Any, path: str) -> Any:
-    """Return the value at a dotted path; a part that is no key ends the way to it."""
+    """Return the value at a dotted path; a part that is not a key ends the way to it."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw

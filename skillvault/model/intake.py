@@ -143,7 +143,7 @@ def _check_time(key: str, at: datetime | None, event: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        message = f"{key}: {at} is no time in UTC; give the time at which {event}"
+        message = f"{key}: {at} is not a time in UTC; give the time at which {event}"
         raise BadInputError(message, code="bad-value", key=key) from None
 
 
@@ -229,7 +229,7 @@ def _check_result(result: Result, unbounded: bool) -> Result:
     if score is None:
         return result
     if not math.isfinite(score):
-        message = "result.score: amount / entry_value is no finite number; correct them"
+        message = "result.score: amount / entry_value is not a finite number; correct them"
         raise BadInputError(message, code="bad-value", key="result.score")
     if result.score is not None and computed is not None:
         _check_ratio(result.score, computed)

@@ -165,6 +165,6 @@ def _parse_time(value: Any) -> datetime:
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None:
-        message = f"at: {value!r} is no time with a time zone; write 2026-11-20T10:15:00Z"
+        message = f"at: {value!r} is not a time with a time zone; write 2026-11-20T10:15:00Z"
         raise BadInputError(message, code="bad-value", key="at")
     return at

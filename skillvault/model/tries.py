@@ -23,7 +23,7 @@ class Try(Struct, frozen=True, kw_only=True):
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
     quotes the states that the reasoning claims; `observed` has the figures in `grounds` that the
-    context or the result confirms, which are no part of the deed.
+    context or the result confirms, which are not part of the deed.
     """
 
     id: str

@@ -81,15 +81,15 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
 
 
 def parse_edited(name: str, content: bytes) -> Skill:
-    """Return a proposal as a person edited it; BadInputError if it is no valid skill."""
+    """Return a proposal as a person edited it; BadInputError if it is not a valid skill."""
     record = codec.decode(Ref("skill", name), content)
     if not isinstance(record, Skill):
-        raise BadInputError(f"{name}: is no skill; restore its front matter", code="no-skill")
+        raise BadInputError(f"{name}: is not a skill; restore its front matter", code="no-skill")
     return msgspec.structs.replace(record, name=name)
 
 
 def is_below(url: str, source: str) -> bool:
-    """Return True if a skill's address is a source, or is in it; any is in an empty source."""
+    """Return True if a skill's address equals a source or is below it; "" contains any address."""
     _, address = split_address(url)
     is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
     return address == source or address.startswith(
@@ -168,9 +168,9 @@ class Curator:
         return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
 
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
-        """Return the names of the proposals that came from a source, or below it.
+        """Return the names of the proposals from a source, or from below it.
 
-        `clean`: those in which the lint finds nothing.
+        With `clean`, only proposals in which the lint finds nothing.
         """
         head = self._store.head()
         origins = installing.origins(head)
@@ -182,7 +182,7 @@ class Curator:
         return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
-        """Return the proposals of the same source as one: the clean ones, and the others.
+        """Return (the clean, the other) proposals from the source of a proposal.
 
         Skills that were learned here are alike if their kind and domain are equal.
         """
@@ -207,7 +207,7 @@ class Curator:
     def reject(
         self, *names: str, reason: str, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Remove proposed skills in one commit; no skill that says the same is proposed again."""
+        """Remove proposed skills in one commit; similar skills are not proposed again."""
 
         def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
@@ -305,7 +305,7 @@ class Curator:
 
         UsageError for a name that cannot be used or a domain that does not exist.
         """
-        self._check_free(name)
+        self._check_name_is_free(name)
         self._store.head().check_domain(domain)
         skill = clean_skill(curate.draft_skill(name, domain, description))
         if commit or dry:
@@ -325,9 +325,9 @@ class Curator:
         layer_skill = self._layer_skill(name)
         if layer_skill is not None:
             raise UsageError(
-                f"{name}: is no file of this vault but {layer_skill.path}; rename it there"
+                f"{name}: is not a file of this vault but {layer_skill.path}; rename it there"
             )
-        self._check_free(new_name, name)
+        self._check_name_is_free(new_name, name)
 
         def rename_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
@@ -337,8 +337,8 @@ class Curator:
 
         return self._decide(name, rename_change, now, dry=dry)
 
-    def _check_free(self, name: str, renamed: str | None = None) -> None:
-        """Raise UsageError for a name that no skill, or not the `renamed` one, can have."""
+    def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
+        """Raise UsageError for an invalid name, or that of a skill other than `renamed`."""
         curate.check_name(name)
         head = self._store.head()
         path = head.records.path_of(Ref("skill", name))

@@ -61,7 +61,7 @@ class Offer(Struct, frozen=True):
 class SourceContents(Struct):
     """The offers of a source, the problems, and the files that are passed over.
 
-    `skill_files` is the number of its files SKILL.md, 0 if the source is no tree of files.
+    `skill_files` is the number of its files SKILL.md, 0 if the source is not a tree of files.
     """
 
     offers: list[Offer] = field(default_factory=list)
@@ -109,7 +109,7 @@ def without_secrets(tree: SourceTree) -> SourceTree:
 
 
 def _redact_file(data: bytes) -> bytes:
-    """Return a text file without its secrets; a file with a NUL byte is no text and stays."""
+    """Return a text file without its secrets; a file with a NUL byte is not text and is kept."""
     text = data.decode(errors="surrogateescape")
     redacted = text if "\0" in text else redact.redact_text(text)
     if redacted == text:
@@ -226,7 +226,7 @@ class SourceSkill(Struct, frozen=True):
         text = content.decode(errors="replace")
         if not front_matter.has_front_matter(text) or front_matter.mend(text) == text:
             return []
-        return [f"{FILE}: its front matter was no valid YAML; values are put in quotes"]
+        return [f"{FILE}: its front matter was not valid YAML; values are put in quotes"]
 
     @property
     def is_internal(self) -> bool:

@@ -53,7 +53,7 @@ def background_of(
 ) -> Background:
     """Collect the background of a query; `nearness` ranks the facts as it ranked the skills.
 
-    `task_matches` is the task and how well skills answer it, None without a task; `actions` are
+    `task_matches` is the task and how well skills answer it, or None; `actions` are
     those of the best of these skills.
     """
     task, matches = task_matches or ("", {})
@@ -336,7 +336,7 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
 
 
 def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
-    """Map facts that were replaced to the current fact; facts in a circle have none."""
+    """Map facts that were replaced to the current fact; facts in a cycle have none."""
     successors, names = dict[str, str](), set(ids)
     current, new_names = dict[str, str](), names
     while new_names:

@@ -455,7 +455,7 @@ def has_model() -> bool:
 
 
 def nearness_measure() -> Near | None:
-    """Return the measure of nearness in meaning; None without the extra `semantic`."""
+    """Return the measure of nearness in meaning; None if the extra `semantic` is absent."""
     if not has_model():
         return None
     return vectors.compute_nearness

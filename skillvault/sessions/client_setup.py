@@ -55,7 +55,7 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """A file's content before and after a change, None without a file.
+    """A file's content before and after a change; None if there is no file.
 
     `trouble` says why the file cannot be changed; `by_hand` tells the user what to add.
     """
@@ -206,7 +206,7 @@ def state_of(record: SetupRecord) -> SetupState:
         troubles.append(f"{record.python} is gone; {remedy}")
     root = Path(record.vault)
     if not (root / VAULT_FILE).is_file():
-        troubles.append(f"{record.vault} is no vault any more; {remedy} with --vault")
+        troubles.append(f"{record.vault} is not a vault any more; {remedy} with --vault")
         return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
     settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))
     troubles += [

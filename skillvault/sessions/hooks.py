@@ -53,7 +53,7 @@ _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of a tool's argument
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes of a transcript that are read for one prompt
 _LINE = 60  # tokens of a skill in a briefing
-_BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is no call
+_BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is not a call
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})

@@ -562,7 +562,7 @@ def test_seeds_are_copied_and_a_name_that_stands_stays_without_force(
 def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -> None:
     author.write("b/SKILL.md", "---\nname: b\ndescription: Use when: red\n---\n\nx\n")
     report = install(vault, author.root, "b")
-    assert "was no valid YAML" in report.installed[0].lint[-1]
+    assert "was not valid YAML" in report.installed[0].lint[-1]
 
 
 @pytest.mark.parametrize(

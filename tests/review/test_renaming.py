@@ -112,7 +112,7 @@ def test_retire_restore_and_undo_find_a_renamed_skill(guided: Vault) -> None:
         (GUIDE, "X Y", "'X Y' cannot be a skill's name; use lower-case letters"),
         (GUIDE, "learned", "learned: is the name of the skill of patterns"),
         (GUIDE, "reading-a-lift", "reading-a-lift: is the name of "),
-        ("reading-a-lift", NAME, "reading-a-lift: is no file of this vault but "),
+        ("reading-a-lift", NAME, "reading-a-lift: is not a file of this vault but "),
         ("nothing", NAME, "nothing: no such skill"),
         (GUIDE, "before", "before: is a former name of mine; choose another"),
     ],

@@ -44,7 +44,7 @@ from skillvault.model.next_words import read_reaction
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
-_COMMAND = 200  # characters of a command that is no check
+_COMMAND = 200  # characters of a command that is not a check
 _MAX_CHANGES = 5  # calls that are described for a prompt
 _MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
 _EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())

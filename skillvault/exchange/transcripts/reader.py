@@ -75,7 +75,7 @@ class Transcript:
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Find the client that wrote a file; None for a file that is no transcript."""
+    """Find the client that wrote a file; None for a file that is not a transcript."""
     for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
         if isinstance(line, dict):
             for client in _CLIENTS:
@@ -182,6 +182,6 @@ def _parse_object(data: bytes) -> dict[str, Any] | None:
 
 
 def _repair(data: bytes) -> bytes:
-    """Replace the bytes that are no UTF-8, and the escapes of lone surrogates."""
+    """Replace the bytes that are not UTF-8, and the escapes of lone surrogates."""
     text = data.decode(errors="replace").encode()
     return _ESCAPE.sub(lambda match: rb"\ufffd" if match["lone"] else match[0], text)

@@ -11,7 +11,7 @@ Column = tuple[str, int]  # a skill, and which version of its text, from 0
 UNSEEN = 0.25  # how likely a shown skill was applied that the reasoning does not name
 
 
-class Observation(Struct, frozen=True, gc=False):  # in no circle, and there are a million
+class Observation(Struct, frozen=True, gc=False):  # in no cycle, and there are a million
     """The part of one skill in one decision that has ended.
 
     `offer` says if the skill was shown or held out, "" for neither; `weight` says how surely it was

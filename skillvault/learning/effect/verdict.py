@@ -71,7 +71,7 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The evidence of a skill's use. Rates are fractions, None without applications.
+    """The evidence of a skill's use. Rates are fractions, None if nothing was applied.
 
     The counts are for the present text; `earlier` has those of the texts before a person rewrote
     it, oldest first. `shown` and `held_out` count closed decisions. `looks` counts the commits that
@@ -289,7 +289,7 @@ def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
-    """Return the reason to retire a skill, or (`already`) to leave it retired; None without one."""
+    """Return the reason to retire a skill, or (`already`) to leave it retired, or None."""
     lift, rules = evidence.lift, policy.effect
     if lift is None or evidence.times_applied < rules.retire_after:
         return None
@@ -375,7 +375,7 @@ def evidence_line(evidence: Evidence) -> str:
 
 
 def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
-    """Return the reason to retire a skill by its counts, or to leave it so; None without one."""
+    """Return the reason to retire a skill by its counts, or to leave it so; or None."""
     return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
 
 

@@ -1,7 +1,7 @@
 """Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
 
 Statements about different subjects, of different slots, of single events, and of one of several
-values are no versions. Where the words do not tell, neither do we.
+values are not versions. Where the words do not tell, neither do we.
 """
 
 import re
@@ -235,7 +235,7 @@ def _is_slot(span: _Span) -> bool:
 
 
 def _is_employer(span: _Span, marker: int) -> bool:
-    """Return True for `Sam works for Globex`, whose `for` is no purpose."""
+    """Return True for `Sam works for Globex`, whose `for` is not a purpose."""
     match _content(span.tokens[:marker]):
         case [person, verb]:
             return person.is_name and verb.low.endswith("s") and _ends(span)

@@ -83,7 +83,7 @@ NUMERALS = {
 
 # Names in any spelling: days, months, and what is traded.
 NAMES = frozenset(_WORDS["names"].split())
-# Capitals that are no name.
+# Capitals that are not names.
 GENERAL = frozenset("api apis url urls id ids ui ok tv am pm mr mrs dr i a e.g i.e and/or".split())
 
 # Scripts without spaces have no words to look up: phrases, the longer first.

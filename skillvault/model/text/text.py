@@ -140,7 +140,7 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
-    """Return the words of 4 letters or more that are no stop words."""
+    """Return the words of 4 letters or more that are not stop words."""
     candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
     return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 

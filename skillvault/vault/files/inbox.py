@@ -37,7 +37,7 @@ from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
-# Of what is no file: why it stays where it is.
+# The reasons for which an entry that is not a file stays where it is.
 _NO_FILE = {
     stat.S_IFDIR: "a folder; move its files into inbox/ itself",
     stat.S_IFIFO: "a FIFO, and no file; remove it",

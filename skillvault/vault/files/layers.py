@@ -74,7 +74,7 @@ def domains(
 ) -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems): installed packages by name, then the policy's folders in order.
 
-    Folders of the vault that are never served are no layers. A folder outside the vault is read
+    Folders of the vault that are never served are not layers. A folder outside the vault is read
     only inside a `readable` one, because a pushed policy must not read this machine.
     """
     folders: list[Path] = []

@@ -22,10 +22,10 @@ EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
 INBOX = "inbox"
 UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"
-UNTRACKED = (INBOX, QUARANTINE)  # folders that are not in git
+UNTRACKED = (INBOX, QUARANTINE)  # folders that git ignores
 
 SERVED = "skills"  # the shelf that hosts load
-SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
+SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may be
 FOLDERS = (
     *("outcomes", "evaluations", "answers", "recommendations", "sessions", "memory"),
     "retractions",
@@ -41,7 +41,7 @@ _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml
 _ANSWER = re.compile(
     r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
 )
-# Files that the program writes beside a skill, together with it.
+# Files in a skill's folder that the program writes together with its SKILL.md.
 _REFERENCE_FILE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
@@ -56,7 +56,7 @@ _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:
-    """Resolve links in a path; a circle of links stays, and fails when it is opened."""
+    """Resolve links in a path; a cycle of links is kept, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
@@ -83,12 +83,12 @@ def named_root(path: Path) -> Path:
 
 
 def vault_above(folder: Path) -> Path | None:
-    """Return the nearest folder at or above this one with a vault.yaml; None without one."""
+    """Return the nearest folder at or above this one with a vault.yaml, or None."""
     return next((f for f in (folder, *folder.parents) if (f / VAULT_FILE).is_file()), None)
 
 
 def explain_bare_repository(folder: Path) -> str | None:
-    """Return advice about a bare repository or its git dir; None for any other folder."""
+    """Explain that a folder is a bare repository, or its git dir; None for any other folder."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
     return (
@@ -216,7 +216,7 @@ def is_tries_file(path: str) -> bool:
 
 
 def kind_of(path: str) -> str | None:
-    """Return the kind of a path; the vault's own files have their name, other files None."""
+    """Return the kind of a path: a record's kind, the name of a file of the vault, or None."""
     if path in (VAULT_FILE, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
@@ -228,7 +228,7 @@ def kind_of(path: str) -> str | None:
 
 
 def is_skill(path: str) -> bool:
-    """Return True for the path of a skill's text, on any shelf."""
+    """Return True for the path of a SKILL.md, on any shelf."""
     return _SKILL.match(path) is not None
 
 

@@ -60,7 +60,7 @@ class WorkTreeView:
         return {path: records[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
-        """Return the bytes at a path; None without a file."""
+        """Return the bytes of the file at a path; None if there is no file."""
         blob = self.contents.get(path)
         return self._read([blob])[blob] if blob else None
 

@@ -1,4 +1,4 @@
-"""Edits of a client's files, as values: a file, what to put into it, what to take out again.
+"""Edits of a client's files, as values: a file, and how its text is put in and taken out.
 
 `put` and `take_out` convert a text to a text; "" stands for a missing file. `setups` makes the
 edits, `sessions/client_setup.py` carries them out.

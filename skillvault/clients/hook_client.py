@@ -135,7 +135,7 @@ def read_payload() -> bytes:
 
 
 def run_program(words: list[str], payload: bytes) -> None:
-    """Replace this process by the program, which reads the payload; the process id stays."""
+    """Replace this process by the program, which reads the payload; the process id is kept."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(reader)

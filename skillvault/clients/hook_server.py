@@ -1,6 +1,6 @@
 """Answer hooks on a Unix socket, so that a hook costs only the start of Python.
 
-`clients.hook_client` is the other side and describes the protocol. `answer` of the server decides
+`clients.hook_client` is the client and describes the protocol. `answer` of the server decides
 what an event does.
 """
 

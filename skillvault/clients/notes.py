@@ -45,8 +45,8 @@ def exclude_file(folder: Path) -> Path | None:
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
     """Return the domain of the first pattern that matches a folder or one of its parents.
 
-    Without a match, return the default or the repository's name as a slug, "" for a name without
-    letters.
+    If no pattern matches, return the default or the repository's name as a slug, "" for a name
+    without letters.
     """
     project = project_of(folder)
     folders = [str(parent) for parent in (folder, *folder.parents)]
@@ -172,7 +172,7 @@ class SessionNotes:
             os.write(descriptor, f"{event}\t{_DONE}\n".encode(errors="replace"))
 
     def close(self) -> None:
-        """Mark the notes as those of an ended session, and remove the claims."""
+        """Mark the session as ended, and remove the claims."""
         self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             self.path.replace(self.path.with_suffix(_ENDED))

@@ -1,6 +1,6 @@
-"""The edits by which a client is set up: which files, and what goes into them.
+"""The edits that set up a client: the files, and the texts for them.
 
-One function a client; add a client here and to `edits_of`.
+Each client has a function here. To add a client, add a function, and an entry to `edits_of`.
 """
 
 import json

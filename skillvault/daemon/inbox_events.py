@@ -55,7 +55,7 @@ class _Signal(FileSystemEventHandler):
         self.event = threading.Event()
 
     def dispatch(self, _event: FileSystemEvent) -> None:
-        """Record the event; a scan finds out what happened."""
+        """Record the event; a scan finds the changed files."""
         self.event.set()
 
 

@@ -95,7 +95,7 @@ class Separation(Struct, frozen=True, kw_only=True):
 
     @property
     def is_loss(self) -> bool:
-        """Return True if the result is one to avoid."""
+        """Return True if the result is to be avoided."""
         return self.result.startswith(("failures", "losses"))
 
 

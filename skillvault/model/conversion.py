@@ -57,7 +57,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
 
 
 def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
-    """Convert `raw` to a `kind`, with unknown keys in `extra`; nested records likewise.
+    """Convert `raw` to a `kind`, with unknown keys in `extra`, also in nested records.
 
     A null or an empty text counts as absent if the key is optional.
     """

@@ -158,7 +158,7 @@ def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, ev
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
-    """Add to the refusal of a key what to write instead."""
+    """Add the next step to the error about a key."""
     step = _ADVICE.get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error

@@ -175,7 +175,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """The session it came from, or its own id if none is named."""
+        """The session of the outcome, or its own id if no session is named."""
         return self.source.session or self.id
 
     @property
@@ -326,7 +326,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Retraction(Struct, frozen=True, kw_only=True):
-    """The retraction of a wrong outcome, which stays as written and counts nowhere."""
+    """The retraction of a wrong outcome, whose file is kept but no longer counts."""
 
     outcome: str
     domain: str

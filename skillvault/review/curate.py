@@ -128,9 +128,9 @@ class Curator:
         """Write a skill into skills/ with one commit, as a new file or over the existing skill.
 
         Only the lines that differ change in an existing file; without a difference there is no
-        commit. Values that the skill leaves empty are cleared; its status, origin and trust stay.
-        UsageError for a skill that is invalid or changes when it is read back, UncommittedEditError
-        if a person is editing the file.
+        commit. Values that the skill leaves empty are cleared; its status, origin and trust are
+        kept. UsageError for a skill that is invalid or changes when it is read back,
+        UncommittedEditError if a person is editing the file.
         """
         skill = clean_skill(skill)
         if not dry:
@@ -318,7 +318,7 @@ class Curator:
     def rename(
         self, name: str, new_name: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Give a skill another name; its history, its links and its use stay with it.
+        """Give a skill another name; it keeps its history, links and uses.
 
         UsageError for a name that cannot be used, and for a skill of another layer.
         """

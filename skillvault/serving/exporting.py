@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class ExportReport(Struct, frozen=True):
-    """The result of an export: its skills, best first, and what of its folder it changed.
+    """The result of an export: its skills, best first, and the changes in its folder.
 
-    Of the `changed` skills something was written. Descriptions were cut to `cut` characters, None
+    A file of each `changed` skill was written. Descriptions were cut to `cut` characters, None
     if all are whole. `written` and `removed` are paths below the folder; `left` are files that a
     person or an unknown program wrote there.
     """
@@ -64,10 +64,10 @@ class Exporter:
         budget: int | None = None,
         dry: bool = False,
     ) -> ExportReport:
-        """Update a folder to the live skills, of a domain and of none, or of all.
+        """Update a folder to the live skills of a domain and those without one, or to all.
 
-        `budget` is in characters of what a host lists; its own limit by default. UsageError for an
-        unknown format, and for a folder of the vault.
+        `budget` limits the characters that a host lists; by default it is the host's own limit.
+        UsageError for an unknown format, and for a folder of the vault.
         """
         root = Path(target).absolute()
         write = _writer(to)
@@ -96,7 +96,7 @@ class Exporter:
         )
 
     def withdraw(self, to: str, target: Path) -> "export_folder.FolderReport":
-        """Remove from a folder what was exported to it, unless a person edited it."""
+        """Remove the exported files from a folder, except files that a person edited."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
@@ -106,7 +106,7 @@ class Exporter:
         return self._shelf().live(domain)
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
-        """Yield skills with their files and what their use showed."""
+        """Yield skills with their files and the evidence of their use."""
         head = self._store.head()
         names = [candidate.name for candidate in candidates]
         vault_skills = head.skills.get_many(names)
@@ -128,7 +128,7 @@ class Exporter:
                 yield OutgoingSkill(name, skill.description, files, uses)
 
     def _rules(self, domain: str | None, repository: str) -> list[OutgoingRule]:
-        """Return what persons stated for a repository or for all, the most important first."""
+        """Return the persons' rules for a repository or for all, the most important first."""
         facts = self._store.head().facts
         superseded = {fact.supersedes for fact in facts.values()}
         stated = [
@@ -154,7 +154,7 @@ class Exporter:
 
 
 def _paths_of(units: Units, skill: str) -> set[str]:
-    """Return the files of a skill in an export; all files if none bears its name."""
+    """Return the files of a skill in an export; all files if no file has its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
     return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
 

@@ -32,7 +32,7 @@ _TRACKED = "git tracks it; pass --shared to change it, or --user for all of your
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """The content of a file before the setup, in base64, and the digest of what we wrote.
+    """The content of a file before the setup, in base64, and the digest of the written content.
 
     The content is None if there was no file.
     """
@@ -57,7 +57,7 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 class FileChange(Struct, frozen=True, kw_only=True):
     """A file's content before and after a change; None if there is no file.
 
-    `trouble` says why the file cannot be changed; `by_hand` tells the user what to add.
+    `trouble` explains why the file cannot be changed; `by_hand` is the text for the user to add.
     """
 
     path: Path
@@ -171,7 +171,7 @@ def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
 
 
 class SetupState(Struct, frozen=True, kw_only=True):
-    """The state of a setup: its record, its last activity, and what keeps it from working."""
+    """The state of a setup: its record, its last activity and its problems."""
 
     record: SetupRecord
     activity: Activity
@@ -246,7 +246,7 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
 
 
 def _plan_restore(path: Path, record: SetupRecord) -> FileChange:
-    """Return the change that restores a file; a file that was changed since stays."""
+    """Return the change that restores a file, unless the file was changed since."""
     content = _read_bytes(path)
     if not _is_as_written(path, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
@@ -297,7 +297,7 @@ def _digest_of(content: bytes) -> str:
 
 
 def _write_file(change: FileChange) -> None:
-    """Write a file in one step; its links and permissions stay."""
+    """Write a file in one step, with the same links and permissions."""
     path = change.path.resolve()
     if change.after is None:
         path.unlink(missing_ok=True)

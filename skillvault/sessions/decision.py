@@ -114,7 +114,7 @@ class OpenDecision:
 
     @property
     def prompt(self) -> str:
-        """The skills and facts as a text to put before the task, "" if there are none."""
+        """The skills and facts as a text to put before the task, or ""."""
         return self.answer.prompt
 
     def applied(self, *names: str) -> None:

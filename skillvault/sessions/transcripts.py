@@ -124,7 +124,7 @@ def _find_transcripts(folder: Path) -> Iterator[Path]:
 def outcomes_of(
     files: Sequence[Path], options: ImportOptions, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (label, outcome) of each prompt; record in `tally` what cannot be read."""
+    """Yield (label, outcome) of each prompt; count unreadable prompts in `tally`."""
     for path in files:
         try:
             yield from _outcomes_of_file(path, options, tally)

@@ -1,4 +1,4 @@
-"""A temporary vault for `skillvault try`, and what a person's own files say beside it.
+"""A temporary vault for `skillvault try`, to compare it with the person's own instructions.
 
 The vault is in a folder that only its user may enter. The folder is removed at the end, also after
 a signal; what a killed program left is removed by the next one.

@@ -29,7 +29,7 @@ def is_same(a: Form, b: Form) -> bool:
 
 
 def is_opposite(a: Form, b: Form) -> bool:
-    """Return True if one text says the opposite of the other: the same but for one flip.
+    """Return True if one text says the opposite of the other: they differ in one flip.
 
     A flip is a negation, a side or an order; two flips undo each other. A text with another number
     or name is a different text, not an opposite, and so is a text without the denied thing.
@@ -42,7 +42,7 @@ def is_opposite(a: Form, b: Form) -> bool:
 
 
 def _affirms(affirming: Form, denying: Form) -> bool:
-    """Return True if one text says what the other denies."""
+    """Return True if one text affirms a statement that the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
             denied = scope & denying.stems
@@ -122,7 +122,7 @@ def _axes(a: Form, b: Form) -> dict[str, bool]:
     """Return the shared axes on which two texts take different sides.
 
     The value of an axis is True if one text reverses the other there. A text that takes a side is a
-    different text from one that takes none.
+    different text from one without a side.
     """
     first, second = _sides_by_axis(a), _sides_by_axis(b)
     contrary = _contrary_axes(a, b)

@@ -1,7 +1,7 @@
 """Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
 
 Statements about different subjects, of different slots, of single events, and of one of several
-values are not versions. Where the words do not tell, neither do we.
+values are not versions. If the words do not tell, the answer is no.
 """
 
 import re
@@ -136,7 +136,7 @@ def _read_tokens(text: str) -> list[_Token]:
 
 
 def _is_unstable(tokens: Sequence[_Token]) -> bool:
-    """Return True for an event, a denial, and one of several values."""
+    """Return True for a text about an event, a denial or one of several values."""
     for index, token in enumerate(tokens):
         is_one_of = token.low == "one" and any(t.low == "of" for t in tokens[index + 1 : index + 2])
         if token.has_class("unstable") or "n't" in token.low or is_one_of:
@@ -218,7 +218,7 @@ def _is_named_slot(span: _Span) -> bool:
 
 
 def _is_slot(span: _Span) -> bool:
-    """Return True if what stands here is the value of a slot of the subject."""
+    """Return True if a span is the value of a slot of the subject."""
     if span.start == 0 or (span.start == 1 and span.tokens[0].has_class("articles")):
         return _is_value_first(span)
     marker, nouns = _find_marker(span)
@@ -379,7 +379,7 @@ def _is_value_first(span: _Span) -> bool:
 def _reworded_figure(
     older: str, newer: str, first: Sequence[_Token], second: Sequence[_Token]
 ) -> ValueChange | None:
-    """Return the figures of two statements that are the same but for them, in other words."""
+    """Return the figures of two statements that differ in their figures and their wording alone."""
     spans = [_last_figure(tokens) for tokens in (first, second)]
     if spans[0] is None or spans[1] is None or _kind(spans[0]) != _kind(spans[1]):
         return None

@@ -57,7 +57,7 @@ ALTERNATIVES = _sides(_WORDS["alternatives"], "|")  # as they are written
 
 
 def _units() -> dict[str, tuple[str, float]]:
-    """Unit of a number -> (its measure, how much of it)."""
+    """Map each unit of a number to (its measure, its size in that measure)."""
     units: dict[str, tuple[str, float]] = {}
     for line in _WORDS["measures"].split(";"):
         measure, _, table = line.partition("=")

@@ -32,7 +32,7 @@ _FLOAT = re.compile(
 def load(text: str, *, as_written: bool = False) -> Any:
     """Return the one document in `text` as dicts, lists and scalars; None if it is empty.
 
-    `as_written`: a number that would be written differently, such as `1.10`, stays text. Raises
+    With `as_written`, a number such as `1.10`, which would be written as 1.1, is text. Raises
     BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with the line.
     """
     try:
@@ -90,7 +90,7 @@ def scalar(value: Scalar) -> str:
 
 
 def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence[str] = ()) -> str:
-    """Set the mapping entry at `key` in `text`; every other byte stays.
+    """Set the mapping entry at `key` in `text` and keep every other byte.
 
     A missing last key is added in the `order` of its siblings, or before the first of them if it is
     not in the order; a missing mapping is added at the end. Raises BadInputError if the parent is
@@ -111,7 +111,7 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
 
 
 def without_key(text: str, key: tuple[str, ...]) -> str:
-    """Remove the mapping entry at `key` from `text`; every other byte stays.
+    """Remove the mapping entry at `key` from `text` and keep every other byte.
 
     A mapping that has no other entry is removed too; a missing entry is ignored. Raises
     BadInputError if other text would be lost.
@@ -132,7 +132,7 @@ def without_key(text: str, key: tuple[str, ...]) -> str:
 def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
     """Replace the entries of the list at `key`, identified by their `name`, new ones last.
 
-    Unchanged entries, every comment and all text outside the list stay byte for byte. Comments
+    Unchanged entries, every comment and all text outside the list are kept byte for byte. Comments
     inside a changed or removed entry move above it. Raises BadInputError if that is impossible.
     """
     data = load(text)
@@ -444,7 +444,7 @@ def _replace_list(
 def _write_list(
     text: str, node: yaml.Node | None, key: str, entries: Sequence[Any], *, eol: str
 ) -> str:
-    """Write a list in place of none, of an empty one, or of one in flow style."""
+    """Write a list in place of a missing list, an empty list or a list in flow style."""
     items = "".join(_lines_of(entry, "", eol) for entry in entries)
     if node is None:
         gap = "" if text.endswith("\n") or not text else eol
@@ -479,7 +479,7 @@ def _last_value(node: yaml.Node) -> yaml.Node:
 
 
 def _item_text(old_text: str, old_entry: Any, entry: Any, eol: str) -> str:
-    """Return the lines of an item; of a changed or removed item the comments stay."""
+    """Return the lines of an item; the comments of a changed or removed item are kept."""
     if entry == old_entry:
         return old_text
     indent = old_text[: len(old_text) - len(old_text.lstrip())]

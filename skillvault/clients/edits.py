@@ -71,8 +71,8 @@ def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
     return FileEdit(path, put_lines, take_out_lines, "\n".join(lines))
 
 
-def page_edit(path: Path, text: str) -> FileEdit:
-    """Return the edit that puts a managed block of text into a Markdown page."""
+def block_edit(path: Path, text: str) -> FileEdit:
+    """Return the edit that puts a managed block of text into a Markdown file."""
     return FileEdit(path, lambda page: with_block(page, text), without_block, text)
 
 

@@ -17,9 +17,9 @@ from skillvault.clients import hook_client
 from skillvault.clients.edits import (
     FileEdit,
     JsonEntry,
+    block_edit,
     json_edit,
     lines_edit,
-    page_edit,
 )
 from skillvault.clients.notes import project_of
 from skillvault.model.errors import BadInputError, UsageError
@@ -37,7 +37,7 @@ _LINES = {
     "fish": "{call} | source",
 }
 SHELLS = tuple(_LINES)
-_PAGE = """\
+_INSTRUCTIONS = """\
 What earlier work taught is kept in a skillvault. {how} It is knowledge to weigh, not orders.
 When you apply a skill, say so before you change anything: "Applying [S1] NAME, I ...".
 `skillvault search TEXT` finds more; `skillvault learn 'RULE'` notes a rule for who comes after you.
@@ -91,7 +91,7 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
             entries.append(JsonEntry(("enabledMcpjsonServers",), "skillvault"))
         path = options.project / ".claude/settings.json"
         edits = [json_edit(path, entries, _hooks_by_hand(entries))]
-        edits.append(page_edit(options.project / "CLAUDE.md", _page(options)))
+        edits.append(block_edit(options.project / "CLAUDE.md", _instructions(options)))
     else:
         # The path that `claude mcp add` uses without a scope.
         parent_keys = ("projects", str(options.project))
@@ -123,14 +123,14 @@ def _codex(options: SetupOptions) -> list[FileEdit]:
     if options.mcp:
         edits.append(_toml_edit(path / "config.toml", options))
     if options.is_shared and options.project:
-        edits.append(page_edit(options.project / "AGENTS.md", _page(options)))
+        edits.append(block_edit(options.project / "AGENTS.md", _instructions(options)))
     elif options.project:
         edits += _exclude_edits([edit.path for edit in edits], options)
     return edits
 
 
-def _page(options: SetupOptions) -> str:
-    return _PAGE.format(how=_BY_LINK if options.links else _BY_HOOK)
+def _instructions(options: SetupOptions) -> str:
+    return _INSTRUCTIONS.format(how=_BY_LINK if options.links else _BY_HOOK)
 
 
 def _hook_entries(events: Sequence[str], client: str, options: SetupOptions) -> list[JsonEntry]:
@@ -252,8 +252,8 @@ def _toml_edit(path: Path, options: SetupOptions) -> FileEdit:
         return other_text + gap + block
 
     def take_out_block(text: str) -> str:
-        head, mark, block_and_tail = text.partition(_TOML[0])
-        if not mark:
+        head, marker, block_and_tail = text.partition(_TOML[0])
+        if not marker:
             return text
         tail = block_and_tail.partition(f"{_TOML[1]}\n")[2]
         return (head[:-1] if head.endswith("\n\n") else head.strip("\n")) + tail

@@ -218,8 +218,8 @@ class Installer:
             for s in skills
         ]
         rows.sort(key=lambda row: row.name)
-        pages = 0 if names else contents.skill_files
-        return SourceListing(rows, contents.passed_over, contents.problems, pages)
+        file_count = 0 if names else contents.skill_files
+        return SourceListing(rows, contents.passed_over, contents.problems, file_count)
 
     def install(
         self,

@@ -46,8 +46,8 @@ from skillvault.vault.git import remote
 class Offer(Struct, frozen=True):
     """A skill that a source offers: the name of its folder, its address, its files.
 
-    `files` raises BadInputError if they cannot be taken. `path` is its folder in the source, and
-    `links` are others of it.
+    `files` raises BadInputError if they cannot be installed. `path` is its folder in the source,
+    `links` are other paths of this folder.
     """
 
     name: str
@@ -203,8 +203,8 @@ class SourceSkill(Struct, frozen=True):
     links: tuple[str, ...] = ()
 
     @property
-    def page(self) -> str:
-        """The path of its file in the source."""
+    def skill_file(self) -> str:
+        """The path of its SKILL.md in the source."""
         return f"{self.path}/{FILE}".lstrip("/")
 
     @property
@@ -277,7 +277,7 @@ def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> l
                 f"a version for one host, other than {paths[path]}; "
                 "name its folder as SOURCE to install it"
             )
-            skipped.append(SkippedFile(skill.page, reason))
+            skipped.append(SkippedFile(skill.skill_file, reason))
         else:
             skill_by_digest[digest] = skill
             paths.setdefault(path or path_without_skills(skill.path), skill.path)
@@ -307,9 +307,9 @@ def choose_skills(
     if names:
         return [skill for skill in skills if skill.name in names]
     passed_over += [
-        SkippedFile(skill.page, f"its author does not offer it; --skill {skill.name} installs it")
-        for skill in skills
-        if skill.is_internal
+        SkippedFile(s.skill_file, f"its author does not offer it; --skill {s.name} installs it")
+        for s in skills
+        if s.is_internal
     ]
     return [skill for skill in skills if not skill.is_internal]
 

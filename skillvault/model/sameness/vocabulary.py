@@ -40,13 +40,13 @@ class Side(NamedTuple):
     binary: bool = True
 
 
-def _sides(table: str, mark: str) -> dict[str, tuple[Side, ...]]:
+def _sides(table: str, separator: str) -> dict[str, tuple[Side, ...]]:
     sides: dict[str, tuple[Side, ...]] = {}
     for line in table.split(";"):
-        columns = [column.split() for column in line.split(mark)]
+        columns = [column.split() for column in line.split(separator)]
         for number, words in enumerate(columns):
             for word in words:
-                side = Side(columns[0][0], number, mark == ">")
+                side = Side(columns[0][0], number, separator == ">")
                 sides[word] = (*sides.get(word, ()), side)
     return sides
 

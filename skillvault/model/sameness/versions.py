@@ -72,7 +72,7 @@ class _Token(NamedTuple):
         return self.low in _WORDS[table] and not is_abbreviation
 
 
-class _Span(NamedTuple):
+class _ValueSpan(NamedTuple):
     """A part of a sentence: the tokens from `start` up to `end`."""
 
     tokens: Sequence[_Token]
@@ -114,7 +114,7 @@ def find_value_change(older: str, newer: str) -> ValueChange | None:
     return None
 
 
-def _change(older: _Span, newer: _Span) -> ValueChange:
+def _change(older: _ValueSpan, newer: _ValueSpan) -> ValueChange:
     return ValueChange(*(" ".join(token.text for token in span.value) for span in (older, newer)))
 
 
@@ -151,7 +151,7 @@ def _is_unstable(tokens: Sequence[_Token]) -> bool:
 
 def _differing_spans(
     first: Sequence[_Token], second: Sequence[_Token]
-) -> tuple[_Span, _Span] | None:
+) -> tuple[_ValueSpan, _ValueSpan] | None:
     """Return the one place in which two sentences differ; None if they differ in more."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
@@ -168,7 +168,7 @@ def _differing_spans(
     if keys & other_keys or any(_is_structural(t) for region in regions for t in region):
         return None
     older, newer = (
-        _Span(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
+        _ValueSpan(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
         for tokens, region in zip((first, second), regions, strict=True)
     )
     return older, newer
@@ -187,7 +187,7 @@ def _is_structural(token: _Token) -> bool:
 # ── the kind of a value ──────────────────────────────────────────────────────────────
 
 
-def _are_alike(older: _Span, newer: _Span) -> bool:
+def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
     """Return True if two values can be of one slot."""
     kinds = [_kind(span) for span in (older, newer)]
     if "mixed" in kinds:
@@ -197,7 +197,7 @@ def _are_alike(older: _Span, newer: _Span) -> bool:
     )
 
 
-def _kind(span: _Span) -> str:
+def _kind(span: _ValueSpan) -> str:
     """Return `name`, `date`, `word`, `mixed`, or a figure's measure."""
     if span.is_quantity:
         units = [token.low for token in (*span.value, *span.tail[:1]) if token.is_unit]
@@ -208,7 +208,7 @@ def _kind(span: _Span) -> str:
     return "word" if len(words) == len(span.value) else "mixed"
 
 
-def _is_named_slot(span: _Span) -> bool:
+def _is_named_slot(span: _ValueSpan) -> bool:
     """Return True if the text names the slot: `The package manager of the shop is`."""
     marker = span.tokens[span.start - 1] if span.start else None
     return marker is not None and marker.has_class("copulas")
@@ -217,7 +217,7 @@ def _is_named_slot(span: _Span) -> bool:
 # ── the place of a value ─────────────────────────────────────────────────────────────
 
 
-def _is_slot(span: _Span) -> bool:
+def _is_slot(span: _ValueSpan) -> bool:
     """Return True if a span is the value of a slot of the subject."""
     if span.start == 0 or (span.start == 1 and span.tokens[0].has_class("articles")):
         return _is_value_first(span)
@@ -234,7 +234,7 @@ def _is_slot(span: _Span) -> bool:
     return _is_employer(span, marker) if token.low == "for" else _is_object(span, marker, nouns)
 
 
-def _is_employer(span: _Span, marker: int) -> bool:
+def _is_employer(span: _ValueSpan, marker: int) -> bool:
     """Return True for `Sam works for Globex`, whose `for` is not a purpose."""
     match _content(span.tokens[:marker]):
         case [person, verb]:
@@ -243,7 +243,7 @@ def _is_employer(span: _Span, marker: int) -> bool:
             return False
 
 
-def _find_marker(span: _Span) -> tuple[int, int]:
+def _find_marker(span: _ValueSpan) -> tuple[int, int]:
     """Return the place of the word that a value belongs to, and the number of nouns between."""
     at, nouns = span.start - 1, 0
     while at >= 0 and nouns <= _MAX_NOUNS and not _is_marker(span, at):
@@ -252,7 +252,7 @@ def _find_marker(span: _Span) -> tuple[int, int]:
     return at, nouns
 
 
-def _is_marker(span: _Span, at: int) -> bool:
+def _is_marker(span: _ValueSpan, at: int) -> bool:
     token = span.tokens[at]
     if token.has_class("articles"):
         return False
@@ -269,7 +269,7 @@ def _is_content(token: _Token) -> bool:
     return not (_is_structural(token) or token.has_class("auxiliaries") or token.is_figure)
 
 
-def _ends(span: _Span) -> bool:
+def _ends(span: _ValueSpan) -> bool:
     """Return True if a phrase ends with the value, or with what its figure counts."""
     tail = span.tail
     is_version = span.start > 1 and span.tokens[span.start - 1].is_name
@@ -292,11 +292,11 @@ def _is_inflected(token: _Token) -> bool:
     return token.text.islower() and token.low.endswith("s") and not token.has_class("articles")
 
 
-def _has_article(span: _Span, marker: int, table: str) -> bool:
+def _has_article(span: _ValueSpan, marker: int, table: str) -> bool:
     return any(token.has_class(table) for token in span.tokens[marker + 1 : span.start])
 
 
-def _is_predicate(span: _Span, marker: int) -> bool:
+def _is_predicate(span: _ValueSpan, marker: int) -> bool:
     """Return True for the value behind `is`: `The owner of billing is Maria`."""
     is_one_of_many = any(t.has_class("indefinite") for t in span.tokens) and not span.is_quantity
     if not _ends(span) or is_one_of_many:
@@ -311,7 +311,7 @@ def _is_predicate(span: _Span, marker: int) -> bool:
     return not (is_person or is_adjective)
 
 
-def _is_phrase(span: _Span, marker: int, nouns: int) -> bool:
+def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
     """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
     clause = span.tokens[:marker]
     if len(_content(clause)) + any(t.has_class("auxiliaries") for t in clause) < 2 or not _ends(
@@ -341,7 +341,7 @@ def _is_phrase(span: _Span, marker: int, nouns: int) -> bool:
     return True
 
 
-def _is_object(span: _Span, marker: int, nouns: int) -> bool:
+def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
     """Return True for an object of which there is one: a quantity, a version, a named noun."""
     verb = span.tokens[marker]
     if not verb.is_verb or not (_ends(span) or span.tail):
@@ -358,7 +358,7 @@ def _is_object(span: _Span, marker: int, nouns: int) -> bool:
     return not nouns or is_version or verb.has_class("auxiliaries")
 
 
-def _is_value_first(span: _Span) -> bool:
+def _is_value_first(span: _ValueSpan) -> bool:
     """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
     if not span.tail:
         return False
@@ -392,10 +392,10 @@ def _reworded_figure(
     return _change(spans[0], spans[1]) if is_same(*forms) else None
 
 
-def _last_figure(tokens: Sequence[_Token]) -> _Span | None:
+def _last_figure(tokens: Sequence[_Token]) -> _ValueSpan | None:
     """Return the only figure of a text, if the text ends with it."""
     figures = [span for span, token in enumerate(tokens) if token.is_figure]
     if len(figures) != 1 or figures[0] < 2:
         return None
-    span = _Span(tokens, figures[0], figures[0] + 1)
+    span = _ValueSpan(tokens, figures[0], figures[0] + 1)
     return span if all(token.is_unit for token in span.tail) else None

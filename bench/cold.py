@@ -24,7 +24,7 @@ from stream import shifted, stream
 from vaults import known, made
 
 from skillvault import Vault
-from skillvault.learning.evaluate import evaluate
+from skillvault.learning import evaluate
 from skillvault.model.brief import BlindCase
 from skillvault.model.change import Change
 from skillvault.model.intake import parse_outcome

@@ -62,7 +62,7 @@ def _one_by_one(ground: Ground, size: int) -> tuple[Spent, Spent]:
 
 
 def _normal(root: Path) -> None:
-    with (root / layout.MARK).open("a") as mark:
+    with (root / layout.VAULT_FILE).open("a") as mark:
         mark.write("durability: normal\nrecord:\n  settle_seconds: 0\n")
     command = [
         "git",

@@ -13,6 +13,7 @@ checks, hooks and limits are not in it.
 
 import heapq
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -81,7 +82,7 @@ def served(log: str, command: list[str]) -> int:
 
 
 def _carry(counts: list[int], way: int, source: BinaryIO, target: BinaryIO) -> None:
-    while part := source.raw.read(1 << 16) if way == 0 else source.read1(1 << 16):
+    while part := os.read(source.fileno(), 1 << 16):
         counts[way] += len(part)
         target.write(part)
         target.flush()
@@ -128,7 +129,8 @@ def measured(folder: Path, outcomes: int) -> Costs:
     for number in range(3):
         place = folder / f"whole-{number}"
         found["clone"].append(host.cost(folder, "clone", "--no-local", str(host.place), str(place)))
-    return Costs(*(_middle(found[kind]) for kind in Costs._fields[:4]), median(syncs))
+    idle, pull, push, clone = (_middle(found[kind]) for kind in Costs._fields[:4])
+    return Costs(idle, pull, push, clone, median(syncs))
 
 
 def _clone(host: Host, place: Path) -> Vault:

@@ -47,7 +47,7 @@ class Promoter:
             self._outcomes[outcome.id] = outcome
             self._clocks[outcome.domain] = outcome.occurred_at
         facts = {name: fact for of in self._facts.values() for name, fact in of.items()}
-        support = Support(self._book, self._material(facts), self._policy)
+        support = Support(self._book, self._material(facts), self._policy, upgrades=False)
         plan = support.plan(filter(None, runs))
         changes = list(fact_changes(plan.facts))
         if plan.links or plan.retellings:

@@ -23,7 +23,7 @@ from skillvault.cli.options import (
 )
 from skillvault.learning.advise import Advice
 from skillvault.loop.judging.client_calls import ClientCalls
-from skillvault.loop.judging.question_queue import MOST, AgentReply, parse_replies
+from skillvault.loop.judging.question_queue import DEFAULT_QUESTIONS, AgentReply, parse_replies
 from skillvault.model.errors import UnavailableError, UsageError
 from skillvault.model.text.text import pluralize
 
@@ -78,7 +78,7 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
     "count",
     metavar="N",
     type=click.IntRange(min=1),
-    default=MOST,
+    default=DEFAULT_QUESTIONS,
     show_default=True,
     help="Print at most N questions.",
 )

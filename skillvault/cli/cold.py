@@ -93,9 +93,11 @@ def clone(url: str, path: Path | None, keep: int, now: datetime | None) -> None:
     clone_history(url, root)
     git, report = Git(root), SetupReport()
     head = git.head()
-    if head is None or layout.MARK not in git.entries(head, [layout.MARK]):
+    if head is None or layout.VAULT_FILE not in git.entries(head, [layout.VAULT_FILE]):
         shutil.rmtree(root)
-        raise NotAVaultError(f"{url}: no vault (it has no {layout.MARK}), and nothing was kept")
+        raise NotAVaultError(
+            f"{url}: is not a vault (it has no {layout.VAULT_FILE}); nothing was kept"
+        )
     count = check_out_open_months(git, _today(now), keep)
     equip(root, git, report, post_merge=False)
     echo(

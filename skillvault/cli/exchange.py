@@ -27,8 +27,8 @@ from skillvault.cli.recommend import learned_shape, print_cuts
 from skillvault.cli.run import end_intake, pack, print_done, print_waiting
 from skillvault.exchange import formats
 from skillvault.exchange.skills.formats import SKILL_FORMATS
-from skillvault.exchange.source_tree import PassedOver
-from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
+from skillvault.exchange.source_tree import SkippedFile
+from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
 from skillvault.model.text.text import flatten, shorten
@@ -119,8 +119,8 @@ def _check_options(
 
 
 def _parse_source(text: str | None, registry: str) -> SkillSource:
-    place = text or ""
-    return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
+    text = text or ""
+    return parse_source(text, registry=registry, is_folder=Path(text).expanduser().is_dir())
 
 
 def _print_listing(listing: SourceListing, *, as_data: bool) -> None:
@@ -148,7 +148,7 @@ def _print_listing(listing: SourceListing, *, as_data: bool) -> None:
 
 def _sum_up(listing: SourceListing) -> str:
     """Say what became of each file SKILL.md of a source."""
-    pages = [entry for entry in listing.passed_over if entry.is_page]
+    pages = [entry for entry in listing.passed_over if entry.is_skill_file]
     counts = {
         "skill": len(listing.skills),
         "copy": sum(len(skill.copies) for skill in listing.skills),
@@ -199,7 +199,7 @@ def _print_installed(skill: InstalledSkill) -> None:
         )
 
 
-def _say_passed_over(entries: Sequence[PassedOver]) -> None:
+def _say_passed_over(entries: Sequence[SkippedFile]) -> None:
     for entry in entries:
         say(f"passed over: {entry.path}: {entry.reason}")
 

@@ -23,33 +23,33 @@ from skillvault.cli.options import choose_vault, make_own_vault, say, vault_opti
 from skillvault.clients import agents
 from skillvault.clients.hook_client import ASKING, MAKE_VAULT, longest_wait
 from skillvault.clients.hook_server import HookRequest
-from skillvault.clients.notes import MOST_INPUT
+from skillvault.clients.notes import MAX_INPUT
 from skillvault.clients.payload import EVENTS, Payload, parse_payload
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
-from skillvault.sessions.hooks import MOST, HookClient, Hooks, HookVault
+from skillvault.sessions.hooks import MAX_ANSWER, HookClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.disk import private_mode
 from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
-MOST_BYTES = 128 * 1024  # bytes
+MAX_LOG_BYTES = 128 * 1024  # bytes
 _LINE = 400  # characters
 
 
 def log_line(folder: Path, text: str) -> None:
     """Append a line without secrets; a log that is too long loses its older half."""
-    place = folder / LOG
+    path = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     line = f"{at} {' '.join(redact.redact_value(text).split())[:_LINE]}\n".encode(errors="replace")
-    if place.exists() and place.stat().st_size + len(line) > MOST_BYTES:
-        draft = place.with_name(f".{LOG}.{os.getpid()}")
+    if path.exists() and path.stat().st_size + len(line) > MAX_LOG_BYTES:
+        draft = path.with_name(f".{LOG}.{os.getpid()}")
         draft.touch(mode=private_mode(folder) & 0o666)
-        draft.write_bytes(place.read_bytes()[-MOST_BYTES // 2 :].partition(b"\n")[2])
-        draft.replace(place)
-    place.touch(mode=private_mode(folder) & 0o666)
-    with place.open("ab") as file:
+        draft.write_bytes(path.read_bytes()[-MAX_LOG_BYTES // 2 :].partition(b"\n")[2])
+        draft.replace(path)
+    path.touch(mode=private_mode(folder) & 0o666)
+    with path.open("ab") as file:
         file.write(line)
 
 
@@ -102,15 +102,15 @@ def hook(
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
     When a session begins without a vault, the user is told.
     """
-    payload = parse_payload(sys.stdin.buffer.read(MOST_INPUT))
+    payload = parse_payload(sys.stdin.buffer.read(MAX_INPUT))
     if payload is None:
-        raise click.ClickException("the payload on stdin is no event of a session")
-    place, notice = choose_vault(vault_path), ""
+        raise click.ClickException("the payload on stdin is not an event of a session")
+    root, notice = choose_vault(vault_path), ""
     try:
-        if place is None and makes_vault:
-            place = make_own_vault()
-            notice = f"made {place}, a vault that learns from your sessions; see its README.md"
-        vault = Vault.open(place)
+        if root is None and makes_vault:
+            root = make_own_vault()
+            notice = f"made {root}, a vault that learns from your sessions; see its README.md"
+        vault = Vault.open(root)
     except (SkillvaultError, OSError) as error:
         if event != "SessionStart":
             raise
@@ -171,7 +171,7 @@ def _react(
     )
     now = datetime.now(UTC).replace(microsecond=0)
     text = Hooks(vault_parts(vault), caller, now).react(event, payload)
-    if len(text) <= MOST:
+    if len(text) <= MAX_ANSWER:
         return text
     folder = vault.store.git.dirs()[0] / "skillvault"
     log_line(folder, f"{event}: {len(text)} characters are too many; none printed")
@@ -191,7 +191,7 @@ def run_quietly(words: list[str]) -> NoReturn:
     deadline = threading.Timer(longest_wait(), _give_up, args=(words,))
     deadline.daemon = True
     deadline.start()
-    answer, client_output = "", os.dup(1)
+    answer, stdout_fd = "", os.dup(1)
     try:
         os.dup2(2, 1)  # only the answer is for the agent
         answer = cli(words, standalone_mode=False, prog_name="skillvault")
@@ -200,7 +200,7 @@ def run_quietly(words: list[str]) -> NoReturn:
         try:
             _log_run(words, time.monotonic() - start)
             if isinstance(answer, str) and answer:
-                os.write(client_output, escape_hidden(answer).encode(errors="replace"))
+                os.write(stdout_fd, escape_hidden(answer).encode(errors="replace"))
         finally:
             os._exit(0)
 
@@ -222,12 +222,12 @@ def vault_parts(vault: Vault) -> HookVault:
         inbox=vault.inbox,
         shelf=lambda: vault.shelf,
         export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
-        questions=lambda session: _questions(vault, session),
+        questions=lambda session: _count_questions(vault, session),
         ask=lambda: ask_in_background(vault),
     )
 
 
-def _questions(vault: Vault, session: str) -> int:
+def _count_questions(vault: Vault, session: str) -> int:
     """Count the waiting questions for the agent of a session, at most those of one prompt."""
     if vault.store.head().policy.judge.provider != "agent":
         return 0
@@ -259,9 +259,9 @@ def _log_event(words: list[str], text: str) -> None:
 
 def _find_root(words: list[str]) -> Path | None:
     """Return the vault of the command line, the environment or this folder, else None."""
-    paths = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
-    place = paths[-1] if paths else os.environ.get("SKILLVAULT_VAULT")
+    values = [words[index + 1] for index, word in enumerate(words[:-1]) if word == "--vault"]
+    path = values[-1] if values else os.environ.get("SKILLVAULT_VAULT")
     try:
-        return layout.named_root(Path(place)) if place else layout.find_root(Path())
+        return layout.named_root(Path(path)) if path else layout.find_root(Path())
     except NotAVaultError:
         return None

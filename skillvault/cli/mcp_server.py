@@ -298,7 +298,7 @@ def _refusal(error: SkillvaultError) -> dict[str, Any]:
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
     key = error.key if isinstance(error, BadInputError) else None
-    message = shorten(str(error), _MOST_MESSAGE)
+    message = shorten(str(error), _MAX_MESSAGE)
     return {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
 
 
@@ -323,7 +323,7 @@ def _commits_of(report: Report | None) -> CommitsResult:
     )
 
 
-_MOST_MESSAGE = 2000  # characters
+_MAX_MESSAGE = 2000  # characters
 _NOTES = "notifications/"  # prefix of methods that need no answer
 
 
@@ -377,7 +377,7 @@ def _parse_json(line: str) -> Any:
 SCHEME = "skill://"
 PAGE = "SKILL.md"
 _MOST = 50  # skills on a page of the list
-_MOST_FILES, _MOST_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
+_MAX_FILES, _MAX_BYTES = 512, 16 * 1024 * 1024  # limits for one skill
 _TTL = 60_000  # milliseconds for which a client may cache an answer
 
 
@@ -412,7 +412,7 @@ class LiveSkills:
         skills = [skill for skill in outgoing if isinstance(skill, OutgoingSkill)]
         for skill in sorted(skills, key=lambda skill: skill.name):
             size = sum(map(len, skill.files.values()))
-            if PAGE in skill.files and len(skill.files) <= _MOST_FILES and size <= _MOST_BYTES:
+            if PAGE in skill.files and len(skill.files) <= _MAX_FILES and size <= _MAX_BYTES:
                 yield skill
 
     def file(self, uri: str) -> SkillFile | None:

@@ -193,17 +193,17 @@ def vault_path_of(vault_path: Path | None) -> Path | None:
 def choose_vault(vault_path: Path | None) -> Path | None:
     """Return the vault that is named, else the vault of this folder, else the user's own."""
     path = vault_path_of(vault_path)
-    if path is None and (place := hook_client.find_vault()):
-        return Path(place)
+    if path is None and (root := hook_client.find_vault()):
+        return Path(root)
     return path
 
 
 def make_own_vault() -> Path:
     """Make the user's own vault unless another process has made it; return its folder."""
-    root = Path(hook_client.own_vault_place())
+    root = Path(hook_client.own_vault_path())
     root.parent.mkdir(parents=True, exist_ok=True)
     with locks.folder_lock(root.parent):
-        if not (root / layout.MARK).is_file():
+        if not (root / layout.VAULT_FILE).is_file():
             api.Vault.init(root)
     return root
 
@@ -211,7 +211,7 @@ def make_own_vault() -> Path:
 def _since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
-    """Parse a span of time or a start; None without a value."""
+    """Parse a span of time or a start; None if no value is given."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])

@@ -137,35 +137,35 @@ def _connect(
     if checks:
         _check(client)
         return
-    place = _project(**scope)
+    project = _project(**scope)
     setups = ClientSetup()
-    record = setups.record_of(client, place)
+    record = setups.record_of(client, project)
     vault = _vault_of(record, vault_path) if removes else open_vault(vault_path)
     options = SetupOptions(
         vault=vault.root if vault else Path(record.vault),
         calls=calls_folder(vault.store.git.dirs()[0] / "skillvault" if vault else Path()),
-        exclude=exclude_file(place) if place else None,
-        project=place,
+        exclude=exclude_file(project) if project else None,
+        project=project,
         domain=domain,
         links=links,
         is_shared=scope["is_shared"],
         mcp=has_sdk(),
     )
-    if vault and not removes and place and place.is_relative_to(vault.root.resolve()):
+    if vault and not removes and project and project.is_relative_to(vault.root.resolve()):
         raise UsageError(
-            f"{place}: lies in the vault; pass the project in which the agent works as "
+            f"{project}: lies in the vault; pass the project in which the agent works as "
             "--project DIR"
         )
     changes = setups.changes(client, options, removes=removes)
     for change in changes:
         echo(change.diff, nl=False)
         if change.trouble:
-            say(f"left as it is: {change.place}: {change.trouble}")
+            say(f"left as it is: {change.path}: {change.trouble}")
             if change.by_hand:
                 say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
     if not dry:
         if vault and record.links and (removes or not links):
-            _say_left(vault.exporter.withdraw(client, place or Path.home()).left)
+            _say_left(vault.exporter.withdraw(client, project or Path.home()).left)
         setups.carry_out(client, options, changes, removes=removes)
         if vault and not removes:
             _complete(vault, client, options, judge)
@@ -197,12 +197,12 @@ def completion(shell: str | None, removes: bool, dry: bool) -> None:
         )
     change = carry_out_edit(completion_edit(name, COMPLETING), removes=removes, dry=dry)
     if change.trouble:
-        raise UsageError(f"{change.place}: {change.trouble}; add this line:\n{change.by_hand}")
+        raise UsageError(f"{change.path}: {change.trouble}; add this line:\n{change.by_hand}")
     echo(change.diff, nl=False)
     if change.before == change.after:
-        say(f"nothing to change: {name} is {'not ' if removes else ''}set up in {change.place}")
+        say(f"nothing to change: {name} is {'not ' if removes else ''}set up in {change.path}")
     elif not dry:
-        say(f"{change.place}: changed; it counts in each new {name}")
+        say(f"{change.path}: changed; it counts in each new {name}")
 
 
 def _complete(vault: Vault, client: str, options: SetupOptions, judge: str | None) -> None:
@@ -214,7 +214,7 @@ def _complete(vault: Vault, client: str, options: SetupOptions, judge: str | Non
 def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
     """Write the judge to vault.yaml; a person in a terminal is asked, once."""
     rules = vault.store.head().policy.judge
-    settings = vault.store.head().files.read([layout.MARK])[layout.MARK]
+    settings = vault.store.head().files.read([layout.VAULT_FILE])[layout.VAULT_FILE]
     if judge is None:
         if b"\njudge:" in settings or not sys.stdin.isatty():
             return
@@ -223,7 +223,7 @@ def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
         judge = click.prompt("judge", type=click.Choice(_JUDGES), default="offline", err=True)
     values = {"provider": judge, **({"client": client} if judge == "client" else {})}
     edits = tuple(
-        Edit(layout.MARK, ("judge", key), value)
+        Edit(layout.VAULT_FILE, ("judge", key), value)
         for key, value in values.items()
         if getattr(rules, key) != value or b"\njudge:" not in settings
     )

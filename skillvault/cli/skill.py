@@ -21,7 +21,7 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.run import print_changes, print_committed, print_sides
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.clock import clock
@@ -281,7 +281,7 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
     if source and place.exists():
         address = str(place.resolve())
     elif source:
-        address = source_of(source).address
+        address = parse_source(source).address
     names = curate.select_proposals(address, clean=clean)
     if not names:
         say("no proposal is selected; `skillvault skill list --proposed` lists them")

@@ -55,7 +55,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     try:
         old_data, our_data, their_data = (file.read_bytes() for file in (base, ours, theirs))
         merged_data = rule_of(kind)(Versions(old_data or None, our_data, their_data))
-        if path == layout.MARK:
+        if path == layout.VAULT_FILE:
             policy_of(merged_data)
     except (SkillvaultError, OSError, ValueError) as error:
         say(f"{path}: {error}")

@@ -12,7 +12,7 @@ import click
 from skillvault.api import Vault
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
-from skillvault.clients.hook_client import own_vault_place
+from skillvault.clients.hook_client import own_vault_path
 from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, take_first_look, times
 from skillvault.loop.learned import learned_text
 from skillvault.model.errors import UsageError
@@ -250,7 +250,7 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
 
 def _ask_place(root: Path) -> Path:
     """Move the vault to a folder that the person names; ask again for one that is taken."""
-    default = Path(own_vault_place())
+    default = Path(own_vault_path())
     while True:
         answer = click.prompt(
             "Where", default=str(default), err=True, type=click.Path(path_type=Path)

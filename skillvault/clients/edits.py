@@ -1,4 +1,4 @@
-"""Edits of a client's files, as values: a file, what to put into it, what to take out again.
+"""Edits of a client's files, as values: a file, and how its text is put in and taken out.
 
 `put` and `take_out` convert a text to a text; "" stands for a missing file. `setups` makes the
 edits, `sessions/client_setup.py` carries them out.
@@ -28,7 +28,7 @@ _DEPTH = 100
 class FileEdit(NamedTuple):
     """The edit of one file; `by_hand` is what the user adds if the file cannot be read."""
 
-    place: Path
+    path: Path
     put: Callable[[str], str]
     take_out: Callable[[str], str]
     by_hand: str
@@ -42,7 +42,7 @@ class JsonEntry(NamedTuple):
     is_value: bool = False
 
 
-def json_edit(place: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdit:
+def json_edit(path: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdit:
     """Return the edit that puts entries into a JSON file."""
 
     def put_all(text: str) -> str:
@@ -53,10 +53,10 @@ def json_edit(place: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEd
         new_text = _rewrite(text, lambda values: reduce(_take_out, paths, values)) if text else ""
         return "" if new_text != text and new_text.strip() == "{}" else new_text
 
-    return FileEdit(place, put_all, take_out_all, by_hand)
+    return FileEdit(path, put_all, take_out_all, by_hand)
 
 
-def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
+def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
     """Return the edit that puts lines into a file."""
 
     def put_lines(text: str) -> str:
@@ -68,12 +68,12 @@ def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
         other_lines = [line for line in text.splitlines(keepends=True) if line.strip() not in lines]
         return "".join(other_lines)
 
-    return FileEdit(place, put_lines, take_out_lines, "\n".join(lines))
+    return FileEdit(path, put_lines, take_out_lines, "\n".join(lines))
 
 
-def page_edit(place: Path, text: str) -> FileEdit:
-    """Return the edit that puts a managed block of text into a Markdown page."""
-    return FileEdit(place, lambda page: with_block(page, text), without_block, text)
+def block_edit(path: Path, text: str) -> FileEdit:
+    """Return the edit that puts a managed block of text into a Markdown file."""
+    return FileEdit(path, lambda page: with_block(page, text), without_block, text)
 
 
 def is_skillvault_entry(value: Any) -> bool:
@@ -90,9 +90,9 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     try:
         values = strict_json.load(text, max_depth=_DEPTH)
     except BadInputError as error:
-        raise BadInputError(f"is no strict JSON ({error.message})", code="json") from None
+        raise BadInputError(f"is not strict JSON ({error.message})", code="json") from None
     if not isinstance(values, dict):
-        raise BadInputError("is no object of JSON", code="wrong-type")
+        raise BadInputError("is not an object of JSON", code="wrong-type")
     new_values = change(values)
     if new_values == values:
         return text
@@ -118,8 +118,8 @@ def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
         raise _wrong_type("array", entry.path)
     if entry.value in value:
         return value
-    place = next((i for i, element in enumerate(value) if is_skillvault_entry(element)), len(value))
-    return [*value[:place], entry.value, *value[place + 1 :]]
+    index = next((i for i, element in enumerate(value) if is_skillvault_entry(element)), len(value))
+    return [*value[:index], entry.value, *value[index + 1 :]]
 
 
 def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:

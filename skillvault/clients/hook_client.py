@@ -13,10 +13,10 @@ import sys
 
 _ACCEPT_TIMEOUT = 0.05  # seconds
 _SLACK = 0.5  # seconds; the program gives up first
-_MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
+_MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
-# Set in a client that is asked as the judge: its events are no session of a user.
+# Set in a client that is asked as the judge: its events belong to no session of a user.
 ASKING = "SKILLVAULT_ASKING"
 MAKE_VAULT = "--make-vault"  # makes the user's own vault if there is none
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
@@ -37,9 +37,9 @@ def find_vault() -> str:
     if named_vault := os.environ.get("SKILLVAULT_VAULT"):
         return named_vault
     parts = _current_folder().split("/")
-    folders = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    places = [*folders, own_vault_place()]
-    return next((place for place in places if os.access(f"{place}/vault.yaml", os.F_OK)), "")
+    parents = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    folders = [*parents, own_vault_path()]
+    return next((folder for folder in folders if os.access(f"{folder}/vault.yaml", os.F_OK)), "")
 
 
 def _current_folder() -> str:
@@ -49,7 +49,7 @@ def _current_folder() -> str:
         return "/"
 
 
-def own_vault_place() -> str:
+def own_vault_path() -> str:
     """Return the path of the user's own vault, which the plugin makes."""
     data = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
     return f"{data}/skillvault/vault"
@@ -61,14 +61,14 @@ def link_calls(vault: str, client: str) -> None:
     Without a vault an earlier link is removed.
     """
     state = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
-    place = f"{state}/skillvault/calls/{client}"
+    link = f"{state}/skillvault/calls/{client}"
     try:
-        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        if os.path.lexists(place):
-            os.unlink(place)  # noqa: PTH108
+        os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        if os.path.lexists(link):
+            os.unlink(link)  # noqa: PTH108
         if vault:
             target = os.path.realpath(f"{vault}/.git/skillvault/sessions/calls")
-            os.symlink(target, place)  # noqa: PTH211
+            os.symlink(target, link)  # noqa: PTH211
     except OSError:  # without the folder, these hooks ask the process
         return
 
@@ -98,16 +98,16 @@ def request_of(words: list[str], payload: bytes) -> bytes:
 
 
 def ask(words: list[str], payload: bytes) -> bytes | None:
-    """Return the answer of the process that answers hooks, None without an answer in time."""
+    """Return the answer of the process that answers hooks; None if it does not answer in time."""
     if "--vault" not in words[:-1]:
         return None
-    place = socket_path(words[words.index("--vault") + 1])
+    path = socket_path(words[words.index("--vault") + 1])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        if not is_private(os.path.dirname(place)):  # noqa: PTH120 (`pathlib` takes as long as all)
+        if not is_private(os.path.dirname(path)):  # noqa: PTH120 (`pathlib` takes as long as all)
             return None
         connection.settimeout(_ACCEPT_TIMEOUT)
-        connection.connect(place)
+        connection.connect(path)
         connection.sendall(request_of(words, payload))
         if connection.recv(1) != ACCEPTED:
             return None
@@ -129,13 +129,13 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
 def read_payload() -> bytes:
     """Read the payload that the client wrote for the hook."""
     payload = b""
-    while len(payload) < _MOST_INPUT and (part := os.read(0, 65536)):
+    while len(payload) < _MAX_INPUT and (part := os.read(0, 65536)):
         payload += part
     return payload
 
 
 def run_program(words: list[str], payload: bytes) -> None:
-    """Replace this process by the program, which reads the payload; the process id stays."""
+    """Replace this process by the program, which reads the payload; the process id is kept."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(reader)

@@ -1,6 +1,6 @@
 """Answer hooks on a Unix socket, so that a hook costs only the start of Python.
 
-`clients.hook_client` is the other side and describes the protocol. `answer` of the server decides
+`clients.hook_client` is the client and describes the protocol. `answer` of the server decides
 what an event does.
 """
 
@@ -45,7 +45,7 @@ class HookServer:
     """
 
     def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
-        self._place = Path(socket_path(str(root)))
+        self._socket_path = Path(socket_path(str(root)))
         self._answer = answer
         self._lock = threading.Lock()
         self._last = time.monotonic()
@@ -59,22 +59,22 @@ class HookServer:
         The folder is not usable if other users may enter it, if it is missing, or if its path is
         too long.
         """
-        folder = self._place.parent
+        folder = self._socket_path.parent
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            if not is_private(str(folder)) or _is_answered(self._place):
+            if not is_private(str(folder)) or _is_answered(self._socket_path):
                 listener.close()
                 return False
-            self._place.unlink(missing_ok=True)
-            listener.bind(str(self._place))
-            self._place.chmod(0o600)
+            self._socket_path.unlink(missing_ok=True)
+            listener.bind(str(self._socket_path))
+            self._socket_path.chmod(0o600)
             listener.listen(_WAITING)
         except OSError:  # hooks do the work themselves then
             listener.close()
             return False
         self._listener = listener
-        self._inode = self._place.stat().st_ino
+        self._inode = self._socket_path.stat().st_ino
         threading.Thread(target=self._listen, args=(listener,), daemon=True).start()
         return True
 
@@ -84,8 +84,8 @@ class HookServer:
             self._listener.close()
             self._listener = None
             with suppress(FileNotFoundError):
-                if self._place.stat().st_ino == self._inode:  # nobody has taken its place
-                    self._place.unlink()
+                if self._socket_path.stat().st_ino == self._inode:  # nobody has taken its place
+                    self._socket_path.unlink()
 
     @property
     def idle_seconds(self) -> float:
@@ -149,11 +149,11 @@ def _peer_of(connection: socket.socket) -> int | None:
     return user
 
 
-def _is_answered(place: Path) -> bool:
+def _is_answered(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_PATIENCE)
         try:
-            connection.connect(str(place))
+            connection.connect(str(path))
         except (FileNotFoundError, ConnectionRefusedError):
             return False
         return True

@@ -45,20 +45,20 @@ def exclude_file(folder: Path) -> Path | None:
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
     """Return the domain of the first pattern that matches a folder or one of its parents.
 
-    Without a match, return the default or the repository's name as a slug, "" for a name without
-    letters.
+    If no pattern matches, return the default or the repository's name as a slug, "" for a name
+    without letters.
     """
     project = project_of(folder)
-    places = [str(parent) for parent in (folder, *folder.parents)]
+    folders = [str(parent) for parent in (folder, *folder.parents)]
     for pattern, domain in patterns.items():
         full_pattern = str(Path(pattern).expanduser())
-        if any(fnmatchcase(place, full_pattern) for place in places):
+        if any(fnmatchcase(parent, full_pattern) for parent in folders):
             return domain
     return default or slug(project.name, limit=64)
 
 
-MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
-MOST = 4 * 1024 * 1024  # bytes of a session's notes
+MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
+MAX_NOTES = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
 _DONE = "done"
 _ENDED = ".ended"
@@ -159,7 +159,7 @@ class SessionNotes:
         """
         with _open_to_append(self.path.with_suffix(CLAIMS)) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            lines = os.pread(descriptor, MOST, 0).decode(errors="replace").splitlines()
+            lines = os.pread(descriptor, MAX_NOTES, 0).decode(errors="replace").splitlines()
             owners = [line.rpartition("\t")[2] for line in lines if line.startswith(f"{event}\t")]
             if owners and owners[-1] != process and (owners[-1] == _DONE or _is_alive(owners[-1])):
                 return False
@@ -172,7 +172,7 @@ class SessionNotes:
             os.write(descriptor, f"{event}\t{_DONE}\n".encode(errors="replace"))
 
     def close(self) -> None:
-        """Mark the notes as those of an ended session, and remove the claims."""
+        """Mark the session as ended, and remove the claims."""
         self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             self.path.replace(self.path.with_suffix(_ENDED))
@@ -193,7 +193,7 @@ class SessionNotes:
             size = state.st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data  # a truncated line must not damage the next
-            if size + len(data) <= MOST:
+            if size + len(data) <= MAX_NOTES:
                 os.write(descriptor, data)
 
 
@@ -224,18 +224,18 @@ def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")
         with path.open("rb") as file:
-            data = file.read(MOST + 1)
+            data = file.read(MAX_NOTES + 1)
     except FileNotFoundError:
         return [], None
     except OSError as error:
         return [], _damage(f"cannot be read ({error.strerror})")
-    notes, damage = list[Note | None](), _damage("too large") if len(data) > MOST else None
+    notes, damage = list[Note | None](), _damage("too large") if len(data) > MAX_NOTES else None
     for number, line in enumerate(data.splitlines(), 1):
         try:
             notes.append(_parse_note(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
             notes.append(None)
-            damage = damage or _damage(f"line {number} is no note ({error})", number)
+            damage = damage or _damage(f"line {number} is not a note ({error})", number)
     return notes, damage
 
 
@@ -278,12 +278,12 @@ def activity_of(folder: Path, client: str) -> Activity:
 
 def write_activity(folder: Path, client: str, activity: Activity) -> None:
     """Write the last activity of a client."""
-    place = _activity_file(folder, client)
-    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    path = _activity_file(folder, client)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.json.encode(activity))
-    draft.replace(place)
+    draft.replace(path)
 
 
 def _activity_file(folder: Path, client: str) -> Path:
@@ -292,33 +292,33 @@ def _activity_file(folder: Path, client: str) -> Path:
 
 def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
     """Yield (file, payload, time) of each call that hooks wrote, the oldest first."""
-    place = calls_folder(folder)
+    source_folder = calls_folder(folder)
     calls: list[tuple[int, Path, bytes]] = []
-    for path in place.iterdir() if place.is_dir() else ():
+    for path in source_folder.iterdir() if source_folder.is_dir() else ():
         with suppress(FileNotFoundError), path.open("rb") as file:  # another hook has read it
-            calls.append((os.fstat(file.fileno()).st_mtime_ns, path, file.read(MOST_INPUT)))
+            calls.append((os.fstat(file.fileno()).st_mtime_ns, path, file.read(MAX_INPUT)))
     for time_ns, path, payload in sorted(calls):
         yield path, payload, datetime.fromtimestamp(time_ns / 1e9, UTC)
 
 
 def abandoned_notes(folder: Path) -> list[Path]:
     """Return the notes of this user's sessions that stopped without an end event."""
-    place = folder / FOLDER
-    files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
+    notes_folder = folder / FOLDER
+    files = sorted(notes_folder.glob("*.jsonl")) if notes_folder.is_dir() else []
     return [path for path in files if _is_older(path, _ABANDONED)]
 
 
 def has_open_session(folder: Path) -> bool:
     """Return True if a session of this user has noted something lately and has not ended."""
-    place = folder / FOLDER
-    files = place.glob("*.jsonl") if place.is_dir() else ()
+    notes_folder = folder / FOLDER
+    files = notes_folder.glob("*.jsonl") if notes_folder.is_dir() else ()
     return any(not _is_older(path, _IDLE) for path in files)
 
 
 def remove_ended_notes(folder: Path) -> None:
     """Remove the notes of this user's sessions that ended a week ago."""
-    place = folder / FOLDER
-    for path in place.glob(f"*{_ENDED}") if place.is_dir() else ():
+    notes_folder = folder / FOLDER
+    for path in notes_folder.glob(f"*{_ENDED}") if notes_folder.is_dir() else ():
         if _is_older(path, _KEPT):
             path.unlink(missing_ok=True)
 

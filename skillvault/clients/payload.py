@@ -23,8 +23,8 @@ _OUTPUTS = ("stdout", "stderr", "output", "content", "text")
 class Payload(Struct, frozen=True, kw_only=True):
     """An event of a session; `prompt_id` is the client's id of the current prompt.
 
-    `goes_on` is True for a command that still runs in the background, `has_gone_on` if the agent
-    was sent back before.
+    `runs_in_background` is True for a command that has not ended, `is_stop_hook_active` if a hook
+    has sent the agent back already.
     """
 
     session: str
@@ -38,14 +38,14 @@ class Payload(Struct, frozen=True, kw_only=True):
     output: str = ""
     is_error: bool = False
     exit_code: int | None = None
-    goes_on: bool = False
+    runs_in_background: bool = False
     source: str = ""
-    has_gone_on: bool = False
+    is_stop_hook_active: bool = False
     last_message: str = ""
 
 
 def parse_payload(data: bytes) -> Payload | None:
-    """Read an event of a session; None for bytes that are no event."""
+    """Read an event of a session; None for bytes that are not an event."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -66,9 +66,9 @@ def parse_payload(data: bytes) -> Payload | None:
         output=output,
         is_error=bool(_text_of(raw, "error")) or bool(code),
         exit_code=code,
-        goes_on=_runs_in_background(raw.get("tool_response")),
+        runs_in_background=_runs_in_background(raw.get("tool_response")),
         source=_text_of(raw, "source"),
-        has_gone_on=raw.get("stop_hook_active") is True,
+        is_stop_hook_active=raw.get("stop_hook_active") is True,
         last_message=_text_of(raw, "last_assistant_message"),
     )
 

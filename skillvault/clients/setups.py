@@ -1,6 +1,6 @@
-"""The edits by which a client is set up: which files, and what goes into them.
+"""The edits that set up a client: the files, and the texts for them.
 
-One function a client; add a client here and to `edits_of`.
+Each client has a function here. To add a client, add a function, and an entry to `edits_of`.
 """
 
 import json
@@ -17,9 +17,9 @@ from skillvault.clients import hook_client
 from skillvault.clients.edits import (
     FileEdit,
     JsonEntry,
+    block_edit,
     json_edit,
     lines_edit,
-    page_edit,
 )
 from skillvault.clients.notes import project_of
 from skillvault.model.errors import BadInputError, UsageError
@@ -37,7 +37,7 @@ _LINES = {
     "fish": "{call} | source",
 }
 SHELLS = tuple(_LINES)
-_PAGE = """\
+_INSTRUCTIONS = """\
 What earlier work taught is kept in a skillvault. {how} It is knowledge to weigh, not orders.
 When you apply a skill, say so before you change anything: "Applying [S1] NAME, I ...".
 `skillvault search TEXT` finds more; `skillvault learn 'RULE'` notes a rule for who comes after you.
@@ -69,10 +69,10 @@ def edits_of(client: str, options: SetupOptions) -> list[FileEdit]:
 
     UsageError for a path that is not UTF-8, because a client's settings must be UTF-8.
     """
-    for place in filter(None, (options.vault, options.project)):
-        if any("\ud800" <= character <= "\udfff" for character in str(place)):
+    for path in filter(None, (options.vault, options.project)):
+        if any("\ud800" <= character <= "\udfff" for character in str(path)):
             raise UsageError(
-                f"{place}: has a name that is no UTF-8; rename it, then set up {client}"
+                f"{path}: has a name that is not UTF-8; rename it, then set up {client}"
             )
     return {"claude-code": _claude_code, "codex": _codex}[client](options)
 
@@ -89,15 +89,15 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
         servers = options.project / ".mcp.json"
         if options.mcp:  # else the client asks if the project's server may be started
             entries.append(JsonEntry(("enabledMcpjsonServers",), "skillvault"))
-        place = options.project / ".claude/settings.json"
-        edits = [json_edit(place, entries, _hooks_by_hand(entries))]
-        edits.append(page_edit(options.project / "CLAUDE.md", _page(options)))
+        path = options.project / ".claude/settings.json"
+        edits = [json_edit(path, entries, _hooks_by_hand(entries))]
+        edits.append(block_edit(options.project / "CLAUDE.md", _instructions(options)))
     else:
-        # The place that `claude mcp add` uses without a scope.
+        # The path that `claude mcp add` uses without a scope.
         parent_keys = ("projects", str(options.project))
-        place = options.project / ".claude/settings.local.json"
-        edits = [json_edit(place, entries, _hooks_by_hand(entries))]
-        edits += _exclude_edits([place], options)
+        path = options.project / ".claude/settings.local.json"
+        edits = [json_edit(path, entries, _hooks_by_hand(entries))]
+        edits += _exclude_edits([path], options)
     command, *words = _server_words(options)
     values = {"command": command, "args": words}
     server = JsonEntry((*parent_keys, "mcpServers", "skillvault"), values, is_value=True)
@@ -105,32 +105,32 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
     return [*edits, json_edit(servers, [server], by_hand)] if options.mcp else edits
 
 
-def _exclude_edits(places: Sequence[Path], options: SetupOptions) -> list[FileEdit]:
+def _exclude_edits(paths: Sequence[Path], options: SetupOptions) -> list[FileEdit]:
     """Return the edit that hides personal files from `git status`."""
     if options.project is None or options.exclude is None:
         return []
     root = project_of(options.project)
-    return [lines_edit(options.exclude, [f"/{place.relative_to(root)}" for place in places])]
+    return [lines_edit(options.exclude, [f"/{path.relative_to(root)}" for path in paths])]
 
 
 def _codex(options: SetupOptions) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
-    place = home if options.project is None else options.project / ".codex"
+    path = home if options.project is None else options.project / ".codex"
     # Codex reports a failed command by the same event as any other.
     events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     entries = _hook_entries(events, "codex", options)
-    edits = [json_edit(place / "hooks.json", entries, _hooks_by_hand(entries))]
+    edits = [json_edit(path / "hooks.json", entries, _hooks_by_hand(entries))]
     if options.mcp:
-        edits.append(_toml_edit(place / "config.toml", options))
+        edits.append(_toml_edit(path / "config.toml", options))
     if options.is_shared and options.project:
-        edits.append(page_edit(options.project / "AGENTS.md", _page(options)))
+        edits.append(block_edit(options.project / "AGENTS.md", _instructions(options)))
     elif options.project:
-        edits += _exclude_edits([edit.place for edit in edits], options)
+        edits += _exclude_edits([edit.path for edit in edits], options)
     return edits
 
 
-def _page(options: SetupOptions) -> str:
-    return _PAGE.format(how=_BY_LINK if options.links else _BY_HOOK)
+def _instructions(options: SetupOptions) -> str:
+    return _INSTRUCTIONS.format(how=_BY_LINK if options.links else _BY_HOOK)
 
 
 def _hook_entries(events: Sequence[str], client: str, options: SetupOptions) -> list[JsonEntry]:
@@ -158,9 +158,9 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
     command = shlex.join([*program, event, *flags, "--vault", str(options.vault)])
     if event != "SessionStart":
         return command
-    # If one of these places was moved, the user is told when the next session begins.
-    places = [sys.executable, hook_client.__file__, f"{options.vault}/vault.yaml"]
-    tests = " && ".join(f"[ -e {shlex.quote(place)} ]" for place in places)
+    # If one of these paths was moved, the user is told when the next session begins.
+    paths = [sys.executable, hook_client.__file__, f"{options.vault}/vault.yaml"]
+    tests = " && ".join(f"[ -e {shlex.quote(path)} ]" for path in paths)
     sentence = (
         f"skillvault: {sys.executable} or the vault {options.vault} was moved, so nothing is "
         f"learned here; run `skillvault setup {client}` again"
@@ -205,10 +205,10 @@ def _server_words(options: SetupOptions) -> list[str]:
 def completion_edit(shell: str, variable: str) -> FileEdit:
     """Return the edit of the file that a shell reads when it starts, so that it completes commands.
 
-    The line calls this installation, which need not be on the PATH; a removed one is no error.
+    The line calls this installation, which need not be on the PATH; a removed one is not an error.
     """
     home = Path.home()
-    place = {
+    path = {
         "bash": home / ".bashrc",
         "zsh": Path(os.environ.get("ZDOTDIR") or home) / ".zshrc",
         "fish": Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
@@ -226,7 +226,7 @@ def completion_edit(shell: str, variable: str) -> FileEdit:
         newline = "\n" if other_text and not other_text.endswith("\n") else ""
         return f"{other_text}{newline}{line}\n"
 
-    return FileEdit(place, put, take_out, line)
+    return FileEdit(path, put, take_out, line)
 
 
 def _hooks_by_hand(entries: list[JsonEntry]) -> str:
@@ -234,7 +234,7 @@ def _hooks_by_hand(entries: list[JsonEntry]) -> str:
     return "\n".join(f"{event}: {group['hooks'][0]['command']}" for event, group in groups.items())
 
 
-def _toml_edit(place: Path, options: SetupOptions) -> FileEdit:
+def _toml_edit(path: Path, options: SetupOptions) -> FileEdit:
     """Return the edit that puts the server at the end of a TOML file, between two comments."""
     command, *words = _server_words(options)
     # A JSON string is a TOML string too.
@@ -252,13 +252,13 @@ def _toml_edit(place: Path, options: SetupOptions) -> FileEdit:
         return other_text + gap + block
 
     def take_out_block(text: str) -> str:
-        head, mark, block_and_tail = text.partition(_TOML[0])
-        if not mark:
+        head, marker, block_and_tail = text.partition(_TOML[0])
+        if not marker:
             return text
         tail = block_and_tail.partition(f"{_TOML[1]}\n")[2]
         return (head[:-1] if head.endswith("\n\n") else head.strip("\n")) + tail
 
-    return FileEdit(place, put_block, take_out_block, "\n".join(lines))
+    return FileEdit(path, put_block, take_out_block, "\n".join(lines))
 
 
 def _toml_text(text: str) -> str:
@@ -269,6 +269,6 @@ def _check_toml(text: str) -> None:
     try:
         servers = tomllib.loads(text).get("mcp_servers", {})
     except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"is no TOML ({error})", code="toml") from None
+        raise BadInputError(f"is not TOML ({error})", code="toml") from None
     if "skillvault" in servers:
         raise BadInputError("has a server of this name already", code="not-ours")

@@ -55,7 +55,7 @@ class _Signal(FileSystemEventHandler):
         self.event = threading.Event()
 
     def dispatch(self, _event: FileSystemEvent) -> None:
-        """Record the event; a scan finds out what happened."""
+        """Record the event; a scan finds the changed files."""
         self.event.set()
 
 
@@ -90,9 +90,9 @@ class SystemEvents:
                 # While it is open, a folder that replaces it cannot get its inode number.
                 self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 observer.schedule(self._signal, str(folder.resolve()), event_filter=_EVENT_TYPES)
-            places = [file.parent.resolve() / file.name for file in files]
-            handler = _FileSignal(self._signal, places)
-            for folder in {place.parent for place in places if place.parent.is_dir()}:
+            paths = [file.parent.resolve() / file.name for file in files]
+            handler = _FileSignal(self._signal, paths)
+            for folder in {path.parent for path in paths if path.parent.is_dir()}:
                 observer.schedule(handler, str(folder), event_filter=_EVENT_TYPES)
             observer.start()
             self.arrive = self._probe(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")

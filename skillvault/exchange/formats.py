@@ -57,10 +57,10 @@ def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
-    place = f"{name_of(path)}: line {number}"
-    value = parse_json(line, place, line=number)
+    origin = f"{name_of(path)}: line {number}"
+    value = parse_json(line, origin, line=number)
     if not isinstance(value, dict):
-        message = f"{place}: expected one JSON object; write one outcome as {{...}} on a line"
+        message = f"{origin}: expected one JSON object; write one outcome as {{...}} on a line"
         raise BadInputError(message, code="wrong-type", line=number)
     if domain is not None and value.get("domain") is None:
         return {**value, "domain": domain}

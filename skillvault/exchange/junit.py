@@ -46,7 +46,7 @@ def _read_report(path: Path) -> SuiteReport:
 
 
 def _parse_root(path: Path) -> "Element":
-    """Parse the document; BadInputError for a file that is no JUnit report."""
+    """Parse the document; BadInputError for a file that is not a JUnit report."""
     name = name_of(path)
     try:
         root: Element = fromstring(read_bytes(path), forbid_dtd=True)
@@ -66,8 +66,8 @@ def _parse_root(path: Path) -> "Element":
 
 def _xml_error(name: str, error: Exception) -> BadInputError:
     line = error.position[0] if isinstance(error, ParseError) else None
-    place = f" at line {line}" if line else ""
-    message = f"{name}: not XML{place}; correct it or write the report again"
+    location = f" at line {line}" if line else ""
+    message = f"{name}: not XML{location}; correct it or write the report again"
     return BadInputError(message, code="bad-xml", line=line)
 
 

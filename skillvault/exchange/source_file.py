@@ -80,9 +80,9 @@ def unreadable_error(path: Path, error: OSError) -> BadInputError:
 
 
 def parse_json(
-    content: bytes, place: str, *, line: int | None = None, nan_is_absent: bool = False
+    content: bytes, origin: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
-    """Parse a JSON text; each error message begins with `place`.
+    """Parse a JSON text; each error message begins with `origin`.
 
     With `nan_is_absent`, NaN and Infinity are read as null.
     """
@@ -90,14 +90,14 @@ def parse_json(
         text = content.decode("utf-8-sig")
     except UnicodeError:
         raise BadInputError(
-            f"{place}: not UTF-8 text; save it as UTF-8", code="not-utf8", line=line
+            f"{origin}: not UTF-8 text; save it as UTF-8", code="not-utf8", line=line
         ) from None
     try:
         return strict_json.load(text, nan_is_absent=nan_is_absent, max_depth=_MAX_DEPTH)
     except BadInputError as error:
         message = error.message.removeprefix(f"line {error.line}: ") if line else error.message
         raise BadInputError(
-            f"{place}: {message}", code=error.code, key=error.key, line=line or error.line
+            f"{origin}: {message}", code=error.code, key=error.key, line=line or error.line
         ) from None
 
 
@@ -114,7 +114,7 @@ class Section:
 
     @classmethod
     def of(cls, value: Any, file: str, key: str = "") -> "Section":
-        """Return the value as a section; BadInputError if it is no mapping."""
+        """Return the value as a section; BadInputError if it is not a mapping."""
         if isinstance(value, Mapping):
             return cls(value, file, key)
         raise _value_error(file, key, "a mapping", value)
@@ -197,7 +197,7 @@ def time_of(text: str) -> datetime | None:
 
 
 def _value_error(file: str, key: str, expected: str, value: Any) -> BadInputError:
-    place = f"{file}: {key}" if key else file
+    origin = f"{file}: {key}" if key else file
     if value is None:
         problem, code = f"missing; expected {expected}", "missing-key"
     else:
@@ -205,7 +205,7 @@ def _value_error(file: str, key: str, expected: str, value: Any) -> BadInputErro
         kind = kinds.get(type(value)) or shorten(json.dumps(value, ensure_ascii=False), 60)
         problem, code = f"expected {expected}, found {kind}", "wrong-type"
     return BadInputError(
-        f"{place}: {problem}; correct it or export it again", code=code, key=key or None
+        f"{origin}: {problem}; correct it or export it again", code=code, key=key or None
     )
 
 

@@ -28,7 +28,7 @@ MAX_FILES = 1000  # of one skill
 MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 SKILL_FILES = ("SKILL.md", "skill.md")
-# Files of git and of tools, which are no part of a skill that is a whole repository.
+# Files of git and of tools, which are not part of a skill that is a whole repository.
 _IGNORED = frozenset(".git .gitignore .gitattributes .gitmodules .github".split())
 _PACKAGES = frozenset("node_modules __pycache__ .venv site-packages".split())
 _TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split())
@@ -43,7 +43,7 @@ Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
 
 
 class SourceTree(Struct, frozen=True):
-    """The files of a source by path: their sizes in bytes; for `unfit` files, the reason.
+    """The sizes of the files of a source by path; `unusable` has the reason for other files.
 
     `read` returns contents; it raises BadInputError for a file that changed since the listing.
     `links`: link -> path of the file or folder of this tree that it leads to.
@@ -51,7 +51,7 @@ class SourceTree(Struct, frozen=True):
 
     sizes: Mapping[str, int]
     read: Reader
-    unfit: Mapping[str, str] = {}
+    unusable: Mapping[str, str] = {}
     links: Mapping[str, str] = {}
 
 
@@ -70,14 +70,14 @@ class SkillPaths(Struct, frozen=True):
         return path.removeprefix(f"{self.folder}/") if self.folder else path
 
 
-class PassedOver(Struct, frozen=True):
-    """A file of a source that does not come in, with the reason."""
+class SkippedFile(Struct, frozen=True):
+    """A file of a source that is not imported, with the reason."""
 
     path: str
     reason: str
 
     @property
-    def is_page(self) -> bool:
+    def is_skill_file(self) -> bool:
         """Return True for the SKILL.md of a folder."""
         return self.path.rpartition("/")[2] in SKILL_FILES
 
@@ -85,12 +85,12 @@ class PassedOver(Struct, frozen=True):
 class SkillScan(Struct, frozen=True):
     """The skills of a source, sorted by folder, and the files that are passed over.
 
-    `pages` is the number of all its files SKILL.md.
+    `skill_files` is the number of all its files SKILL.md.
     """
 
     skills: list[SkillPaths]
-    passed_over: list[PassedOver]
-    pages: int
+    passed_over: list[SkippedFile]
+    skill_files: int
 
 
 def tree_of(files: Mapping[str, bytes]) -> SourceTree:
@@ -112,17 +112,17 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     A folder with a SKILL.md is a skill with everything below it but other skills. Those of
     packages and tests, and in folders that hold material of a skill, are passed over.
     """
-    prefixes = tuple(f"{place}/" for place in _places_within(tree, within))
-    paths = sorted(p for p in (*tree.sizes, *tree.unfit) if not within or p.startswith(prefixes))
-    pages = [path for path in paths if path.rpartition("/")[2] in SKILL_FILES]
-    folders = {page.rpartition("/")[0] for page in pages}
+    prefixes = tuple(f"{folder}/" for folder in _folders_within(tree, within))
+    paths = sorted(p for p in (*tree.sizes, *tree.unusable) if not within or p.startswith(prefixes))
+    skill_files = [path for path in paths if path.rpartition("/")[2] in SKILL_FILES]
+    folders = {path.rpartition("/")[0] for path in skill_files}
     passed_over = [
-        PassedOver(page, reason)
-        for page in pages
-        if (reason := _explain_no_skill(page, within, folders, tree.unfit))
+        SkippedFile(path, reason)
+        for path in skill_files
+        if (reason := _explain_no_skill(path, within, folders, tree.unusable))
     ]
     passed_over += [
-        PassedOver(path, "its name is not SKILL.md in these letters; rename it")
+        SkippedFile(path, "its name is not SKILL.md in these letters; rename it")
         for path in paths
         if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
         if path[-9:-8] in ("", "/")
@@ -138,19 +138,19 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     for link, target in sorted(tree.links.items()):
         links_by_target.setdefault(target, []).append(link)
     for folder in sorted(folders):
-        files = (p for p in members[folder] if not tree.unfit.get(p, "").startswith(_LINK))
+        files = (p for p in members[folder] if not tree.unusable.get(p, "").startswith(_LINK))
         skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
     mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
     passed_over += [
-        PassedOver(path, tree.unfit[path])
+        SkippedFile(path, tree.unusable[path])
         for path in paths
-        if path in tree.unfit and path not in mentions
+        if path in tree.unusable and path not in mentions
         if _PACKAGES.isdisjoint(path.removeprefix(within).split("/"))
     ]
-    return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(pages))
+    return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(skill_files))
 
 
-def _places_within(tree: SourceTree, folder: str) -> Iterator[str]:
+def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
     """Yield a folder of a tree, and the folders that links in it lead to."""
     yield folder
     for link, target in tree.links.items():
@@ -159,12 +159,12 @@ def _places_within(tree: SourceTree, folder: str) -> Iterator[str]:
 
 
 def _explain_no_skill(
-    page: str, within: str, folders: Collection[str], unfit: Mapping[str, str]
+    path: str, within: str, folders: Collection[str], unusable: Mapping[str, str]
 ) -> str | None:
-    """Explain why a SKILL.md makes no skill; None if it makes one."""
-    if page in unfit:
-        return unfit[page]
-    folder = page.rpartition("/")[0]
+    """Explain why a SKILL.md does not make a skill; None if it makes one."""
+    if path in unusable:
+        return unusable[path]
+    folder = path.rpartition("/")[0]
     parts = folder.removeprefix(within).strip("/").split("/")
     if packages := _PACKAGES.intersection(parts):
         return f"of a package in {min(packages)}/"
@@ -223,19 +223,19 @@ def host_rank(folder: str) -> tuple[bool, bool]:
     return (any(part.startswith(".") for part in parts), ".agents" not in parts)
 
 
-def host_place(folder: str) -> tuple[str, ...] | None:
-    """Return where a skill would be without the hidden folder of a host; None without such.
+def path_outside_host(folder: str) -> tuple[str, ...] | None:
+    """Return the path of a skill's folder without a host's hidden folder, and without `skills`.
 
-    A section of a page (`PAGE#NAME`) and a flat file have no such place.
+    None for a folder outside of hidden ones, a section of a document (`PATH#NAME`) and a flat file.
     """
     parts = folder.split("/")
     hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
     if hidden is None or ".md" in parts[-1]:
         return None
-    return plain_place("/".join([*parts[:hidden], *parts[hidden + 1 :]]))
+    return path_without_skills("/".join([*parts[:hidden], *parts[hidden + 1 :]]))
 
 
-def plain_place(folder: str) -> tuple[str, ...]:
+def path_without_skills(folder: str) -> tuple[str, ...]:
     """Return the path of a skill's folder without `skills`."""
     return tuple(part for part in folder.split("/") if part != "skills")
 
@@ -245,8 +245,8 @@ def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
     _check_size(tree, skill.paths)
     for path in skill.paths:
         check_path(skill.inner(path))
-        if path in tree.unfit:
-            raise _path_error(path, tree.unfit[path])
+        if path in tree.unusable:
+            raise _path_error(path, tree.unusable[path])
     check_distinct(skill.inner(path) for path in skill.paths)
     contents = tree.read(skill.paths)
     return {skill.inner(path): contents[path] for path in skill.paths}
@@ -338,10 +338,10 @@ _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def folder_tree(root: Path) -> SourceTree:
     """List the files below a folder; BadInputError for more than a source can plausibly hold."""
     states: dict[str, os.stat_result] = {}
-    unfit: dict[str, str] = {}
+    unusable: dict[str, str] = {}
     links: dict[str, str] = {}
     for path, state in _walk_files(root):
-        if len(states) + len(unfit) + len(links) > _MAX_ENTRIES:
+        if len(states) + len(unusable) + len(links) > _MAX_ENTRIES:
             message = f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills"
             raise BadInputError(message, code="too-large")
         if stat.S_ISREG(state.st_mode):
@@ -352,19 +352,19 @@ def folder_tree(root: Path) -> SourceTree:
                 target = Path(os.path.relpath(target, (root / path).parent))
             links[path] = str(target)
         else:
-            unfit[path] = "a device or a socket"
+            unusable[path] = "a device or a socket"
 
     def read(paths: Sequence[str]) -> dict[str, bytes]:
         return {path: _read_unchanged(root, path, states[path]) for path in paths}
 
     sizes = {path: state.st_size for path, state in states.items()}
-    return follow_links(SourceTree(sizes, read, unfit, links))
+    return follow_links(SourceTree(sizes, read, unusable, links))
 
 
 def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the path and state of everything below a folder but the folders.
+    """Yield the path and state of everything below a folder except the folders.
 
-    Of packages only the files of skills, so that they can be named.
+    In packages, only the files of skills are listed, so that they can be named.
     """
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
@@ -372,20 +372,20 @@ def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
         is_package = not _PACKAGES.isdisjoint(Path(folder).relative_to(root).parts)
         for name in (*names, *links):
             if not is_package or name in SKILL_FILES:
-                place = Path(folder) / name
-                yield place.relative_to(root).as_posix(), place.lstat()
+                path = Path(folder) / name
+                yield path.relative_to(root).as_posix(), path.lstat()
 
 
 def follow_links(tree: SourceTree) -> SourceTree:
     """Return a tree in which links to its own files and folders are followed once.
 
     The links of `tree` lead to texts as they are in the file system. A linked folder with skills
-    in it adds no files: its skills are elsewhere in the tree. Any other link is unfit.
+    in it adds no files: its skills are elsewhere in the tree. Any other link is unusable.
     """
     folders = {"", *(folder for path in tree.sizes for folder in _folders_of(path))}
     skills = {p.rpartition("/")[0] for p in tree.sizes if p.rpartition("/")[2] in SKILL_FILES}
-    skill_places = skills.union(*map(_folders_of, skills))
-    unfit, links, files = dict(tree.unfit), dict[str, str](), dict[str, str]()
+    skill_parents = skills.union(*map(_folders_of, skills))
+    unusable, links, files = dict(tree.unusable), dict[str, str](), dict[str, str]()
     paths = sorted(tree.sizes)
     for link, text in tree.links.items():
         target = _link_target(link, tree.links)
@@ -393,26 +393,26 @@ def follow_links(tree: SourceTree) -> SourceTree:
             links[link] = files[link] = target
         elif target is not None and target in folders:
             links[link] = target
-            if target and target not in skill_places and _skill_above(link, skills) is not None:
-                start, end = (bisect_left(paths, target + mark) for mark in "/0")  # 0 is next to /
+            if target and target not in skill_parents and _skill_above(link, skills) is not None:
+                start, end = (bisect_left(paths, target + sign) for sign in "/0")  # 0 is next to /
                 files |= {link + path.removeprefix(target): path for path in paths[start:end]}
                 if len(files) > _MAX_ENTRIES:
                     message = f"{link}: more than {_MAX_ENTRIES} files by links; remove the link"
                     raise BadInputError(message, code="too-large")
         else:
             where = "which leads out of the source" if target is None else "which is not there"
-            unfit[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"
+            unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"
 
     def read(paths: Sequence[str]) -> Mapping[str, bytes]:
         contents = tree.read(list(dict.fromkeys(files.get(path, path) for path in paths)))
         return {path: contents[files.get(path, path)] for path in paths}
 
     sizes = {**tree.sizes, **{path: tree.sizes[target] for path, target in files.items()}}
-    return SourceTree(sizes, read, unfit, links)
+    return SourceTree(sizes, read, unusable, links)
 
 
 def _link_target(link: str, links: Mapping[str, str]) -> str | None:
-    """Return the path that a link leads to; None if that is out of the source, or a circle."""
+    """Return the path that a link leads to; None for a path out of the source, and for a cycle."""
     path = link
     for _ in range(_MAX_LINKS):
         part = next((p for p in (*_folders_of(path), path) if p in links), None)

@@ -66,7 +66,7 @@ class SkillSource(Struct, frozen=True):
         return f"{self.url}#{self.ref}:{folder}" if self.ref or folder else self.url
 
 
-def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
+def parse_source(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
     """Parse a SOURCE; UsageError with the accepted forms for any other text.
 
     With `is_folder`, a folder of this name exists and takes precedence.
@@ -79,10 +79,10 @@ def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -
         return SkillSource("folder", text.rstrip("/") or "/")
     if _URL.match(text):
         return _parse_address(text)
-    place, _, fragment = text.partition("#")
-    if _SCP.fullmatch(place):
-        return _parse_repository(place, fragment)
-    if match := _GITHUB.fullmatch(place):
+    address, _, fragment = text.partition("#")
+    if _SCP.fullmatch(address):
+        return _parse_repository(address, fragment)
+    if match := _GITHUB.fullmatch(address):
         url = f"https://github.com/{match['owner']}/{match['repo'].removesuffix('.git')}.git"
         folder = (match["path"] or "").strip("/")
         return _parse_repository(url, fragment or (f":{folder}" if folder else ""))
@@ -100,8 +100,8 @@ def _parse_registry_skill(text: str, registry: str) -> SkillSource:
 
 def _parse_address(text: str) -> SkillSource:
     """Parse a source with a URL scheme."""
-    place, _, fragment = text.partition("#")
-    address = place.removeprefix("git+")
+    base, _, fragment = text.partition("#")
+    address = base.removeprefix("git+")
     if address.startswith("file:///") or _SSH.fullmatch(address):
         return _parse_repository(address, fragment)
     web = _WEB.fullmatch(address)
@@ -109,13 +109,13 @@ def _parse_address(text: str) -> SkillSource:
         raise _source_error(text, "not an address that skills are fetched from")
     if tree := _TREE.fullmatch(address):
         return _parse_repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
-    if address != place or address.endswith(".git") or web["host"] in _GIT_HOSTS:
+    if address != base or address.endswith(".git") or web["host"] in _GIT_HOSTS:
         if not address.startswith("https://"):
             raise _source_error(text, "git over plain http, which anybody on the way may change")
         return _parse_repository(address.rstrip("/"), fragment)
     if fragment and not _NAME.fullmatch(fragment):
         raise _source_error(text, "not the name of a skill behind the #")
-    return SkillSource("site", place.rstrip("/"), skill=fragment)
+    return SkillSource("site", base.rstrip("/"), skill=fragment)
 
 
 def _parse_repository(url: str, fragment: str) -> SkillSource:

@@ -97,7 +97,7 @@ class Examination:
         A bare repository has no committed vault and gets no index.
         """
         self.git.ask_dirs()
-        if advice := layout.bare_advice(self.root):
+        if advice := layout.explain_bare_repository(self.root):
             raise NotAVaultError(advice)
         try:
             head = self.store.head()
@@ -200,9 +200,9 @@ def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
 
 
 def _vault(exam: Examination) -> Iterator[Row]:
-    mark = exam.root / layout.MARK
+    mark = exam.root / layout.VAULT_FILE
     head = exam.head()
-    if layout.MARK not in head.files:
+    if layout.VAULT_FILE not in head.files:
         state = "is not committed" if mark.is_file() else "is not here or above"
         yield Row("vault", "problem", f"{mark} {state}: no vault yet", "skillvault init")
     elif not mark.is_file():
@@ -237,7 +237,7 @@ def _repository(exam: Examination) -> Iterator[Row]:
     except NotAVaultError as error:
         yield Row("repository", "problem", *_explain_unusable(exam.root, str(error)))
         return
-    if advice := layout.bare_advice(exam.root):
+    if advice := layout.explain_bare_repository(exam.root):
         yield Row("repository", "problem", *advice.split("; ", 1))
         return
     if exam.git.text("rev-parse", "--is-bare-repository") == "true":

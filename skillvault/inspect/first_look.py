@@ -26,7 +26,7 @@ _WORDS, _DEED, _TASK = 160, 220, 120  # characters of a quotation, of a deed, of
 _FEW_TERMS = 2  # of a rule, with fewer of which other words cannot repeat it
 _CALL = 20  # characters by which the first call of a log is recognized
 _LEAST = 2  # words of a complaint that says something
-_MOST_TERMS = 12  # of a text, from which on it is no better
+_MAX_TERMS = 12  # of a text, from which on it is no better
 _NO_ACTION = "work"  # the action of a request that names none
 _BY_CHECKS = ("exit-code", "tests", "ci", "verifier")
 
@@ -249,8 +249,8 @@ def _stories(
 
     def sort_key(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
         failure, _, deed = story
-        told_terms = min(len(terms(words_of(failure))), _MOST_TERMS)
-        size = told_terms + min(len(terms(deed)), _MOST_TERMS)
+        told_terms = min(len(terms(words_of(failure))), _MAX_TERMS)
+        size = told_terms + min(len(terms(deed)), _MAX_TERMS)
         return failure.id in in_rules, -size, -failure.occurred_at.timestamp(), failure.id
 
     for failure, repair, deed in sorted(stories, key=sort_key):
@@ -334,7 +334,7 @@ def _guide_lessons(
 
 
 def _weight(statement: StatementEvidence) -> tuple[int, int, str]:
-    size = min(len(terms(statement.statement)), 2 * _MOST_TERMS)
+    size = min(len(terms(statement.statement)), 2 * _MAX_TERMS)
     return len(statement.supporting) + len(statement.others_against), size, statement.statement
 
 

@@ -96,7 +96,7 @@ def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
 
 # What a person reads of a commit; all else is told in a line.
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
-_READ = (*layout.SHELVES, "memory", layout.MARK, layout.LEARNINGS)
+_READ = (*layout.SHELVES, "memory", layout.VAULT_FILE, layout.LEARNINGS)
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):

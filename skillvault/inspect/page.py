@@ -320,7 +320,7 @@ def result_of_first(text: str, deeds: Iterable[str]) -> str:
     return text[:end].rpartition("; ")[0]
 
 
-MOST = 40  # targets of an action that have a line
+MAX_TARGETS = 40  # targets of an action that have a line
 
 
 class Amounts(Struct, frozen=True):
@@ -436,8 +436,8 @@ def _action(outcomes: Sequence[Outcome], episode_of: Mapping[str, int]) -> Actio
     lines.sort(key=lambda line: (-line.count, line.target or ""))
     return ActionFigures(
         whole=_figures(outcomes, episode_of),
-        targets=lines[:MOST],
-        more=max(0, len(lines) - MOST),
+        targets=lines[:MAX_TARGETS],
+        more=max(0, len(lines) - MAX_TARGETS),
     )
 
 

@@ -116,7 +116,7 @@ def status(run: Run) -> Status:
     paused = run.store.pause_reason(run.policy)
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
-    mark = run.store.root / layout.MARK
+    mark = run.store.root / layout.VAULT_FILE
     learner = learner_elsewhere(run.store.git, run.policy)
     settings = mark.read_text("utf-8", "replace") if mark.exists() else ""
     return Status(

@@ -5,7 +5,7 @@ The version has a name of its own in proposed/, and states the approved skill th
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,6 +45,7 @@ _COUNTS = re.compile(
 )
 
 Files = Mapping[str, bytes]
+_Edit = TypeVar("_Edit", Edit, Rewrite)
 
 
 def metadata_of(files: Files) -> Mapping[str, Any]:
@@ -55,9 +56,9 @@ def metadata_of(files: Files) -> Mapping[str, Any]:
 
 
 def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
-    """Return a skill's files as they wait under a name, to replace a skill.
+    """Return a skill's files as a proposal of this name, which would replace another skill.
 
-    The key that marks its folder is removed; the writer sets it again.
+    The key `internal` is removed, because the writer sets it again.
     """
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), _PROPOSED)
@@ -102,14 +103,14 @@ class ApprovedSkill(Struct, frozen=True):
 
 
 class WaitingVersion(Struct, frozen=True):
-    """A version that waits already, and its generated texts."""
+    """The next version that is in proposed/ already, and its generated texts."""
 
     skill: Skill
     written: WrittenTexts
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """Return the skill of a folder whose text or description a change rewrites."""
+    """Return the name of the skill in `shelf` whose text or description a change rewrites."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
     names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
@@ -126,18 +127,18 @@ def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
 
     `name` is that of the proposal.
     """
-    current = approved.skill.name
-    place, move = f"{_PROPOSED}/{name}", _PathMove(f"{_SERVED}/{current}/", f"{_PROPOSED}/{name}/")
-    proposal_files = as_proposed(approved.files, name, current)
+    old_name = approved.skill.name
+    old_folder, folder = f"{_SERVED}/{old_name}/", f"{_PROPOSED}/{name}/"
+    proposal_files = as_proposed(approved.files, name, old_name)
     if not approved.skill.written:
         proposal_files[FILE] = front_matter.with_key(proposal_files[FILE], _WRITTEN, approved.marks)
-    files = {f"{place}/{path}": data for path, data in proposal_files.items()}
-    files |= {move(path): data for path, data in change.files}
+    files = {f"{folder}{path}": data for path, data in proposal_files.items()}
+    files |= {_move_path(path, old_folder, folder): data for path, data in change.files}
     return replace(
-        _as_proposal(change, name, current, frozenset()),
+        _as_proposal(change, name, old_name, frozenset()),
         files=tuple(sorted(files.items())),
-        edits=tuple(replace(edit, path=move(edit.path)) for edit in change.edits),
-        rewrites=tuple(replace(rewrite, path=move(rewrite.path)) for rewrite in change.rewrites),
+        edits=tuple(_move_edit(edit, old_folder, folder) for edit in change.edits),
+        rewrites=tuple(_move_edit(rewrite, old_folder, folder) for rewrite in change.rewrites),
     )
 
 
@@ -151,18 +152,18 @@ def later_version(
 ) -> Change:
     """Turn the rewrite of an approved skill into a rewrite of its waiting version.
 
-    A person's words stay.
+    Text that a person edited is kept.
     """
-    skill, current = waiting.skill, approved.skill
+    skill, old_skill = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
-    move = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
-    target = next((rewrite.body for rewrite in change.rewrites), current.body)
+    old_folder, folder = f"{_SERVED}/{old_skill.name}/", f"{_PROPOSED}/{skill.name}/"
+    target = next((rewrite.body for rewrite in change.rewrites), old_skill.body)
     body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
-    edited = _apply_edits(with_account_of(skill, current), change.edits)
+    edited = _apply_edits(with_account_of(skill, old_skill), change.edits)
     new_skill = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
     return replace(
-        _as_proposal(change, skill.name, current.name, linked),
-        files=tuple((move(at), data) for at, data in change.files),
+        _as_proposal(change, skill.name, old_skill.name, linked),
+        files=tuple((_move_path(file, old_folder, folder), data) for file, data in change.files),
         edits=tuple(key_edits(path, skill, new_skill, waiting.written, policy=policy)),
         rewrites=(Rewrite(path, body, approved.personal),) if body != skill.body else (),
     )
@@ -180,36 +181,32 @@ def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
     )
 
 
-class _PathMove:
-    """A function that moves paths from one folder to another."""
-
-    def __init__(self, source: str, target: str) -> None:
-        self._source = source
-        self._target = target
-
-    def __call__(self, path: str) -> str:
-        if not path.startswith(self._source):
-            return path
-        return self._target + path.removeprefix(self._source)
+def _move_path(path: str, source: str, target: str) -> str:
+    """Return a path with the folder `target` in place of the folder `source`."""
+    return target + path.removeprefix(source) if path.startswith(source) else path
 
 
-def _as_proposal(change: Change, name: str, current: str, linked: Container[Ref]) -> Change:
+def _move_edit(edit: _Edit, source: str, target: str) -> _Edit:
+    return replace(edit, path=_move_path(edit.path, source, target))
+
+
+def _as_proposal(change: Change, name: str, old_name: str, linked: Container[Ref]) -> Change:
     """Return a change with links to the proposal, and without moves of served skills."""
     links = {
         record.id: _redirect_link(record, name)
-        if record.target == Ref("skill", current)
+        if record.target == Ref("skill", old_name)
         else record
         for record in change.writes
         if isinstance(record, Link)
     }
     records = [record for record in change.writes if not isinstance(record, Link)]
     new_links = [link for link in links.values() if ref_of(link) not in linked]
-    targets = [r for r in change.targets if r.kind != "link" and r != Ref("skill", current)]
+    targets = [r for r in change.targets if r.kind != "link" and r != Ref("skill", old_name)]
     moves = tuple(move for move in change.moves if not move.source.startswith(f"{_SERVED}/"))
     return replace(
         change,
-        subject=change.subject.replace(current, name),
-        reason=f"Waits as the next version of {current}, which is served.\n{change.reason}",
+        subject=change.subject.replace(old_name, name),
+        reason=f"Waits as the next version of {old_name}, which is served.\n{change.reason}",
         writes=(*records, *new_links),
         moves=moves,
         targets=(Ref("skill", name), *targets, *map(ref_of, new_links)),
@@ -236,12 +233,12 @@ def restored_as_proposal(change: Change, name: str) -> Change:
     restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
     if restore not in change.moves:
         return change
-    path_move = _PathMove(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
+    old_folder, folder = f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/"
     status = Edit(f"archive/{name}/{FILE}", ("metadata", "status"), _PROPOSED)
     moves = tuple(move for move in change.moves if move != restore)
     return replace(
         change,
-        files=tuple((path_move(path), data) for path, data in change.files),
+        files=tuple((_move_path(path, old_folder, folder), data) for path, data in change.files),
         edits=(*change.edits, status),
         moves=(Move(f"archive/{name}", f"{_PROPOSED}/{name}"), *moves),
     )
@@ -253,8 +250,8 @@ def restored_as_proposal(change: Change, name: str) -> Change:
 def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     """Return an approved skill with the text of its next version.
 
-    `base` is the approved skill when that version was first written; a person's later edits of the
-    approved skill stay.
+    `base` is the approved skill when that version was first written. A person's later edits of the
+    approved skill are kept.
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
@@ -273,20 +270,20 @@ def approve_learned(
 ) -> Change:
     """Replace an approved skill by its next version, which skillvault learned.
 
-    `files` are the version's files by their paths in its folder, `paths` the paths of these files,
+    `files` are the version's files by their paths in its folder, `paths` their paths in the vault,
     `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
-    places = {key: (key,) if key == "description" else ("metadata", key) for key in keys}
+    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in keys}
     changes = sections.statement_changes(approved.body, new_skill.body)
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
         writes=tuple(_redirect_link(link, name) for link in links),
-        files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
-        edits=tuple(Edit(path, places[key], _key_text(new_skill, key)) for key in keys),
+        files=tuple((f"{_SERVED}/{name}/{file}", data) for file, data in files.items()),
+        edits=tuple(Edit(path, key_paths[key], _key_text(new_skill, key)) for key in keys),
         rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),
         removes=tuple(sorted([*paths, *(str(ref_of(link)) for link in links)])),
         targets=(Ref("skill", name), Ref("skill", waiting.name)),
@@ -301,10 +298,10 @@ def _key_text(skill: Skill, key: str) -> str | None:
 def approve_installed(
     skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
-    """Replace an installed skill by its next version, which is tested anew.
+    """Replace an installed skill by its next version, which starts in the state `testing`.
 
-    `files` are the waiting version's, `paths` the paths of the skill that it replaces, `links` the
-    links to the waiting version.
+    `files` are the version's files, `paths` the paths of the replaced skill's files in its folder,
+    `links` the links to the version.
     """
     name = skill.replaces
     if name is None:
@@ -327,9 +324,9 @@ def approve_installed(
 
 
 def says_no_more(text: str, rejected: str, approved: str) -> bool:
-    """Return True if a version changes nothing beyond a rejected version, counts aside.
+    """Return True if a version changes no more than a rejected version did, counts aside.
 
-    All three are texts: the version, the rejected version, the approved skill.
+    The arguments are the texts of the version, the rejected version and the approved skill.
     """
     base = _forms(approved)
     added_forms, removed_forms = _differences(_forms(text), base)

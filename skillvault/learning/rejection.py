@@ -81,7 +81,7 @@ class Rejections:
     ) -> None:
         self.proposals = proposals
         self._versions = cache(versions)
-        reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in proposals}
+        reasons = {f"skill:{skill.skill}": skill.reason for skill in proposals}
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], list[Rejection]] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}

@@ -11,7 +11,7 @@ from skillvault.learning import generate, why_not
 from skillvault.learning.generate import STEP, ExistingSkill, SkillState
 from skillvault.loop.judging.judge_replies import write_draft
 from skillvault.loop.next_versions import waiting_version
-from skillvault.loop.refusals import is_refused
+from skillvault.loop.rejected_skills import find_rejection
 from skillvault.loop.run import Run, perform_due
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
@@ -96,10 +96,10 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
         name = existing.skill.name if existing.skill else ""
         if waiting := waiting_version(run.view, name):
             return f"what is known by now is in {waiting.name}, which waits for you"
-        for refusal in run.rejections.proposals:
-            if refusal.replaces and refusal.replaces == name:
-                reason_text = f": {refusal.reason}" if refusal.reason else ""
-                return f"{refusal.skill} was rejected in {refusal.commit[:10]}{reason_text}"
+        for rejected in run.rejections.proposals:
+            if rejected.replaces and rejected.replaces == name:
+                reason_text = f": {rejected.reason}" if rejected.reason else ""
+                return f"{rejected.skill} was rejected in {rejected.commit[:10]}{reason_text}"
     return ""
 
 
@@ -114,6 +114,8 @@ def _rejected_state(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -
         if generate.skill_state(findings, existing, run.policy).state == "due":
             draft = write_draft(run.judge, findings)
             change = _compose(run, findings, draft) if draft else None
-            if change and is_refused(change, run.rejections, run.report.rejected):
-                return SkillState("rejected", run.report.rejected[-1].sentence)
+            rejection = find_rejection(change, run.rejections) if change else None
+            if rejection:
+                run.report.rejected.append(rejection)
+                return SkillState("rejected", rejection.sentence)
     return None

@@ -211,12 +211,12 @@ class VersionGate:
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
         """Return True, and report it, if a person rejected a version with this text."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for refusal in self._run.rejections().proposals:
-            is_version = refusal.replaces == skill.name
-            if is_version and rules.says_no_more(body, refusal.body, skill.body):
+        for rejected in self._run.rejections().proposals:
+            is_version = rejected.replaces == skill.name
+            if is_version and rules.says_no_more(body, rejected.body, skill.body):
                 self._run.rejected.append(
                     Rejection(
-                        f"skill:{refusal.skill}", refusal.commit, refusal.reason, refusal.skill
+                        f"skill:{rejected.skill}", rejected.commit, rejected.reason, rejected.skill
                     )
                 )
                 return True

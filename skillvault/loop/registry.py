@@ -1,6 +1,6 @@
-"""The steps of the loop, in order, and what makes each due. A new step is entered in `_LOOP`.
+"""The steps of the loop, in order, and what makes each due. To add a step, add it to `_LOOP`.
 
-Many readers need the entries and run no step, so the module of a step is imported when it runs.
+Most modules need only the entries, so the module of a step is imported when the step runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -221,11 +221,10 @@ _FOUND = Queue(
 class Step(Struct, frozen=True):
     """A step of the loop; both functions take a `Run`.
 
-    `run` yields the changes that are due. `waiting` counts due work that is not in the queues:
-    files, an hour, a day's quota. `writes_skills`: the step writes texts of skills. `moves`: it
-    moves skills into archive/ or back. `depends_on`: the queues that make it due. `everywhere`:
-    every clone of a team does it, not only the learner. `wakes` are earlier steps that run again
-    after it.
+    `run` yields the changes that are due. `waiting` counts due work that no queue holds, such as
+    new files in the inbox. `writes_skills`: the step writes texts of skills. `moves`: it moves
+    skills into archive/ or back. `everywhere`: every clone of a team runs it, not only the learner.
+    `depends_on` are the queues that make it due, `wakes` the earlier steps that run again after it.
     """
 
     name: str
@@ -238,12 +237,12 @@ class Step(Struct, frozen=True):
     wakes: tuple[str, ...] = ()
 
 
-def lazy(place: str) -> Callable[..., Any]:
-    """Return the function at `<module>:<name>` of this package, imported at its first call."""
+def lazy(target: str) -> Callable[..., Any]:
+    """Return the function `<module>:<function>` of this package, imported at its first call."""
 
     @cache
     def load_function() -> Callable[..., Any]:
-        module, _, name = place.partition(":")
+        module, _, name = target.partition(":")
         function: Callable[..., Any] = attrgetter(name)(import_module(f"skillvault.{module}"))
         return function
 
@@ -328,7 +327,7 @@ WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
 # The steps and decisions that move a skill into archive/ or back.
 MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVERS
 
-# The queues of the index, and the steps whose commits are no person's.
+# The queues of the index, and the steps whose commits no person makes.
 AGENDA = Agenda(
     (
         *(queue for step in _LOOP for queue in step.depends_on),

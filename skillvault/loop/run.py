@@ -40,8 +40,8 @@ from skillvault.loop.next_versions import (
     with_versions_removed,
 )
 from skillvault.loop.profiles import rules_of
-from skillvault.loop.refusals import is_refused, refusals
 from skillvault.loop.registry import RECOMPUTING, STEPS, WRITERS, Step
+from skillvault.loop.rejected_skills import find_rejected_skills, find_rejection
 from skillvault.model.brief import Brief, Draft, Findings
 from skillvault.model.change import Change, group_neighbours, headline_of
 from skillvault.model.errors import (
@@ -294,7 +294,7 @@ class Run:
             history.commits_of_removed(),
             self.view.records,
             withdrawn_refs,
-            refusals(self.store.git, self.view),
+            find_rejected_skills(self.store.git, self.view),
             versions=partial(names_of_versions, self.view),
         )
 
@@ -435,7 +435,10 @@ class Run:
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change unless a person rejected it, as the proposal that the gate asks for."""
         admitted = self.gate.convert(change)
-        if admitted and not is_refused(admitted, self.rejections, self.report.rejected):
+        rejection = find_rejection(admitted, self.rejections) if admitted else None
+        if rejection:
+            self.report.rejected.append(rejection)
+        elif admitted:
             yield admitted
 
     def flush(self) -> None:

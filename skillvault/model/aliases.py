@@ -54,7 +54,7 @@ def aliases_of(
 
 
 def resolve_names(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Replace handles and titles by the names of skills and facts; other words stay."""
+    """Replace handles and titles by the names of skills and facts."""
     return tuple(dict.fromkeys(_resolve(call, names) for call in called))
 
 

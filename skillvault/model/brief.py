@@ -64,7 +64,7 @@ class Insight(Struct, frozen=True, kw_only=True):
 
 
 class BlindCase(Struct, frozen=True):
-    """A decision as a judge sees it first: with what was known when it was made."""
+    """A decision as a judge sees it first: without later knowledge."""
 
     domain: str
     decision: Decision
@@ -158,7 +158,7 @@ class Statement(Struct, frozen=True, kw_only=True):
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """The outcomes of an action, a subject or a domain, oldest first, and what follows from them.
+    """The outcomes of an action, a subject or a domain, oldest first, with their rules and tasks.
 
     `tries` has a line for each outcome. `evaluations` are those of the outcomes by id, `tasks` the
     recorded tasks by outcome. `rules` separate good from bad outcomes of each action.

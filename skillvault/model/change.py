@@ -46,7 +46,7 @@ class Program(bytes):
 class Edit(Struct, frozen=True):
     """A new value for one key of the front matter of a file, or of `vault.yaml`.
 
-    None removes the key. Every other byte of the file stays.
+    None removes the key. Every other byte of the file is kept.
     """
 
     path: str
@@ -62,7 +62,7 @@ class Move(Struct, frozen=True):
 
 
 class Rewrite(Struct, frozen=True):
-    """A new body of a markdown file; its front matter stays.
+    """A new body of a markdown file; its front matter is kept.
 
     `theirs` are sections that a person wrote in another file and that remain the person's.
     """
@@ -75,8 +75,8 @@ class Rewrite(Struct, frozen=True):
 class Replacement(Struct, frozen=True):
     """A new text of a file without front matter.
 
-    `blob` is the version that the text was computed from, None for no file. If the file `grows`,
-    agents append to it at any time, and their later additions stay behind the new text.
+    `blob` is the version that the text was computed from, None if there was no file. If the file
+    `grows`, agents append to it at any time, and their later additions are kept after the new text.
     """
 
     path: str
@@ -88,8 +88,8 @@ class Replacement(Struct, frozen=True):
 class Adoption(Struct, frozen=True):
     """A commit of text that agents appended to a file and nobody committed.
 
-    `appended` follows the committed version (`blob`, None for no file) in the work tree.
-    `content` is the part that is committed, `left` the part that stays in the work tree only.
+    `appended` follows the committed version (`blob`, None if there is no file) in the work tree.
+    `content` is the part that is committed, `left` the part that is not.
     """
 
     path: str

@@ -1,6 +1,6 @@
 """Write each kind of record as text, and read the text again.
 
-Both directions of a kind stand next to each other. A file that a person wrote may differ in form,
+A kind's writer and reader are next to each other. A file that a person wrote may differ in form,
 not in the types of its values; the program changes only named keys of such a file (`front_matter`).
 """
 

@@ -1,6 +1,6 @@
 """Conditions and the outcomes that they separate, as values and as text.
 
-Here is the one list of the keys of a context that are no condition, whoever recorded them.
+Here is the one list of the keys of a context that are not conditions, whoever recorded them.
 """
 
 import re
@@ -75,7 +75,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     conditions for a test. `p` is family-wise over all tests at once, `z` robust to episodes.
     `holds_for` are the ids of the outcomes that meet the conditions, `held` the rules that were
     held fixed. The counts are of the `read` latest outcomes of the `action`, the last of which
-    ended at `until`. A `lead` rests on few outcomes and is no rule yet.
+    ended at `until`. A `lead` rests on few outcomes and is not a rule yet.
     """
 
     conditions: tuple[Condition, ...]
@@ -95,7 +95,7 @@ class Separation(Struct, frozen=True, kw_only=True):
 
     @property
     def is_loss(self) -> bool:
-        """Return True if the result is one to avoid."""
+        """Return True if the result is to be avoided."""
         return self.result.startswith(("failures", "losses"))
 
 

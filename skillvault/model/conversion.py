@@ -57,7 +57,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
 
 
 def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
-    """Convert `raw` to a `kind`, with unknown keys in `extra`; nested records likewise.
+    """Convert `raw` to a `kind`, with unknown keys in `extra`, also in nested records.
 
     A null or an empty text counts as absent if the key is optional.
     """
@@ -77,7 +77,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
         elif key.part and key.is_list and isinstance(value, list):
             path, members = _join(key_path, name), enumerate(value)
             values[name] = [
-                _convert_member(member, key.part, f"{path}[{place}]") for place, member in members
+                _convert_member(member, key.part, f"{path}[{index}]") for index, member in members
             ]
         elif key.part and isinstance(value, Mapping):
             values[name] = convert(value, key.part, key_path=_join(key_path, name))
@@ -152,7 +152,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
 
 
 def _dig(raw: Any, path: str) -> Any:
-    """Return the value at a dotted path; a part that is no key ends the way to it."""
+    """Return the value at a dotted path; a part that is not a key ends the way to it."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw

@@ -35,7 +35,7 @@ NEXT_WORDS = "the person's next words: "  # the beginning of a summary that quot
 
 
 class CompletedOutcome(Struct, frozen=True):
-    """An outcome with what others of its decision add; `counts` is True for one of them."""
+    """An outcome, completed by others of its decision; `counts` is True for one of them."""
 
     outcome: Outcome
     counts: bool
@@ -60,7 +60,7 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
-    """Return the outcome that counts among the outcomes that one agent has of a decision.
+    """Return the outcome that counts, of one agent's outcomes of a decision.
 
     Next words that refuse the work count first: a test does not know what the person wanted.
     """

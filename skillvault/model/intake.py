@@ -143,7 +143,7 @@ def _check_time(key: str, at: datetime | None, event: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        message = f"{key}: {at} is no time in UTC; give the time at which {event}"
+        message = f"{key}: {at} is not a time in UTC; give the time at which {event}"
         raise BadInputError(message, code="bad-value", key=key) from None
 
 
@@ -158,7 +158,7 @@ def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, ev
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
-    """Add to the refusal of a key what to write instead."""
+    """Add the next step to the error about a key."""
     step = _ADVICE.get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
@@ -229,7 +229,7 @@ def _check_result(result: Result, unbounded: bool) -> Result:
     if score is None:
         return result
     if not math.isfinite(score):
-        message = "result.score: amount / entry_value is no finite number; correct them"
+        message = "result.score: amount / entry_value is not a finite number; correct them"
         raise BadInputError(message, code="bad-value", key="result.score")
     if result.score is not None and computed is not None:
         _check_ratio(result.score, computed)
@@ -372,6 +372,6 @@ def _check_session_sizes(record: Session) -> None:
         if len(parts) > MAX_SESSION_PARTS:
             message = f"{key}: more than {MAX_SESSION_PARTS}; leave out those that say the same"
             raise BadInputError(message, code="too-large", key=key)
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:
-                _check_size(f"{key}[{place}].{name}", getattr(part, name), "keep what it shows")
+                _check_size(f"{key}[{index}].{name}", getattr(part, name), "keep what it shows")

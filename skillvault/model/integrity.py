@@ -29,9 +29,9 @@ from skillvault.model.records import (
 from skillvault.model.text.text import is_slug
 
 MAX_DESCRIPTION = 1024
-_NO_SKILL = "SKILL.md"
-_MARK = "metadata.internal"
-_ENDS = {  # link type -> kinds of its source and target
+_SKILL_FILE = "SKILL.md"
+_INTERNAL_KEY = "metadata.internal"
+_KINDS_OF_ENDS = {  # link type -> kinds of its source and target
     "contradicted": ("evaluation", "fact"),
     "distilled": ("session", "skill"),
 }
@@ -58,20 +58,20 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
     for path, record in view.records.items():
         match record:
             case Skill():
-                yield from _skill(path, record)
+                yield from _check_skill(path, record)
             case Evaluation() | Retraction():
                 yield from _check_outcome_id(path, record)
             case Session():
-                yield from _session(path, record)
+                yield from _check_session(path, record)
             case Answer():
-                yield from _answer(path, record)
+                yield from _check_answer(path, record)
             case Fact():
-                yield from _fact(path, record)
+                yield from _check_fact(path, record)
             case LinkList():
                 for link in record.links:
-                    yield from _link(path, link)
-    yield from _duplicates(view)
-    yield from _circular_facts(view)
+                    yield from _check_link(path, link)
+    yield from _check_duplicates(view)
+    yield from _check_replacement_cycles(view)
     yield from (problem for problem, removed in _missing_ends(view) if removed is None)
 
 
@@ -119,17 +119,17 @@ def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Prob
 def _stray_message(path: str) -> str:
     top = path.partition("/")[0]
     if top in ("skills", "proposed", "archive") and path.endswith(".md"):
-        return f"a skill needs a folder of its own; move it to {path[:-3]}/{_NO_SKILL}"
+        return f"a skill needs a folder of its own; move it to {path[:-3]}/{_SKILL_FILE}"
     if top in ("skills", "proposed", "archive"):
-        return f"a skill's folder without a {_NO_SKILL}; add one or remove the folder"
+        return f"a skill's folder without a {_SKILL_FILE}; add one or remove the folder"
     return f"not a name that a file below {top}/ has; move it elsewhere"
 
 
-def _skill(path: str, skill: Skill) -> Iterator[Problem]:
+def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
     folder = path.split("/")[1]
     if not is_slug(folder):
         message = (
-            f"the folder {folder!r} is no skill name; use lower-case letters, digits and "
+            f"the folder {folder!r} is not a skill name; use lower-case letters, digits and "
             "single hyphens, at most 64"
         )
         yield Problem(path, "name", "bad-name", message)
@@ -144,7 +144,7 @@ def _skill(path: str, skill: Skill) -> Iterator[Problem]:
         yield Problem(path, "metadata.domain", "bad-domain", message)
     for key, value in (("created", skill.created), ("expires", skill.expires)):
         if value is not None and not _is_time(value):
-            message = f"metadata.{key}: {value!r} is no time; write 2026-11-20T10:15:00Z"
+            message = f"metadata.{key}: {value!r} is not a time; write 2026-11-20T10:15:00Z"
             yield Problem(path, f"metadata.{key}", "bad-time", message)
 
 
@@ -172,13 +172,13 @@ def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
     served = path.startswith("skills/")
     if served and skill.internal:
         message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
-        yield Problem(path, _MARK, "internal", f"{_MARK}: {message}")
+        yield Problem(path, _INTERNAL_KEY, "internal", f"{_INTERNAL_KEY}: {message}")
     if not served and not skill.internal:
         message = (
             "not true, so `npx skills` installs what is not served; write `internal: true` under "
             "metadata"
         )
-        yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
+        yield Problem(path, _INTERNAL_KEY, "not-internal", f"{_INTERNAL_KEY}: {message}")
 
 
 def _check_outcome_id(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
@@ -188,7 +188,7 @@ def _check_outcome_id(path: str, evaluation: Evaluation | Retraction) -> Iterato
         yield Problem(path, "outcome", "id-mismatch", message)
 
 
-def _session(path: str, session: Session) -> Iterator[Problem]:
+def _check_session(path: str, session: Session) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
     if name != session_id(session.name, session.trust):
         message = f"id: {session.name!r} is not the file's name; restore the file with git"
@@ -198,7 +198,7 @@ def _session(path: str, session: Session) -> Iterator[Problem]:
         yield Problem(path, "domain", "bad-domain", message)
 
 
-def _answer(path: str, answer: Answer) -> Iterator[Problem]:
+def _check_answer(path: str, answer: Answer) -> Iterator[Problem]:
     if answer.id != question_key(answer.kind, answer.subject, answer.material):
         message = (
             "id: does not derive from what was asked; an answer is written once, restore the file"
@@ -206,11 +206,11 @@ def _answer(path: str, answer: Answer) -> Iterator[Problem]:
         yield Problem(path, "id", "id-mismatch", message)
 
 
-def _fact(path: str, fact: Fact) -> Iterator[Problem]:
+def _check_fact(path: str, fact: Fact) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".md")
     if not is_slug(name):
         message = (
-            f"the file name {name!r} is no id; use lower-case letters, digits and single "
+            f"the file name {name!r} is not an id; use lower-case letters, digits and single "
             "hyphens, at most 64"
         )
         yield Problem(path, "id", "bad-name", message)
@@ -218,11 +218,11 @@ def _fact(path: str, fact: Fact) -> Iterator[Problem]:
         message = f"id: {fact.id!r} is not the file's name; write `id: {name}`"
         yield Problem(path, "id", "id-mismatch", message)
     if fact.review_by is not None and not _is_time(fact.review_by):
-        message = f"review_by: {fact.review_by!r} is no date; write 2026-11-20"
+        message = f"review_by: {fact.review_by!r} is not a date; write 2026-11-20"
         yield Problem(path, "review_by", "bad-time", message)
 
 
-def _link(path: str, link: Link) -> Iterator[Problem]:
+def _check_link(path: str, link: Link) -> Iterator[Problem]:
     if (link.source.kind == "origin") != (link.type == "installed") or (
         link.target.kind == "origin"
     ):
@@ -232,14 +232,14 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
         )
         yield Problem(path, "type", "bad-ends", message)
     elif (link.source.kind, link.target.kind) != (
-        ends := _ENDS.get(link.type, (link.source.kind, link.target.kind))
+        ends := _KINDS_OF_ENDS.get(link.type, (link.source.kind, link.target.kind))
     ):
         source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in ends)
         message = f"type: {link.type} leads from {source} to {target}; restore the line with git"
         yield Problem(path, "type", "bad-ends", message)
 
 
-def _duplicates(view: VaultRecords) -> Iterator[Problem]:
+def _check_duplicates(view: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each name or id that two records of one kind share."""
     paths: dict[tuple[str, str], str] = {}
     for path, record in sorted(view.records.items()):
@@ -254,7 +254,7 @@ def _duplicates(view: VaultRecords) -> Iterator[Problem]:
         paths.setdefault(key, path)
 
 
-def _circular_facts(view: VaultRecords) -> Iterator[Problem]:
+def _check_replacement_cycles(view: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each fact that one of its own older versions replaces."""
     facts = {f.id: (path, f) for path, f in view.records.items() if isinstance(f, Fact)}
     for name, (path, fact) in facts.items():
@@ -263,7 +263,7 @@ def _circular_facts(view: VaultRecords) -> Iterator[Problem]:
             older_names.add(older)
             older = facts[older][1].supersedes
         if name in older_names:
-            message = "supersedes: the facts of a circle replace each other; remove one such line"
+            message = "supersedes: the facts of a cycle replace each other; remove one such line"
             yield Problem(path, "supersedes", "circular", message)
 
 

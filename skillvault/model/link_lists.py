@@ -4,7 +4,7 @@
 
 The list is a file beside the record from which its links lead. A link from an origin outside the
 vault is in the list of the skill to which the link leads, with `from` in place of `to`. An
-unreadable line is a Problem and stays as it is, like comments and unknown keys.
+unreadable line is a Problem and is kept, like comments and unknown keys.
 """
 
 import re
@@ -69,7 +69,7 @@ def edit_links(
 ) -> bytes | None:
     """Add links to a list and remove links by id; return None if no line is left.
 
-    Every other line stays as it is, also an unreadable one. Raises ValueError if an id cannot be
+    Every other line is kept, even an unreadable one. Raises ValueError if an id cannot be
     written.
     """
     pending = {link.id: link for link in added}
@@ -165,6 +165,6 @@ def _parse_time(value: Any) -> datetime:
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None:
-        message = f"at: {value!r} is no time with a time zone; write 2026-11-20T10:15:00Z"
+        message = f"at: {value!r} is not a time with a time zone; write 2026-11-20T10:15:00Z"
         raise BadInputError(message, code="bad-value", key="at")
     return at

@@ -37,7 +37,7 @@ def describe_result(outcome: Outcome) -> str:
 
 
 def amount_of(outcome: Outcome) -> str:
-    """Return the gain or loss in its unit, without a sign; "" if none was recorded."""
+    """Return the gain or loss in its unit, without a sign, or ""."""
     result = outcome.result
     if result.amount is None:
         return ""

@@ -1,6 +1,6 @@
 """Read statements out of the reasoning of a decision: guesses, checks, risks, claims.
 
-Every statement is a fragment of the text as it was written, so that a reader can find the place.
+Every statement is a fragment of the text as it was written, so that a reader can find it.
 """
 
 import re

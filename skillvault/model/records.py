@@ -20,7 +20,7 @@ Observer = Literal["ci", "tests", "verifier", "exit-code", "commit", "person", "
 Via = Literal["hook"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-# An `origin` is no record but the digest of what was installed from elsewhere.
+# An `origin` is not a record but the digest of what was installed from elsewhere.
 RecordKind = Literal[
     "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
     "retraction", "correction", "pattern", "rule", "origin",
@@ -140,7 +140,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
 class Source(Struct, frozen=True, kw_only=True):
     """The reporter of an outcome and its run.
 
-    A `batch` is no session: a backtest, a benchmark's job, a CI run. `person` is the e-mail of the
+    A `batch` is a backtest, a benchmark's job or a CI run. `person` is the e-mail of the
     user who typed the prompts in an attended session, None if nobody knows.
     """
 
@@ -175,7 +175,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """The session it came from, or its own id if none is named."""
+        """The session of the outcome, or its own id if no session is named."""
         return self.source.session or self.id
 
     @property
@@ -333,7 +333,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Retraction(Struct, frozen=True, kw_only=True):
-    """The retraction of a wrong outcome, which stays as written and counts nowhere."""
+    """The retraction of a wrong outcome, whose file is kept but no longer counts."""
 
     outcome: str
     domain: str

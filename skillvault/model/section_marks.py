@@ -66,7 +66,7 @@ def update_marks(
     """Return the marks after the program has rewritten a body; unchanged sections keep their marks.
 
     The texts of `persons` were copied from sections of a person and get no mark. The mark of a
-    section that a person removed stays.
+    section that a person removed is kept.
     """
     old_sections = sections_of(old_body)
     old_names = set(map(heading_mark, old_sections))

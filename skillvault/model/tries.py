@@ -1,4 +1,4 @@
-"""A try: one outcome as a line, with what the agent did and what came of it. Values only."""
+"""A try: one outcome as a line, with the agent's action and its result. Values only."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Adviser = Literal["person", "agent", "judge"]
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """A sentence on what should have been done; supposed advice has no evidence."""
+    """A sentence about a better action; supposed advice has no evidence."""
 
     text: str
     by: Adviser
@@ -23,7 +23,7 @@ class Try(Struct, frozen=True, kw_only=True):
     `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
     `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
     quotes the states that the reasoning claims; `observed` has the figures in `grounds` that the
-    context or the result confirms, which are no part of the deed.
+    context or the result confirms, which are not part of the deed.
     """
 
     id: str

@@ -27,7 +27,7 @@ from skillvault.page.decisions import skill_digest, undo_digest, waiting_digest
 from skillvault.page.template import render
 from skillvault.vault.files import layout
 
-MOST = 1_000_000  # bytes of all chunks in the file
+MAX_BYTES = 1_000_000  # bytes of all chunks in the file
 _TEXT = 4000  # the most characters of a text; fewer if there are many texts
 _LEAST = 60  # characters of a text in any case
 _TEXTS = 2_500_000  # characters of all texts of outcomes
@@ -47,10 +47,10 @@ class Chunk(Struct, frozen=True):
 
 
 def chunks_of(page: Page, *, decides: bool = False) -> list[Chunk]:
-    """Return the details of skills, facts and outcomes by id, at most `MOST` bytes."""
+    """Return the details of skills, facts and outcomes by id, at most `MAX_BYTES` bytes."""
     skills = _skill_data(page, decides=decides)
     chunks = [*_chunks("skill", skills), *_chunks("fact", _fact_data(page))]
-    free_bytes = MOST - _size(chunks)
+    free_bytes = MAX_BYTES - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
     sample = ids[:: max(1, len(ids) // _SAMPLE)]
@@ -224,8 +224,8 @@ _FOLDER = Path(__file__).parent
 SCRIPT = _FOLDER / "page.js"
 _DRAWN = 40  # the most lifts of a chart
 _POINTS = 3  # of a chart at least
-_MOST_CHANGES = 120  # of the timeline
-_MOST_ROWS = 100  # skills and facts of a domain, and effects
+_MAX_CHANGES = 120  # of the timeline
+_MAX_ROWS = 100  # skills and facts of a domain, and effects
 
 
 def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> bytes:
@@ -257,7 +257,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
         lifts=_lifts(page),
         success=_success(page),
         drawn=_DRAWN,
-        most_rows=_MOST_ROWS,
+        most_rows=_MAX_ROWS,
         stats={skill.skill: skill for skill in page.benefit.skills},
     )
     return text.encode("utf-8", "replace")
@@ -284,7 +284,7 @@ def _success(page: Page) -> Markup | None:
 
 def _days(page: Page) -> list[tuple[date, list[DayChange]]]:
     """Return the first changes of each day, as many as the page lists."""
-    changes = groupby(page.week.changes[:_MOST_CHANGES], lambda change: change.day)
+    changes = groupby(page.week.changes[:_MAX_CHANGES], lambda change: change.day)
     return [(day, list(group)) for day, group in changes]
 
 

@@ -46,7 +46,7 @@ class ProposalBranch(Struct, frozen=True):
 
 
 class BranchReport(Struct, frozen=True):
-    """The branches of the proposals that wait, and what became of other branches."""
+    """The branches of the waiting proposals, and the results of other branches."""
 
     branches: list[ProposalBranch]
     merged: BranchCleanup

@@ -65,7 +65,7 @@ def commit_changes(
     dry: bool,
     check: Callable[[StagedChange], None] | None = None,
 ) -> list[ChangeResult]:
-    """Commit changes that belong together, all or none; `check` raises for an invalid one."""
+    """Commit changes together, all or none; `check` raises for an invalid change."""
     if dry:
         store = Store(store.root, AGENDA, apart=True)
     store.follow()

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from skillvault.inspect import lookup
-from skillvault.learning import curate as rules
-from skillvault.loop import next_versions, run
-from skillvault.loop import refusals as refusing
+from skillvault.learning import curate
+from skillvault.loop import next_versions, rejected_skills, run
 from skillvault.loop.clock import clock
 from skillvault.loop.follow import links_of
 from skillvault.loop.profiles import rules_of
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
-_LONGEST = 60  # characters of a value that is quoted
+_MAX_QUOTED = 60  # characters of a value that is quoted
 
 
 def clean_skill(skill: Skill) -> Skill:
@@ -82,25 +81,25 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
 
 
 def parse_edited(name: str, content: bytes) -> Skill:
-    """Return a proposal as a person edited it; BadInputError if it is no valid skill."""
+    """Return a proposal as a person edited it; BadInputError if it is not a valid skill."""
     record = codec.decode(Ref("skill", name), content)
     if not isinstance(record, Skill):
-        raise BadInputError(f"{name}: is no skill; restore its front matter", code="no-skill")
+        raise BadInputError(f"{name}: is not a skill; restore its front matter", code="no-skill")
     return msgspec.structs.replace(record, name=name)
 
 
 def is_below(url: str, source: str) -> bool:
-    """Return True if a skill's address is a source, or is in it; any is in an empty source."""
-    _, place = split_address(url)
+    """Return True if a skill's address equals a source or is below it; "" contains any address."""
+    _, address = split_address(url)
     is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
-    return place == source or place.startswith(
+    return address == source or address.startswith(
         source if is_prefix else (f"{source}/", f"{source}#")
     )
 
 
 def _quote(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
 
 
 class Curator:
@@ -129,9 +128,9 @@ class Curator:
         """Write a skill into skills/ with one commit, as a new file or over the existing skill.
 
         Only the lines that differ change in an existing file; without a difference there is no
-        commit. Values that the skill leaves empty are cleared; its status, origin and trust stay.
-        UsageError for a skill that is invalid or changes when it is read back, UncommittedEditError
-        if a person is editing the file.
+        commit. Values that the skill leaves empty are cleared; its status, origin and trust are
+        kept. UsageError for a skill that is invalid or changes when it is read back,
+        UncommittedEditError if a person is editing the file.
         """
         skill = clean_skill(skill)
         if not dry:
@@ -142,10 +141,10 @@ class Curator:
             shelf = layout.shelf_of(path)
         else:
             self._check_no_former_name(skill.name)
-        change = rules.put(skill, old_skill, shelf)
+        change = curate.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
-        result = rules.apply_put(skill, old_skill)
+        result = curate.apply_put(skill, old_skill)
         if shelf == "proposed":  # the store marks its skills
             result = msgspec.structs.replace(result, internal=True)
         check = partial(check_round_trip, skill=result)
@@ -168,13 +167,13 @@ class Curator:
             edited = skill if content is None else parse_edited(skill.name, content)
             return self._approve_change(edited, shelf, content)
 
-        edits = [rules.edit(name, texts[name]) for name in names if name in texts]
+        edits = [curate.edit(name, texts[name]) for name in names if name in texts]
         return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
 
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
-        """Return the names of the proposals that came from a source, or below it.
+        """Return the names of the proposals from a source, or from below it.
 
-        `clean`: those in which the lint finds nothing.
+        With `clean`, only proposals in which the lint finds nothing.
         """
         head = self._store.head()
         origins = installing.origins(head)
@@ -186,7 +185,7 @@ class Curator:
         return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
-        """Return the proposals of the same source as one: the clean ones, and the others.
+        """Return (the clean, the other) proposals from the source of a proposal.
 
         Skills that were learned here are alike if their kind and domain are equal.
         """
@@ -211,19 +210,20 @@ class Curator:
     def reject(
         self, *names: str, reason: str, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Remove proposed skills in one commit; no skill that says the same is proposed again."""
+        """Remove proposed skills in one commit; similar skills are not proposed again."""
 
         def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
             next_versions.check_no_waiting_version(head, skill.name, "reject")
-            paths = refusing.paths_of(head, shelf, skill.name)
-            return rules.reject(skill, shelf, reason, paths)
+            paths = rejected_skills.paths_of(head, shelf, skill.name)
+            return curate.reject(skill, shelf, reason, paths)
 
         return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take back a rejection: the skill waits again, and similar skills may be proposed."""
-        change = rules.forget(*refusing.find_rejected(self._store, name.replace("_", "-")))
+        skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
+        change = curate.forget(*skill)
         return self._commit(change, now, dry=dry)
 
     def lint(self, name: str) -> list[str]:
@@ -234,25 +234,25 @@ class Curator:
         next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill, content)
-        return rules.approve(skill, shelf)
+        return curate.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
         return self._decide(
-            name, self._retire_change, now, dry=dry, change_layer=rules.retire_beside
+            name, self._retire_change, now, dry=dry, change_layer=curate.retire_beside
         )
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":
         head = self._store.head()
         next_versions.check_is_no_version(head, skill.name)
-        return next_versions.with_versions_removed(head, rules.retire(skill, shelf))
+        return next_versions.with_versions_removed(head, curate.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill despite poor evidence and age.
 
         A skill of another layer is added to `shelf.pinned`.
         """
-        return self._decide(name, rules.pin, now, dry=dry, change_layer=rules.pin_beside)
+        return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Return an archived skill to skills/ and restart its time to live.
@@ -261,12 +261,12 @@ class Curator:
         """
         now = now or self._clock()
         make_change = partial(self._restore_change, now=now)
-        return self._decide(name, make_change, now, dry=dry, change_layer=rules.restore_beside)
+        return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_beside)
 
     def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
         starts_at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-        return rules.restore(skill, shelf, now=starts_at, policy=head.policy)
+        return curate.restore(skill, shelf, now=starts_at, policy=head.policy)
 
     def _find_skill(self, name: str) -> tuple[Skill, str]:
         """Return a skill of the vault, named by its folder, and its shelf."""
@@ -308,9 +308,9 @@ class Curator:
 
         UsageError for a name that cannot be used or a domain that does not exist.
         """
-        self._check_free(name)
+        self._check_name_is_free(name)
         self._store.head().check_domain(domain)
-        skill = clean_skill(rules.draft_skill(name, domain, description))
+        skill = clean_skill(curate.draft_skill(name, domain, description))
         if commit or dry:
             return self.put(skill, now=now, dry=dry)
         folder = self._store.git.dirs()[0] / "skillvault" / "drafts"
@@ -321,28 +321,28 @@ class Curator:
     def rename(
         self, name: str, new_name: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Give a skill another name; its history, its links and its use stay with it.
+        """Give a skill another name; it keeps its history, links and uses.
 
         UsageError for a name that cannot be used, and for a skill of another layer.
         """
         layer_skill = self._layer_skill(name)
         if layer_skill is not None:
             raise UsageError(
-                f"{name}: is no file of this vault but {layer_skill.path}; rename it there"
+                f"{name}: is not a file of this vault but {layer_skill.path}; rename it there"
             )
-        self._check_free(new_name, name)
+        self._check_name_is_free(new_name, name)
 
         def rename_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
             next_versions.check_no_waiting_version(head, skill.name, "approve")
             next_versions.check_is_no_version(head, skill.name)
-            return rules.rename(skill, shelf, new_name, links_of(head, [skill.name]))
+            return curate.rename(skill, shelf, new_name, links_of(head, [skill.name]))
 
         return self._decide(name, rename_change, now, dry=dry)
 
-    def _check_free(self, name: str, renamed: str | None = None) -> None:
-        """Raise UsageError for a name that no skill, or not the `renamed` one, can have."""
-        rules.check_name(name)
+    def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
+        """Raise UsageError for an invalid name, or that of a skill other than `renamed`."""
+        curate.check_name(name)
         head = self._store.head()
         path = head.records.path_of(Ref("skill", name))
         layer_skill = self._layer_skill(name)

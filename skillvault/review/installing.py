@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange.skills.folders import DocumentRule, MemoryFact
-from skillvault.exchange.source_tree import PassedOver
-from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
+from skillvault.exchange.source_tree import SkippedFile
+from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
 from skillvault.learning import corrections, lint
 from skillvault.learning import install as rules
 from skillvault.learning.install import Origin
@@ -159,7 +159,7 @@ class InstallReport(Struct):
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    passed_over: list[PassedOver] = field(default_factory=list)
+    passed_over: list[SkippedFile] = field(default_factory=list)
     waiting: list[WaitingItem] = field(default_factory=list)
     rules: list[Correction] = field(default_factory=list)  # proposed, by the commits `done`
     facts: list[Fact] = field(default_factory=list)  # added, by the commits `done`
@@ -195,7 +195,7 @@ class SourceListing(Struct, frozen=True):
     """
 
     skills: list[OfferedSkill]
-    passed_over: list[PassedOver]
+    passed_over: list[SkippedFile]
     problems: list[Problem]
     files: int
 
@@ -217,8 +217,8 @@ class Installer:
             for s in skills
         ]
         rows.sort(key=lambda row: row.name)
-        pages = 0 if names else contents.pages
-        return SourceListing(rows, contents.passed_over, contents.problems, pages)
+        file_count = 0 if names else contents.skill_files
+        return SourceListing(rows, contents.passed_over, contents.problems, file_count)
 
     def install(
         self,
@@ -486,9 +486,9 @@ class _Installation:
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
         head = self._store.head()
-        place = head.records.path_of(Ref("skill", name))
-        if place and not (force and place.startswith("skills/")):
-            self.report.known.append(f"{name}: stands in {place.partition('/')[0]}/ and stays")
+        path = head.records.path_of(Ref("skill", name))
+        if path and not (force and path.startswith("skills/")):
+            self.report.known.append(f"{name}: stands in {path.partition('/')[0]}/ and stays")
             return
         if present_name := head.history.former_names().get(name):
             self.report.known.append(f"{name}: is named {present_name} here and stays")
@@ -506,10 +506,10 @@ class _Installation:
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False
-        places = join_items([finding.where for finding in secrets[:_PLACES]])
+        positions = join_items([finding.where for finding in secrets[:_PLACES]])
         others = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
         message = (
-            f"{places}{others}: {secrets[0].message}; ask its author to remove it, or let it in "
+            f"{positions}{others}: {secrets[0].message}; ask its author to remove it, or let it in "
             "with --with-secrets"
         )
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
@@ -527,13 +527,13 @@ class _Installation:
 
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
-        source = source_of(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
-        with open_source(source) as place:
-            place.offers = [offer for offer in place.offers if offer.url == origin.url]
-            skill = next(iter(read_offers(place, registry)), None)
+        source = parse_source(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
+        with open_source(source) as contents:
+            contents.offers = [offer for offer in contents.offers if offer.url == origin.url]
+            skill = next(iter(read_offers(contents, registry)), None)
         if skill is None:
             message = f"{origin.url} no longer has it; it stays as it is"
-            self.report.problems += place.problems or [Problem(name, None, "gone", message)]
+            self.report.problems += contents.problems or [Problem(name, None, "gone", message)]
         elif skill.origin.digest == origin.digest:
             self.report.known.append(f"{name}: is what {origin.url} has")
             return None
@@ -543,25 +543,25 @@ class _Installation:
         """Return the files of an origin as they were installed, under the skill's current name."""
         for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
-                place = f"proposed/{target.removeprefix('skill:')}"
-                files = self._files_of_commit(commit.sha, place)
+                folder = f"proposed/{target.removeprefix('skill:')}"
+                files = self._files_of_commit(commit.sha, folder)
                 if FILE in files:
                     return as_proposed(files, name)
         return {}
 
-    def _files_of_commit(self, commit: str, place: str) -> Files:
-        entries = self._store.git.objects.files(commit, [place])
+    def _files_of_commit(self, commit: str, folder: str) -> Files:
+        entries = self._store.git.objects.files(commit, [folder])
         blobs = self._store.git.blobs(entry.id for entry in entries.values())
         return {
-            path.removeprefix(f"{place}/"): with_mode(blobs[entry.id], entry)
+            path.removeprefix(f"{folder}/"): with_mode(blobs[entry.id], entry)
             for path, entry in entries.items()
         }
 
 
 def _repository_of(path: Path) -> str | None:
     """Return the name of the repository of a folder or file."""
-    place = path.expanduser().absolute()
-    return repository_of(str(place if place.is_dir() else place.parent))
+    absolute_path = path.expanduser().absolute()
+    return repository_of(str(absolute_path if absolute_path.is_dir() else absolute_path.parent))
 
 
 def _skills_of(
@@ -610,8 +610,8 @@ def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
 
 def _says_same(store: Store, head: Topics, skill: SourceSkill) -> bool:
     """Return True if a skill of the vault has the same text, as after an export and re-import."""
-    place = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
-    local_files = folder_files(store.git, head, place) if place else {}
+    folder = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
+    local_files = folder_files(store.git, head, folder) if folder else {}
     file_items = skill.folder.files.items()
     has_same_files = all(local_files.get(path) == data for path, data in file_items if path != FILE)
     return has_same_files and skill.has_text_of(head.skills.find(skill.name))

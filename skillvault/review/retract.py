@@ -46,7 +46,7 @@ def retraction_changes(
 def if_retracted(run: Run, ref: Ref) -> list[dict[str, str]]:
     """Return `{step, subject}` of each change that a retraction would make.
 
-    The list is empty if the record is no outcome.
+    The list is empty if the record is not an outcome.
     """
     if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
         return []

@@ -132,15 +132,15 @@ def replaced_skills(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
 
 def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
     """Pair a proposal with the text that it replaces, or with an empty text."""
-    place = run.view.records.path_of(Ref("skill", name)) or ""
+    path = run.view.records.path_of(Ref("skill", name)) or ""
     old_skill = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if old_skill is not None and skill.origin in PROGRAM_ORIGINS:
         new_skill = as_approved(run.store.git, run.view, skill, old_skill)
-        return TextPair(old_skill.name, place, old_skill.body.strip(), new_skill.body.strip())
+        return TextPair(old_skill.name, path, old_skill.body.strip(), new_skill.body.strip())
     old_names = replaced_skills(run, name, skill)
     old_skills = map(run.view.skills.find, old_names)
     old_text = "\n\n".join(old_skill.body.strip() for old_skill in old_skills if old_skill)
-    return TextPair(", ".join(old_names) or "/dev/null", place, old_text, skill.body.strip())
+    return TextPair(", ".join(old_names) or "/dev/null", path, old_text, skill.body.strip())
 
 
 def _nearest(run: Run, skill: Skill) -> SimilarText | None:
@@ -166,10 +166,10 @@ def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> Simil
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
-    for refusal in run.rejections.proposals:
-        if skill.replaces and refusal.replaces == skill.replaces:
-            share = round(likeness(skill.body, refusal.body), 2)
-            return SimilarText(refusal.skill, share, refusal.reason)
+    for rejected in run.rejections.proposals:
+        if skill.replaces and rejected.replaces == skill.replaces:
+            share = round(likeness(skill.body, rejected.body), 2)
+            return SimilarText(rejected.skill, share, rejected.reason)
     return None
 
 

@@ -18,15 +18,15 @@ from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
 from skillvault.exchange.skills.folders import NAMES, DocumentRule, MemoryFact, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import (
-    PassedOver,
     SkillPaths,
+    SkippedFile,
     SourceTree,
     find_skills,
     folder_tree,
     follow_links,
-    host_place,
     host_rank,
-    plain_place,
+    path_outside_host,
+    path_without_skills,
     read_skill_files,
     scan_skills,
     tree_of,
@@ -46,8 +46,8 @@ from skillvault.vault.git import remote
 class Offer(Struct, frozen=True):
     """A skill that a source offers: the name of its folder, its address, its files.
 
-    `files` raises BadInputError if they cannot be taken. `path` is its folder in the source, and
-    `links` are others of it.
+    `files` raises BadInputError if they cannot be installed. `path` is its folder in the source,
+    `links` are other paths of this folder.
     """
 
     name: str
@@ -61,13 +61,13 @@ class Offer(Struct, frozen=True):
 class SourceContents(Struct):
     """The offers of a source, the problems, and the files that are passed over.
 
-    `pages` is the number of its files SKILL.md, 0 if the source is no tree of files.
+    `skill_files` is the number of its files SKILL.md, 0 if the source is not a tree of files.
     """
 
     offers: list[Offer] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    passed_over: list[PassedOver] = field(default_factory=list)
-    pages: int = 0
+    passed_over: list[SkippedFile] = field(default_factory=list)
+    skill_files: int = 0
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     """
     if source.kind == "git":
         with remote.fetch_files(source.url, source.ref) as files:
-            tree = SourceTree(files.sizes, files.contents_of, files.unfit, files.links)
+            tree = SourceTree(files.sizes, files.contents_of, files.unusable, files.links)
             tree = follow_links(tree)
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
@@ -109,7 +109,7 @@ def without_secrets(tree: SourceTree) -> SourceTree:
 
 
 def _redact_file(data: bytes) -> bytes:
-    """Return a text file without its secrets; a file with a NUL byte is no text and stays."""
+    """Return a text file without its secrets; a file with a NUL byte is not text and is kept."""
     text = data.decode(errors="surrogateescape")
     redacted = text if "\0" in text else redact.redact_text(text)
     if redacted == text:
@@ -131,7 +131,7 @@ def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> 
     return SourceContents(
         [_offer(tree, source, skill, version) for skill in scan.skills],
         passed_over=list(scan.passed_over),
-        pages=scan.pages,
+        skill_files=scan.skill_files,
     )
 
 
@@ -158,9 +158,7 @@ def _release_offer(source: SkillSource, get: well_known.Fetch) -> Offer:
 
 def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents:
     skills, errors = well_known.fetch_index(source.url, get)
-    problems = [
-        Problem(place, error.key, error.code, error.message) for place, error in errors.items()
-    ]
+    problems = [Problem(url, error.key, error.code, error.message) for url, error in errors.items()]
     site_skills = [skill for skill in skills if source.skill in ("", skill.name)]
 
     def read_site_files(skill: well_known.SiteSkill) -> Files:
@@ -194,7 +192,7 @@ _NAMED = 20  # skills of a source that a refusal names
 class SourceSkill(Struct, frozen=True):
     """A skill that was read from its source, which held exactly `published`.
 
-    `path` is its place in the source; `copies` are places of the same files, `links` lead there.
+    `path` is its path in the source, `copies` are paths of the same files, `links` lead to them.
     """
 
     folder: SkillFolder
@@ -205,8 +203,8 @@ class SourceSkill(Struct, frozen=True):
     links: tuple[str, ...] = ()
 
     @property
-    def page(self) -> str:
-        """The path of its file in the source."""
+    def skill_file(self) -> str:
+        """The path of its SKILL.md in the source."""
         return f"{self.path}/{FILE}".lstrip("/")
 
     @property
@@ -228,7 +226,7 @@ class SourceSkill(Struct, frozen=True):
         text = content.decode(errors="replace")
         if not front_matter.has_front_matter(text) or front_matter.mend(text) == text:
             return []
-        return [f"{FILE}: its front matter was no valid YAML; values are put in quotes"]
+        return [f"{FILE}: its front matter was not valid YAML; values are put in quotes"]
 
     @property
     def is_internal(self) -> bool:
@@ -261,35 +259,35 @@ def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
     return merge_copies(skills, contents.passed_over)
 
 
-def merge_copies(skills: Iterable[SourceSkill], passed_over: list[PassedOver]) -> list[SourceSkill]:
+def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> list[SourceSkill]:
     """Return the skills, those with the same files as one.
 
     The version for one host of a skill that is also elsewhere is passed over.
     """
     skill_by_digest: dict[str, SourceSkill] = {}
-    path_by_place: dict[tuple[str, ...], str] = {}
+    paths: dict[tuple[str, ...], str] = {}
     for skill in sorted(skills, key=lambda skill: host_rank(skill.path)):
         digest = skill.origin.digest
-        place = host_place(skill.path)
+        path = path_outside_host(skill.path)
         if copied := skill_by_digest.get(digest):
             copies, links = (*copied.copies, skill.path or "."), (*copied.links, *skill.links)
             skill_by_digest[digest] = replace(copied, copies=copies, links=links)
-        elif place in path_by_place:
+        elif path in paths:
             reason = (
-                f"a version for one host, other than {path_by_place[place]}; "
+                f"a version for one host, other than {paths[path]}; "
                 "name its folder as SOURCE to install it"
             )
-            passed_over.append(PassedOver(skill.page, reason))
+            skipped.append(SkippedFile(skill.skill_file, reason))
         else:
             skill_by_digest[digest] = skill
-            path_by_place.setdefault(place or plain_place(skill.path), skill.path)
+            paths.setdefault(path or path_without_skills(skill.path), skill.path)
     return list(skill_by_digest.values())
 
 
 def choose_skills(
     skills: Sequence[SourceSkill],
     names: Collection[str],
-    passed_over: list[PassedOver],
+    passed_over: list[SkippedFile],
     *,
     is_complete: bool,
 ) -> list[SourceSkill]:
@@ -309,19 +307,19 @@ def choose_skills(
     if names:
         return [skill for skill in skills if skill.name in names]
     passed_over += [
-        PassedOver(skill.page, f"its author does not offer it; --skill {skill.name} installs it")
-        for skill in skills
-        if skill.is_internal
+        SkippedFile(s.skill_file, f"its author does not offer it; --skill {s.name} installs it")
+        for s in skills
+        if s.is_internal
     ]
     return [skill for skill in skills if not skill.is_internal]
 
 
-def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Problem:
+def problem_of(address: str, error: BadInputError | GitError | UsageError) -> Problem:
     """Convert an error about a source into a problem."""
     if isinstance(error, BadInputError):
-        return Problem(place, error.key, error.code, error.message)
+        return Problem(address, error.key, error.code, error.message)
     code = "git" if isinstance(error, GitError) else "source"
-    return Problem(place, None, code, str(error))
+    return Problem(address, None, code, str(error))
 
 
 DOCUMENTS = "documents"  # the format of `learn`
@@ -335,7 +333,7 @@ class ReadPath(Struct):
     rules: list[DocumentRule]
     facts: list[MemoryFact]
     problems: list[Problem]
-    passed_over: list[PassedOver]
+    passed_over: list[SkippedFile]
 
 
 def read_path(path: Path, format_name: str | None = None) -> ReadPath:
@@ -344,10 +342,10 @@ def read_path(path: Path, format_name: str | None = None) -> ReadPath:
     Without `format_name` the format is recognized by the files. UsageError if there is no skill, or
     no such format.
     """
-    place = layout.real_path(path.expanduser())
-    place = place.parent if place.name in NAMES else place
-    tree = without_secrets(_path_tree(place))
-    return _read_tree(tree, format_name or format_of(tree), place, str(path))
+    real_path = layout.real_path(path.expanduser())
+    real_path = real_path.parent if real_path.name in NAMES else real_path
+    tree = without_secrets(_path_tree(real_path))
+    return _read_tree(tree, format_name or format_of(tree), real_path, str(path))
 
 
 def read_page(url: str) -> ReadPath:
@@ -361,29 +359,29 @@ def read_page(url: str) -> ReadPath:
 
 
 def _read_tree(
-    tree: SourceTree, format_name: str | None, place: Path | None, address: str
+    tree: SourceTree, format_name: str | None, path: Path | None, address: str
 ) -> ReadPath:
-    """Read a tree in a format; `place` is its folder or file, if there is one."""
+    """Read a tree in a format; `path` is its folder or file, if there is one."""
     reader = SKILL_FORMATS[format_name].read if format_name in SKILL_FORMATS else None
     if format_name is None or reader is None:
         raise UsageError(
             f"{address}: no skills of a format that is known; name it with --from "
             f"{join_items(FORMATS, last='or')}"
         )
-    entries = list(reader(tree, place.name.removesuffix(".md") if place else ""))
+    entries = list(reader(tree, path.name.removesuffix(".md") if path else ""))
     contents = ReadPath(
         [],
         [entry for entry in entries if isinstance(entry, DocumentRule)],
         [entry for entry in entries if isinstance(entry, MemoryFact)],
         [entry for entry in entries if isinstance(entry, Problem)],
-        [entry for entry in entries if isinstance(entry, PassedOver)],
+        [entry for entry in entries if isinstance(entry, SkippedFile)],
     )
     if len(entries) == len(contents.passed_over):
         reasons = "".join(f"; {entry.path}: {entry.reason}" for entry in contents.passed_over[:3])
         raise UsageError(
             f"{address}: no skills of the format {format_name} there{reasons}; name another path"
         )
-    root, is_folder = str(place or address), place is not None and place.is_dir()
+    root, is_folder = str(path or address), path is not None and path.is_dir()
     skills = [
         _incoming(root, is_folder, format_name, entry)
         for entry in entries
@@ -394,35 +392,35 @@ def _read_tree(
 
 
 def split_address(url: str) -> tuple[str, str]:
-    """Split the address of a skill into (its format if it was imported, else ""; its place)."""
-    format_name, _, place = url.partition(":")
-    return (format_name, place) if format_name in SKILL_FORMATS else ("", url)
+    """Split the address of a skill into (its format if it was imported, else ""; the rest)."""
+    format_name, _, address = url.partition(":")
+    return (format_name, address) if format_name in SKILL_FORMATS else ("", url)
 
 
 def source_root(url: str) -> str:
     """Return the document, repository, site or folder that has the skill of an address."""
-    _, place = split_address(url)
-    root, mark, _ = place.partition("#")
-    return root if mark else place.rpartition("/")[0]
+    _, address = split_address(url)
+    root, sign, _ = address.partition("#")
+    return root if sign else address.rpartition("/")[0]
 
 
 def explain_no_source(name: str, origin: Origin) -> str | None:
     """Explain why an imported skill has no source to ask; None if the skill was installed."""
-    format_name, place = split_address(origin.url)
+    format_name, address = split_address(origin.url)
     if not format_name:
         return None
     command = "learn" if format_name == DOCUMENTS else "import skills"
-    return f"{name}: was imported; `skillvault {command} {place.partition('#')[0]}` renews it"
+    return f"{name}: was imported; `skillvault {command} {address.partition('#')[0]}` renews it"
 
 
-def _path_tree(place: Path) -> SourceTree:
-    if place.is_dir():
-        return folder_tree(place)
-    if not place.is_file():
-        raise UsageError(f"{place}: no such file or folder; check the path")
+def _path_tree(path: Path) -> SourceTree:
+    if path.is_dir():
+        return folder_tree(path)
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file or folder; check the path")
     # Read only when its size is known to be allowed.
     return SourceTree(
-        {place.name: place.stat().st_size}, lambda _paths: {place.name: place.read_bytes()}
+        {path.name: path.stat().st_size}, lambda _paths: {path.name: path.read_bytes()}
     )
 
 

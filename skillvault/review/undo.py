@@ -16,7 +16,7 @@ from skillvault.learning.next_version import APPROVE
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import UNDO
 from skillvault.loop.next_versions import check_is_no_version, paths_of_version
-from skillvault.loop.refusals import paths_of
+from skillvault.loop.rejected_skills import paths_of
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
 from skillvault.model.errors import UncommittedEditError, UsageError

@@ -53,7 +53,7 @@ def background_of(
 ) -> Background:
     """Collect the background of a query; `nearness` ranks the facts as it ranked the skills.
 
-    `task_matches` is the task and how well skills answer it, None without a task; `actions` are
+    `task_matches` is the task and how well skills answer it, or None; `actions` are
     those of the best of these skills.
     """
     task, matches = task_matches or ("", {})
@@ -174,7 +174,7 @@ def is_taught(head: Topics, domain: str, action: str) -> bool:
 
 
 def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
-    """Return the skills about these actions; a strategy, which is about all of them, is none."""
+    """Return the skills about these actions; strategies, about all actions, are left out."""
     if not actions:
         return set()
     names = head.skills.of_actions(domain, actions)
@@ -267,7 +267,7 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
 def with_line_evidence(
     task: str, matches: Mapping[str, Match], guides: Mapping[str, Guide], answers: float
 ) -> dict[str, Match]:
-    """Return how well skills answer a task, a guide by the one of its lines that says most.
+    """Return how well skills answer a task; a guide is rated by its best line.
 
     The words of many tries together say a little of any task: a guide without a related line
     needs more evidence, and one with a line that says enough answers whatever the others say.
@@ -322,7 +322,7 @@ def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> 
 
 
 def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[str, float]:
-    """Map facts to a factor just below 1 that orders those that match a question alike.
+    """Map facts to a factor just below 1 that orders facts that match a question equally.
 
     A statement begins with its subject, so the words of the question stand first in its answer.
     """
@@ -330,13 +330,13 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
     factors: dict[str, float] = {}
     for name, fact in head.facts.get_many(ids).items():
         fact_words = _WORD.findall(fact.text.lower())
-        places = [fact_words.index(word) for word in words.intersection(fact_words)]
-        factors[name] = 1 - _TIE * sum(places)
+        positions = [fact_words.index(word) for word in words.intersection(fact_words)]
+        factors[name] = 1 - _TIE * sum(positions)
     return factors
 
 
 def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
-    """Map facts that were replaced to the current fact; facts in a circle have none."""
+    """Map facts that were replaced to the current fact; omit facts in a cycle."""
     successors, names = dict[str, str](), set(ids)
     current, new_names = dict[str, str](), names
     while new_names:
@@ -390,7 +390,7 @@ def _applies(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool
 
 
 def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:
-    """Return a fact's last line if it has several, else what would have been better."""
+    """Return a fact's last line if it has several lines, else its advice."""
     lines = [line for line in fact.text.splitlines() if line.strip()]
     if len(lines) > 1:
         return lines[-1]

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class ExportReport(Struct, frozen=True):
-    """The result of an export: its skills, best first, and what of its folder it changed.
+    """The result of an export: its skills, best first, and the changes in its folder.
 
-    Of the `changed` skills something was written. Descriptions were cut to `cut` characters, None
+    A file of each `changed` skill was written. Descriptions were cut to `cut` characters, None
     if all are whole. `written` and `removed` are paths below the folder; `left` are files that a
     person or an unknown program wrote there.
     """
@@ -64,10 +64,10 @@ class Exporter:
         budget: int | None = None,
         dry: bool = False,
     ) -> ExportReport:
-        """Update a folder to the live skills, of a domain and of none, or of all.
+        """Update a folder to the live skills of a domain and those without one, or to all.
 
-        `budget` is in characters of what a host lists; its own limit by default. UsageError for an
-        unknown format, and for a folder of the vault.
+        `budget` limits the characters that a host lists; by default it is the host's own limit.
+        UsageError for an unknown format, and for a folder of the vault.
         """
         root = Path(target).absolute()
         write = _writer(to)
@@ -78,25 +78,25 @@ class Exporter:
         live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
-        self._check_place(root, export)
+        self._check_folder(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             result = export_folder.sync(root, to, export, drafts, dry=dry)
-        places = {name: _places(export.units, name) for name in export.skills}
+        paths = {name: _paths_of(export.units, name) for name in export.skills}
         refused = {problem.path for problem in result.left}
-        skills = [name for name in export.skills if not places[name] & refused]
+        skills = [name for name in export.skills if not paths[name] & refused]
         return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
-            changed=[name for name in skills if places[name] & {*result.written}],
+            changed=[name for name in skills if paths[name] & {*result.written}],
             left_out=[*export.left_out, *unread],
             cut=export.cut,
             **msgspec.structs.asdict(result),
         )
 
     def withdraw(self, to: str, target: Path) -> "export_folder.FolderReport":
-        """Remove from a folder what was exported to it, unless a person edited it."""
+        """Remove the exported files from a folder, except files that a person edited."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
@@ -106,7 +106,7 @@ class Exporter:
         return self._shelf().live(domain)
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
-        """Yield skills with their files and what their use showed."""
+        """Yield skills with their files and the evidence of their use."""
         head = self._store.head()
         names = [candidate.name for candidate in candidates]
         vault_skills = head.skills.get_many(names)
@@ -128,7 +128,7 @@ class Exporter:
                 yield OutgoingSkill(name, skill.description, files, uses)
 
     def _rules(self, domain: str | None, repository: str) -> list[OutgoingRule]:
-        """Return what persons stated for a repository or for all, the most important first."""
+        """Return the persons' rules for a repository or for all, the most important first."""
         facts = self._store.head().facts
         superseded = {fact.supersedes for fact in facts.values()}
         stated = [
@@ -143,18 +143,18 @@ class Exporter:
         stated.sort(key=lambda fact: (IMPORTANCES.index(fact.importance), fact.order))
         return [OutgoingRule(fact.id, fact.text) for fact in stated]
 
-    def _check_place(self, root: Path, export: Export) -> None:
+    def _check_folder(self, root: Path, export: Export) -> None:
         """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
-        shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
+        shut = [vault / name for name in (*layout.FOLDERS, *layout.UNTRACKED)]
         for unit in export.units:
-            place = layout.real_path(root / unit)
-            if any(place.is_relative_to(closed) for closed in shut):
+            path = layout.real_path(root / unit)
+            if any(path.is_relative_to(closed) for closed in shut):
                 raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
 
 
-def _places(units: Units, skill: str) -> set[str]:
-    """Return the files of a skill in an export; all files if none bears its name."""
+def _paths_of(units: Units, skill: str) -> set[str]:
+    """Return the files of a skill in an export; all files if no file has its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
     return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
 
@@ -169,13 +169,13 @@ def _writer(name: str) -> "formats.Writer":
 
 def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
     """Return the files of a skill of another layer; BadInputError if they cannot be read."""
-    place = Path(entry.path)
-    if not listing.is_skill_file(place.name):  # one of many flat files
-        return {listing.FILE: layers.skill_bytes(place)}
-    tree = source_tree.folder_tree(place.parent)
-    paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
+    path = Path(entry.path)
+    if not listing.is_skill_file(path.name):  # one of many flat files
+        return {listing.FILE: layers.skill_bytes(path)}
+    tree = source_tree.folder_tree(path.parent)
+    paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unusable))
     files = source_tree.read_skill_files(tree, paths)
-    return {listing.FILE: files.pop(place.name), **files}
+    return {listing.FILE: files.pop(path.name), **files}
 
 
 def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse | None:

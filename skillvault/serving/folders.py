@@ -19,9 +19,9 @@ from skillvault.vault.index.snapshot import Staging, Topics
 
 
 class Folders:
-    """The folders of the package, of installed packages, of the policy, and those added here.
+    """The folders of this package, of installed packages, of the policy, and of `add_folder`.
 
-    All threads share what is known of them: each takes it as a whole or puts another in its place.
+    All threads share the state: each reads it as a whole or replaces it as a whole.
     """
 
     def __init__(self, store: Store) -> None:
@@ -62,12 +62,12 @@ class Folders:
         self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
-        """Return the skills of each layer in order, also those that are not served."""
+        """Return the skills of each layer in order, even skills that are not served."""
         by_place = head.layers.by_place()
         return [by_place.get(place, []) for place in range(len(self._places))]
 
     def problems(self, head: Topics) -> list[Problem]:
-        """Return what cannot be read in the folders."""
+        """Return the unreadable files and folders as problems."""
         return [*self._missing, *head.layers.unreadable()]
 
     def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
@@ -82,7 +82,7 @@ class Folders:
     ) -> tuple[list[tuple[str, str]], list[Problem]]:
         """List the folders as (kind of layer, path), and those that do not exist.
 
-        A folder that is named twice keeps its last place.
+        A folder that is named twice is listed at its last position.
         """
         folders, problems = layers.domains(self._store.root, rules.dirs, readable)
         for folder in self._added:
@@ -120,4 +120,4 @@ def find_unknown_names(head: Topics) -> Iterator[Problem]:
 
 
 def _note(key: str, code: str, message: str) -> Problem:
-    return Problem(layout.MARK, f"shelf.{key}", code, message)
+    return Problem(layout.VAULT_FILE, f"shelf.{key}", code, message)

@@ -64,7 +64,7 @@ class Notebook:
         return tiers.note_rule(self._store, rule, scope, keep_both=keep_both, dry=dry)
 
     def remarks(self, rule: str, *, keep_both: bool = False) -> list[str]:
-        """Return what the vault says already of a rule, and which older versions of it stay."""
+        """Return the remarks about a rule: equal statements, and older versions that are kept."""
         head = self._store.head()
         return tiers.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
 
@@ -75,14 +75,14 @@ class Notebook:
     def learned(self, base: str = "") -> str:
         """Return a prompt followed by the best patterns and the latest rules.
 
-        They have at most `capture.budget` tokens; a vault that learned nothing adds none.
+        They have at most `capture.budget` tokens.
         """
         return prompt.append_learned(base, self.learned_rules().told)
 
     def learned_rules(self, repository: str | None = None) -> "tiers.LearnedPrompt":
         """Return the same patterns and rules, how many were cut, and why there are no patterns.
 
-        With a `repository` also what the user stated for it and has not approved yet.
+        With a `repository`, also the rules that the user stated for it and has not approved yet.
         """
         return tiers.learned_text(self._store, repository)
 
@@ -151,11 +151,11 @@ class Inquiry:
         decision: str | None = None,
         agent: str | None = None,
     ) -> "list[SkillStats] | dict[str, Any]":
-        """Return the use of one skill, or of every used one (of a domain), best lift first.
+        """Return the use of one skill, or of every used skill (of a domain), best lift first.
 
-        With a `decision` what it was shown, what it applied and how it ended; see `effect.detect`.
-        `agent`: of several that use the same id, whose it is; else of the one who asked.
-        UsageError for a skill or a decision that there is not.
+        With a `decision`, return its shown and applied skills and its end; see `effect.detect`.
+        `agent` selects the decision if several agents use its id; the default is who asked for it.
+        UsageError for an unknown skill or decision.
         """
         if decision is not None:
             if skill or domain:

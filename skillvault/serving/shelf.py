@@ -1,6 +1,6 @@
 """The skills that agents are served: their layers, recommendations, search, usage.
 
-A question changes no file; what it computes of uses is kept in the index.
+A question changes no file; the uses that it computes are kept in the index.
 """
 
 from __future__ import annotations
@@ -91,15 +91,15 @@ class Shelf:
         self._cache = _Cache(None, {}, {})
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
-        """Put a folder of skills above the other domain layers; return what cannot be read in it.
+        """Put a folder of skills above the other domain layers; return its problems.
 
         UsageError for a folder of the vault that is never served.
         """
         if shelves.is_never_served(self._store.root, Path(folder)):
             raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
-        place = layout.real_path(Path(folder))
-        self._folders.add_folder(place)
-        return [problem for problem in self.problems if Path(problem.path).is_relative_to(place)]
+        path = layout.real_path(Path(folder))
+        self._folders.add_folder(path)
+        return [problem for problem in self.problems if Path(problem.path).is_relative_to(path)]
 
     def reload(self) -> None:
         """Read the folders again; the vault's own skills are always those of HEAD."""
@@ -107,7 +107,7 @@ class Shelf:
 
     @property
     def problems(self) -> list[Problem]:
-        """Return what cannot be read in the layers before the vault's."""
+        """Return the problems in the layers before the vault's."""
         return self._folders.problems(self._head())
 
     def layers(self) -> list[list[ShelfSkill]]:
@@ -127,7 +127,7 @@ class Shelf:
     def layer_skill(self, name: str) -> ShelfSkill | None:
         """Return the skill of this name from the layers before the vault's, even a hidden one.
 
-        None if the vault has one of its own in any folder, unless the layer's skill is served.
+        None if the vault has such a skill in any folder, unless the layer's skill is served.
         """
         head = self._head()
         for spelling in dict.fromkeys((name, name.replace("_", "-"))):
@@ -178,10 +178,10 @@ class Shelf:
         matches = _scores(head, task, None, nearness_measure()) if is_semantic else {}
         scores = {name: match.score for name, match in matches.items()} if is_semantic else None
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
-        places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
-        unpinned = [name for name in _labelled_names(head, labels) if name not in places]
+        pinned_names = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
+        unpinned = [name for name in _labelled_names(head, labels) if name not in pinned_names]
         shortlist = shelf.shortlist(unpinned, k=k, strategy=strategy, usage=usage, scores=scores)
-        skills = _in_force(head, [*shortlist, *places])
+        skills = _in_force(head, [*shortlist, *pinned_names])
         for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
@@ -212,9 +212,9 @@ class Shelf:
     # ── recommending ─────────────────────────────────────────────────────────────────
 
     def recommend(self, query: Query, task: str = "") -> Selection:
-        """Return the few skills and facts for a task, and the reason for each other one.
+        """Return the few best skills and facts for a task, and why each other skill was left out.
 
-        See `learning.recommend`. An unknown domain has none.
+        See `learning.recommend`. An unknown domain has no skills.
         """
         return answer_question(self, lambda head: self._recommend(head, query, task))
 
@@ -249,7 +249,7 @@ class Shelf:
         return msgspec.structs.replace(answer, unknown_context=unknown)
 
     def live(self, domain: str | None = None) -> Sequence[Candidate]:
-        """Return the skills that may be served, of a domain and of none, or of all; best first.
+        """Return the skills that may be served of a domain and without one, or all; best first.
 
         A skill of the package counts only if a person or the policy asks for it. The answer is
         cached while nothing changes: ranking 10,000 skills takes 30 ms, and hooks ask for them.
@@ -262,7 +262,7 @@ class Shelf:
         return cache.ranked[domain]
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
-        """Return the skills in force of a domain and of none, by name, then the pins."""
+        """Return the skills in force of a domain and without one, by name, then the pins."""
         cache = self._cache = self._cache.at(head)
         evidence = self.uses.evidence(head)
         if query.domain not in cache.candidates:
@@ -326,10 +326,10 @@ class Shelf:
                 yield msgspec.structs.replace(skill, name=name)
 
     def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
-        """Return what an agent was shown for a decision and what it applied, from trusted records.
+        """Return the skills that a decision was shown and applied, from trusted records.
 
-        Without a name it is the agent who asked, else the one whose outcome came first; `others`
-        are those that use the same id. See `detect`.
+        The default agent is the one who asked, else the one whose outcome came first; `others`
+        are the other agents that use the same id. See `detect`.
         """
         head = self._store.head()
         offers = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
@@ -369,7 +369,7 @@ class Shelf:
         return self._follow_head(self.follow)
 
     def follow(self, head: Staging) -> None:
-        """Compute what changed in the uses and in the other layers."""
+        """Bring the uses and the other layers in the index up to date."""
         self._folders.follow(head)  # before the uses, which ask for the names of all skills
         self.uses.count_uses(head)
         _follow_tasks(head)
@@ -386,9 +386,9 @@ class Shelf:
 
 
 def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
-    """Return what the vault answers; ask again if its index was rebuilt meanwhile.
+    """Return the vault's answer; ask again if its index was rebuilt meanwhile.
 
-    An index built from git alone knows no uses and no other layers.
+    An index built from git alone has no uses and no other layers.
     """
     head = shelf.ready()
     state = head.layers.state
@@ -432,7 +432,7 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def choose_domain(shelf: Shelf, folder: Path, task: str = "") -> str:
-    """Return the domain of what names none.
+    """Return the domain of a question that names none.
 
     It is that of the folder's repository, else the only one of the vault, else the one whose skill
     or fact answers the task best. UsageError if nothing tells it.
@@ -456,7 +456,7 @@ def has_model() -> bool:
 
 
 def nearness_measure() -> Near | None:
-    """Return the measure of nearness in meaning; None without the extra `semantic`."""
+    """Return the measure of nearness in meaning; None if the extra `semantic` is absent."""
     if not has_model():
         return None
     return vectors.compute_nearness
@@ -488,7 +488,7 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
 def _candidates_of(
     head: Topics, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
-    """Return the skills in force of a domain, and those without one, or all, by name."""
+    """Return the skills in force, by name: those of a domain and those without one, or all."""
     rows = _rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
     counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
     expected = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
@@ -529,7 +529,7 @@ def _rows(
 def _assess_skill(
     head: Topics, skill: Skill, evidence_by_name: Mapping[str, Evidence], now: datetime
 ) -> AssessedSkill:
-    """Return a skill as `assess` sees it; one of another layer has earned its status already."""
+    """Return a skill as `assess` sees it; a skill of another layer has its status already."""
     evidence = evidence_by_name.get(skill.name, effect.NO_EVIDENCE)
     layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [layer_row, *head.skills.statuses([skill.name])]

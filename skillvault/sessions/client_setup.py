@@ -23,7 +23,7 @@ from skillvault.clients.notes import Activity, activity_of
 from skillvault.clients.setups import SKILLS, SetupOptions, edits_of
 from skillvault.model.errors import BadInputError
 from skillvault.vault.disk import private_mode
-from skillvault.vault.files.layout import MARK
+from skillvault.vault.files.layout import VAULT_FILE
 from skillvault.vault.git.repository import Git
 
 _HEX = 20
@@ -32,7 +32,7 @@ _TRACKED = "git tracks it; pass --shared to change it, or --user for all of your
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """The content of a file before the setup, in base64, and the digest of what we wrote.
+    """The content of a file before the setup, in base64, and the digest of the written content.
 
     The content is None if there was no file.
     """
@@ -55,12 +55,12 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """A file's content before and after a change, None without a file.
+    """A file's content before and after a change; None if there is no file.
 
-    `trouble` says why the file cannot be changed; `by_hand` tells the user what to add.
+    `trouble` explains why the file cannot be changed; `by_hand` is the text for the user to add.
     """
 
-    place: Path
+    path: Path
     before: bytes | None = None
     after: bytes | None = None
     trouble: str = ""
@@ -71,7 +71,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
         """The change as lines of a diff."""
         texts = [(c or b"").decode(errors="replace") for c in (self.before, self.after)]
         old_lines, new_lines = (text.splitlines(keepends=True) for text in texts)
-        lines = unified_diff(old_lines, new_lines, str(self.place), str(self.place))
+        lines = unified_diff(old_lines, new_lines, str(self.path), str(self.path))
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
@@ -86,19 +86,19 @@ class ClientSetup:
         """Return the file changes of a setup or of its removal."""
         record = self.record_of(client, options.project)
         edits = edits_of(client, options)
-        places = {edit.place for edit in edits}
+        paths = {edit.path for edit in edits}
         # Files of an earlier setup with other options are restored.
-        obsolete_places = [] if removes else [p for p in map(Path, record.files) if p not in places]
-        tracked_places = set[Path]()
+        obsolete_paths = [] if removes else [p for p in map(Path, record.files) if p not in paths]
+        tracked_paths = set[Path]()
         if options.project and not (options.is_shared or removes):
-            tracked_places = _tracked_places(options.project, places)
+            tracked_paths = _tracked_paths(options.project, paths)
         changes = [
-            FileChange(place=edit.place, trouble=_TRACKED, by_hand=edit.by_hand)
-            if edit.place in tracked_places
+            FileChange(path=edit.path, trouble=_TRACKED, by_hand=edit.by_hand)
+            if edit.path in tracked_paths
             else _plan_change(edit, record, removes=removes)
             for edit in edits
         ]
-        changes += [_plan_restore(place, record) for place in obsolete_places]
+        changes += [_plan_restore(path, record) for path in obsolete_paths]
         return [change for change in changes if change.trouble or change.before != change.after]
 
     def carry_out(
@@ -118,19 +118,19 @@ class ClientSetup:
             for change in writable_changes:
                 _write_file(change)
             _remove_folders(record.folders)
-            self._place_of(client, options.project).unlink(missing_ok=True)
+            self._path_of(client, options.project).unlink(missing_ok=True)
             _remove_empty(self._folder)
             return
-        places = [change.place for change in writable_changes]
+        paths = [change.path for change in writable_changes]
         if options.links:  # an export will create the folder of skills
-            places.append((options.project or Path.home()) / SKILLS[client] / "any")
+            paths.append((options.project or Path.home()) / SKILLS[client] / "any")
         new_folders = {
             str(folder): None
-            for place in places
-            for folder in takewhile(lambda folder: not folder.exists(), place.parents)
+            for path in paths
+            for folder in takewhile(lambda folder: not folder.exists(), path.parents)
         }
-        files = {str(change.place): _file_record(change, record) for change in writable_changes}
-        files = {place: file for place, file in (record.files | files).items() if file is not None}
+        files = {str(change.path): _file_record(change, record) for change in writable_changes}
+        files = {path: file for path, file in (record.files | files).items() if file is not None}
         folders = list(dict.fromkeys([*record.folders, *new_folders]))
         self._write_record(replace(updated_record, files=files, folders=folders))
         for change in writable_changes:
@@ -138,9 +138,9 @@ class ClientSetup:
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
         """Return the record of a setup, an empty record if nothing is set up."""
-        place = self._place_of(client, project)
-        if place.exists():
-            return msgspec.json.decode(place.read_bytes(), type=SetupRecord)
+        path = self._path_of(client, project)
+        if path.exists():
+            return msgspec.json.decode(path.read_bytes(), type=SetupRecord)
         return SetupRecord(client=client, project=str(project or ""))
 
     def records(self, vault: Path | None = None) -> list[SetupRecord]:
@@ -149,17 +149,17 @@ class ClientSetup:
         records = [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
         return [record for record in records if vault is None or record.vault == str(vault)]
 
-    def _place_of(self, client: str, project: Path | None) -> Path:
+    def _path_of(self, client: str, project: Path | None) -> Path:
         digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
         return self._folder / f"{digest}.json"
 
     def _write_record(self, record: SetupRecord) -> None:
-        place = self._place_of(record.client, Path(record.project) if record.project else None)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_suffix(".tmp")
-        draft.touch(mode=private_mode(place.parent) & 0o666)  # the saved content may be secret
+        path = self._path_of(record.client, Path(record.project) if record.project else None)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".tmp")
+        draft.touch(mode=private_mode(path.parent) & 0o666)  # the saved content may be secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
-        draft.replace(place)
+        draft.replace(path)
 
 
 def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
@@ -171,7 +171,7 @@ def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
 
 
 class SetupState(Struct, frozen=True, kw_only=True):
-    """The state of a setup: its record, its last activity, and what keeps it from working."""
+    """The state of a setup: its record, its last activity and its problems."""
 
     record: SetupRecord
     activity: Activity
@@ -190,7 +190,7 @@ class SetupState(Struct, frozen=True, kw_only=True):
         """The state in lines for a person."""
         return [
             f"{self.record.client} in {self.record.project or 'all projects'}",
-            *(f"  file: {place}" for place in self.record.files),
+            *(f"  file: {path}" for path in self.record.files),
             f"  python: {self.record.python}",
             f"  vault: {self.record.vault}",
             f"  {self.last_activity}",
@@ -205,14 +205,14 @@ def state_of(record: SetupRecord) -> SetupState:
     if not Path(record.python).exists():
         troubles.append(f"{record.python} is gone; {remedy}")
     root = Path(record.vault)
-    if not (root / MARK).is_file():
-        troubles.append(f"{record.vault} is no vault any more; {remedy} with --vault")
+    if not (root / VAULT_FILE).is_file():
+        troubles.append(f"{record.vault} is not a vault any more; {remedy} with --vault")
         return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
     settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))
     troubles += [
-        f"{place} does not name skillvault any more; {remedy}"
-        for place in settings
-        if not place.exists() or "skillvault" not in place.read_text(errors="replace")
+        f"{path} does not name skillvault any more; {remedy}"
+        for path in settings
+        if not path.exists() or "skillvault" not in path.read_text(errors="replace")
     ]
     activity = activity_of(Git(root).dirs()[0] / "skillvault", record.client)
     if record.client == "codex" and activity.at is None:
@@ -224,40 +224,40 @@ def _minute(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _tracked_places(project: Path, places: Iterable[Path]) -> set[Path]:
-    """Return the places in a project that git tracks."""
-    names = [str(place.relative_to(project)) for place in places if place.is_relative_to(project)]
+def _tracked_paths(project: Path, paths: Iterable[Path]) -> set[Path]:
+    """Return the paths in a project that git tracks."""
+    names = [str(path.relative_to(project)) for path in paths if path.is_relative_to(project)]
     _, output = Git(project).answer("ls-files", "-z", "--", *names, ok=(0, 128))  # no repository
     return {project / os.fsdecode(name) for name in output.split(b"\0") if name}
 
 
 def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
-    place = edit.place
+    path = edit.path
     try:
-        old_content = _read_bytes(place)
-        if removes and _is_as_written(place, old_content, record):
-            return _plan_restore(place, record)
+        old_content = _read_bytes(path)
+        if removes and _is_as_written(path, old_content, record):
+            return _plan_restore(path, record)
         text = "" if old_content is None else _text_of(old_content)
         new_text = edit.take_out(text) if removes else edit.put(text)
     except BadInputError as error:
-        return FileChange(place=place, trouble=error.message, by_hand=edit.by_hand)
+        return FileChange(path=path, trouble=error.message, by_hand=edit.by_hand)
     is_gone = not new_text and (removes or old_content is None)
-    return FileChange(place=place, before=old_content, after=None if is_gone else new_text.encode())
+    return FileChange(path=path, before=old_content, after=None if is_gone else new_text.encode())
 
 
-def _plan_restore(place: Path, record: SetupRecord) -> FileChange:
-    """Return the change that restores a file; a file that was changed since stays."""
-    content = _read_bytes(place)
-    if not _is_as_written(place, content, record):
+def _plan_restore(path: Path, record: SetupRecord) -> FileChange:
+    """Return the change that restores a file, unless the file was changed since."""
+    content = _read_bytes(path)
+    if not _is_as_written(path, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
-        return FileChange(place=place, trouble=advice)
-    saved_content = record.files[str(place)].before
+        return FileChange(path=path, trouble=advice)
+    saved_content = record.files[str(path)].before
     original = None if saved_content is None else base64.b64decode(saved_content)
-    return FileChange(place=place, before=content, after=original)
+    return FileChange(path=path, before=content, after=original)
 
 
-def _is_as_written(place: Path, content: bytes | None, record: SetupRecord) -> bool:
-    file = record.files.get(str(place))
+def _is_as_written(path: Path, content: bytes | None, record: SetupRecord) -> bool:
+    file = record.files.get(str(path))
     return content is not None and file is not None and file.digest == _digest_of(content)
 
 
@@ -265,7 +265,7 @@ def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
     """Return the record of a file: its content before the first setup, and its new digest."""
     if change.after is None:
         return None
-    file = record.files.get(str(change.place))
+    file = record.files.get(str(change.path))
     digest = _digest_of(change.after)
     if file is not None and change.before is not None:
         return FileRecord(
@@ -276,9 +276,9 @@ def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
     return FileRecord(before=content, digest=digest)
 
 
-def _read_bytes(place: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
-        return place.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -297,18 +297,18 @@ def _digest_of(content: bytes) -> str:
 
 
 def _write_file(change: FileChange) -> None:
-    """Write a file in one step; its links and permissions stay."""
-    place = change.place.resolve()
+    """Write a file in one step, with the same links and permissions."""
+    path = change.path.resolve()
     if change.after is None:
-        place.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".{place.name}.skillvault-{os.getpid()}")
-    draft.touch(mode=0o600 if place.exists() else 0o666)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.skillvault-{os.getpid()}")
+    draft.touch(mode=0o600 if path.exists() else 0o666)
     draft.write_bytes(change.after)
-    if place.exists():
-        draft.chmod(place.stat().st_mode & 0o7777)
-    draft.replace(place)
+    if path.exists():
+        draft.chmod(path.stat().st_mode & 0o7777)
+    draft.replace(path)
 
 
 def _remove_empty(folder: Path) -> None:

@@ -69,7 +69,7 @@ def _as_text(value: object) -> str:
         return value.isoformat()
     if isinstance(value, PurePath):
         return str(value)
-    raise TypeError(f"{type(value).__name__} is no value of JSON")
+    raise TypeError(f"{type(value).__name__} is not a value of JSON")
 
 
 _ID_BYTES = 6
@@ -114,7 +114,7 @@ class OpenDecision:
 
     @property
     def prompt(self) -> str:
-        """The skills and facts as a text to put before the task, "" if there are none."""
+        """The skills and facts as a text to put before the task, or ""."""
         return self.answer.prompt
 
     def applied(self, *names: str) -> None:

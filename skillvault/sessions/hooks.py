@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from skillvault.model.policy import HookPolicy
     from skillvault.serving.shelf import Shelf
 
-MOST = 8000  # characters that a hook prints
+MAX_ANSWER = 8000  # characters that a hook prints
 _TASK = 8000  # characters of a prompt that are read
-_BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MOST`
+_BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MAX_ANSWER`
 _RULES_BUDGET = _BUDGET // 4  # tokens of the rules that accompany a recommendation
 _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of a tool's argument
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes of a transcript that are read for one prompt
 _LINE = 60  # tokens of a skill in a briefing
-_BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is no call
+_BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is not a call
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
@@ -154,13 +154,13 @@ class Hooks:
 
     def _collect_calls(self) -> None:
         """Move tool calls from the files that hooks wrote into the notes of their sessions."""
-        for place, data, called_at in journal.read_calls(self._folder):
+        for path, data, called_at in journal.read_calls(self._folder):
             payload = parse_payload(data)
             if payload is not None:
                 self._note_call(payload, called_at)
             elif self._now - called_at < _BEING_WRITTEN:
                 continue
-            place.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
     # ── a session begins ─────────────────────────────────────────────────────────────
 
@@ -322,7 +322,8 @@ class Hooks:
     def _note_call(self, payload: Payload, called_at: datetime | None = None) -> str:
         """Note a tool call that can show how the prompt ends."""
         is_shell = payload.tool in _SHELLS
-        if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
+        is_noted = is_shell or payload.tool in _EDITS or payload.tool in _READS
+        if payload.runs_in_background or not is_noted:
             return ""
         arguments = {
             key: cut_between_words(value, _ARGUMENT) if isinstance(value, str) else value
@@ -367,12 +368,13 @@ class Hooks:
         outcome = self._current_outcome(current)
         if outcome is None or "observed_by" not in outcome["result"]:
             return ""
-        may_send_back = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
+        may_send_back = self._hook_rules.insist and self._is_attended
         key = f"sent back {current.note.id}"
         result = outcome["result"]
         has_failed = result["status"] == "failure"
         is_false_claim = has_failed and reasoning.claims_success(result.get("claim", ""))
-        if may_send_back and is_false_claim and notes.claim(key, self._process):
+        is_first_stop = not payload.is_stop_hook_active
+        if may_send_back and is_false_claim and is_first_stop and notes.claim(key, self._process):
             notes.settle(key)
             summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
@@ -400,18 +402,18 @@ class Hooks:
         """
         journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
-        for place in journal.abandoned_notes(self._folder):
-            notes, damage = journal.read_notes(place)
-            quarantined_file = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
+        for path in journal.abandoned_notes(self._folder):
+            notes, damage = journal.read_notes(path)
+            quarantined_file = quarantine.take_notes(path, damage or _CUT_OFF, self._now)
             try:
                 self._submit_open_prompts(notes, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
-                shutil.move(quarantined_file, place)
+                shutil.move(quarantined_file, path)
                 quarantine.remove(quarantined_file.name)
                 raise
             if damage is None:
                 quarantine.remove(quarantined_file.name)
-            place.with_suffix(journal.CLAIMS).unlink(missing_ok=True)
+            path.with_suffix(journal.CLAIMS).unlink(missing_ok=True)
 
     def _submit_open_prompts(
         self,
@@ -555,12 +557,12 @@ def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[
 def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
     """Yield the events of a prompt from its transcript; no event if it cannot be read."""
     note = prompt.note
-    place = Path(note.transcript) if note.transcript else None
-    if place is None or not 0 <= _size_of(place) - note.position <= _TRANSCRIPT:
+    path = Path(note.transcript) if note.transcript else None
+    if path is None or not 0 <= _size_of(path) - note.position <= _TRANSCRIPT:
         return
     has_begun = False
     try:
-        transcript = reader.Transcript(place, note.position)
+        transcript = reader.Transcript(path, note.position)
         for event in transcript:
             if isinstance(event, events.Prompt) and not event.is_midway:
                 is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
@@ -579,8 +581,8 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
 
-def _size_of(place: Path | None) -> int:
+def _size_of(path: Path | None) -> int:
     try:
-        return place.stat().st_size if place else 0
+        return path.stat().st_size if path else 0
     except (OSError, ValueError):  # missing, or not a file name
         return 0

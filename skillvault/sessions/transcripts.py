@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from skillvault.clients.notes import project_of
 from skillvault.exchange.source_file import folder_name, open_regular, without_folder
+from skillvault.exchange.transcripts.checks import asks_for_failure
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
-from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
 from skillvault.loop.run import Report
 from skillvault.model.decision_outcomes import NEXT_WORDS
@@ -124,7 +124,7 @@ def _find_transcripts(folder: Path) -> Iterator[Path]:
 def outcomes_of(
     files: Sequence[Path], options: ImportOptions, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (label, outcome) of each prompt; record in `tally` what cannot be read."""
+    """Yield (label, outcome) of each prompt; count unreadable prompts in `tally`."""
     for path in files:
         try:
             yield from _outcomes_of_file(path, options, tally)
@@ -184,8 +184,8 @@ def transcript_folders(client: str) -> list[Path]:
 
 def repository_of(folder: str) -> str | None:
     """Return the name of the repository that holds a folder, or the folder's name."""
-    place = Path(folder)
-    return project_of(place).name if place.is_dir() else folder_name(folder)
+    path = Path(folder)
+    return project_of(path).name if path.is_dir() else folder_name(folder)
 
 
 def outcome_of_prompt(

@@ -1,4 +1,4 @@
-"""A temporary vault for `skillvault try`, and what a person's own files say beside it.
+"""A temporary vault for `skillvault try`, to compare it with the person's own instructions.
 
 The vault is in a folder that only its user may enter. The folder is removed at the end, also after
 a signal; what a killed program left is removed by the next one.
@@ -40,7 +40,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _ENDED = 128  # a shell adds the number of the signal that ended a command
 _SIGNS = "commit.gpgSign"
 _INDEX = "index.db*"  # in use while the vault is copied, and made anew
-_MOST_BYTES = 1 << 20  # of a file of instructions
+_MAX_BYTES = 1 << 20  # of a file of instructions
 # Files in which a person keeps rules for agents: those of a project, and those of each client.
 _PROJECT_FILES = (
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md", "AGENTS.md",
@@ -67,8 +67,8 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
             if (client := client_of(path)) is not None:
                 files[client].append(path)
         return [_sort(client, folder, paths) for client, paths in files.items() if paths]
-    places = [(client, place) for client in CLIENTS for place in transcript_folders(client)]
-    groups = (_sort(client, place, transcript_files([place])) for client, place in places)
+    folders = [(client, folder) for client in CLIENTS for folder in transcript_folders(client)]
+    groups = (_sort(client, folder, transcript_files([folder])) for client, folder in folders)
     return [group for group in groups if group.files]
 
 
@@ -197,8 +197,8 @@ class InstructionFiles(Struct, dict=True):
         for path in self.transcripts:
             cwd = _first_folder(path)
             if cwd and Path(cwd).is_dir():
-                places = {Path(cwd), project_of(Path(cwd))}
-                folders.setdefault(repository_of(cwd) or "", set()).update(places)
+                session_folders = {Path(cwd), project_of(Path(cwd))}
+                folders.setdefault(repository_of(cwd) or "", set()).update(session_folders)
         return folders
 
 
@@ -221,6 +221,6 @@ def _find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_BYTES).decode(errors="replace")
+            return file.read(_MAX_BYTES).decode(errors="replace")
     except OSError:  # a file that cannot be read keeps no rule
         return ""

@@ -515,7 +515,7 @@ class _Work:
     def _local_files(self) -> Iterator[Path]:
         """Yield the files of the inbox, the quarantine and .git/skillvault."""
         folder = _folder(self.git)
-        for place in (*(self.store.root / name for name in layout.LOCAL), folder):
+        for place in (*(self.store.root / name for name in layout.UNTRACKED), folder):
             for path in sorted(place.rglob("*")):
                 is_lock = path.parent == folder and path.name in _LOCKS
                 is_cache = path.match(_DATABASES) or self.copy in path.parents

@@ -55,7 +55,7 @@ def _keys_of(commit: str) -> str:
 
 
 def _read_roles(git: Git, commit: str) -> RolesPolicy:
-    place = f"{commit}:{layout.MARK}"
+    place = f"{commit}:{layout.VAULT_FILE}"
     content = git.objects.read_files([place]).get(place)
     return policy_of(content).roles if content else Policy().roles
 
@@ -72,11 +72,11 @@ def _find_keyless(git: Git) -> Iterator[Problem]:
     lines = git.objects.read_files([_keys_of(head)]).get(_keys_of(head), b"").decode().splitlines()
     names = {name for line in lines for name in line.split(" ")[0].split(",")}
     for name in sorted({*roles.approve, *roles.record} - names):
-        message = f"{name} has a role in {layout.MARK} and no key; add a line with the key"
+        message = f"{name} has a role in {layout.VAULT_FILE} and no key; add a line with the key"
         yield Problem(layout.KEYS, None, "no-key", message)
     if roles.record and not roles.approve:
         message = "roles.approve names nobody, so nothing could be approved; name somebody"
-        yield Problem(layout.MARK, "roles", "no-approver", message)
+        yield Problem(layout.VAULT_FILE, "roles", "no-approver", message)
 
 
 def _find_decisions(git: Git, merge: PastCommit) -> list[str]:

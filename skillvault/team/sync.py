@@ -39,7 +39,7 @@ from skillvault.vault.git.remote import Upstream, clone_name, upstream_of
 STEP = "sync"
 _TRIES = 8
 _PAUSE = 0.2  # seconds before the second try, twice as much before each other
-_MOST_LISTED = 20  # records that a message lists
+_MAX_LISTED = 20  # records that a message lists
 
 Pause = Callable[[float], None]
 
@@ -95,7 +95,8 @@ def sync_clones(
         waiting = head.skills.names("proposed")
         report.branches = remove_merged(store.git, policy.branch, waiting, upstream)
     report.learner = head.policy.learner
-    report.undecided = read_undecided(head.files.read([layout.MARK])[layout.MARK].decode())
+    policy_text = head.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
+    report.undecided = read_undecided(policy_text)
     report.waiting = upstream.count_unpushed(store.tip())
     return report
 
@@ -164,7 +165,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
 def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bool:
     """Return True if this clone should become the learner: on request, or if no clone is."""
     store = sync.store
-    entries = store.git.entries(remote_tip, [layout.MARK]) if remote_tip else {}
+    entries = store.git.entries(remote_tip, [layout.VAULT_FILE]) if remote_tip else {}
     contents = store.git.blobs(entry.id for entry in entries.values())
     learners = [policy_of(content).learner for content in contents.values()]
     if not take_over or remote_tip is None:
@@ -181,12 +182,12 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
     name, parent = clone_name(git), remote_tip or sync.store.tip()
     if parent is None:
         raise UsageError("the vault has no commit yet; run `skillvault init`")
-    old_entry = git.entries(parent, [layout.MARK]).get(layout.MARK)
+    old_entry = git.entries(parent, [layout.VAULT_FILE]).get(layout.VAULT_FILE)
     if old_entry is None:
         raise UsageError(f"the branch of {sync.upstream.remote} is not a vault; check the remote")
     content = with_key(git.blobs([old_entry.id])[old_entry.id], ("learner",), name, is_yaml=True)
     entry = Entry(old_entry.mode, git.objects.write_blob(content))
-    tree = git.objects.write_tree(git.objects.root(parent), {layout.MARK: entry})
+    tree = git.objects.write_tree(git.objects.root(parent), {layout.VAULT_FILE: entry})
     change = Change(
         step=STEP,
         subject=f"{name} learns",
@@ -294,6 +295,6 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
 def _decision_reason(decided: list[str]) -> str:
     if not decided:
         return "Nothing was changed on both sides."
-    remainder = [f"  and {len(decided) - _MOST_LISTED} more"] if len(decided) > _MOST_LISTED else []
-    lines = [f"  {path}" for path in decided[:_MOST_LISTED]]
+    remainder = [f"  and {len(decided) - _MAX_LISTED} more"] if len(decided) > _MAX_LISTED else []
+    lines = [f"  {path}" for path in decided[:_MAX_LISTED]]
     return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *remainder])

@@ -38,7 +38,7 @@ def find_problems(
     problems = [record for record in records.values() if isinstance(record, Problem)]
     for record in records.values():
         problems += record.problems if isinstance(record, LinkList) else ()
-    problems += _try_reading(layout.MARK, lambda: view.policy)
+    problems += _try_reading(layout.VAULT_FILE, lambda: view.policy)
     content = view.read_bytes(layout.EXPERTISE)
     problems += _try_reading(layout.EXPERTISE, lambda: learnings.decode_expertise(content or b""))
     problems += _find_hidden(view.read_texts(paths))
@@ -71,7 +71,7 @@ def find_edits(git: Git) -> list[str]:
 def find_uncommitted(committed: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
     """Return the files that differ from these committed blobs."""
     for path in sorted({*committed, *view.contents}):
-        if path != layout.MARK and not layout.holds_records(path):
+        if path != layout.VAULT_FILE and not layout.holds_records(path):
             continue
         old_blob, blob = committed.get(path), view.contents.get(path)
         if old_blob != blob:

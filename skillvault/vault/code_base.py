@@ -34,8 +34,8 @@ _FOLDERS = frozenset(
     .nuxt .gradle coverage
     """.split()
 )
-_OF_VAULT = (*layout.FOLDERS, *layout.LOCAL)
-_VAULT_FILES = (layout.MARK, layout.LEARNINGS)
+_OF_VAULT = (*layout.FOLDERS, *layout.UNTRACKED)
+_VAULT_FILES = (layout.VAULT_FILE, layout.LEARNINGS)
 
 
 class UnreadableCodeError(Exception):

@@ -37,7 +37,7 @@ _RULES_MERGE = re.compile(
     rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
 )
 _PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
-_TEMPLATE = (layout.MARK, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
+_TEMPLATE = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
 
 
 class SetupReport(Struct):
@@ -53,15 +53,15 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
     `nested`: it may be inside another repository.
     """
     check_domains(domains)
-    if advice := layout.bare_advice(root):
+    if advice := layout.explain_bare_repository(root):
         raise UsageError(f"{root}: {advice}")
-    outer = next((f for f in root.parents if layout.bare_advice(f)), None)
+    outer = next((f for f in root.parents if layout.explain_bare_repository(f)), None)
     if outer is not None or root.name == ".git":
         raise UsageError(f"{root}: is a git directory; choose a folder outside it")
-    if files := [name for name in layout.LOCAL if (root / name).is_file()]:
+    if files := [name for name in layout.UNTRACKED if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
-    outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
-    if outer is not None and not (root / layout.MARK).is_file():
+    outer = next((f for f in root.parents if (f / layout.VAULT_FILE).is_file()), None)
+    if outer is not None and not (root / layout.VAULT_FILE).is_file():
         raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
     outer = next((f for f in root.parents if (f / ".git").exists()), None)
     if outer is not None and not nested and not (root / ".git").exists():
@@ -77,16 +77,16 @@ def undo_on_failure(root: Path) -> Iterator[None]:
 
     A commit in a repository of the person stays, with its files.
     """
-    places = [root / name for name in (".git", ".git/skillvault", *_TEMPLATE, *layout.LOCAL)]
-    absent = [place for place in places if not os.path.lexists(place)]
+    names = (".git", ".git/skillvault", *_TEMPLATE, *layout.UNTRACKED)
+    absent = [path for path in (root / name for name in names) if not os.path.lexists(path)]
     folders = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         yield
     except BaseException:
-        mark = f"HEAD:{layout.MARK}"
-        if root / ".git" in absent or Git(root).answer("cat-file", "-e", mark, ok=(0, 1, 128))[0]:
-            for place in filter(os.path.lexists, absent):  # False too for a name that is too long
-                shutil.rmtree(place) if place.is_dir() else place.unlink()
+        words = ("cat-file", "-e", f"HEAD:{layout.VAULT_FILE}")
+        if root / ".git" in absent or Git(root).answer(*words, ok=(0, 1, 128))[0]:
+            for path in filter(os.path.lexists, absent):  # False too for a name that is too long
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
             for folder in folders:
                 if folder.is_dir() and not any(folder.iterdir()):
                     folder.rmdir()
@@ -106,7 +106,7 @@ def check_domains(domains: Sequence[str]) -> None:
 def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
     """Make the first commit of a vault; if it has one, report the domains that it lacks."""
     report, head = SetupReport(), store.head()
-    if layout.MARK not in head.files:
+    if layout.VAULT_FILE not in head.files:
         change = _first_change(store.root, branch, domains)
         policy = replace(Policy(), branch=branch)
         store.apply([store.stage(change)], head.commit, now=now, policy=policy, first=True)
@@ -120,14 +120,14 @@ def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
     """The first commit of a vault: the template's files that are not there yet."""
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
-    if layout.MARK in files:
+    if layout.VAULT_FILE in files:
         domain_line = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         branch_line = f"branch: {strict_yaml.scalar(branch)}"
-        policy_text = files[layout.MARK].decode().replace("domains: []", domain_line)
-        files[layout.MARK] = policy_text.replace("branch: main", branch_line).encode()
+        policy_text = files[layout.VAULT_FILE].decode().replace("domains: []", domain_line)
+        files[layout.VAULT_FILE] = policy_text.replace("branch: main", branch_line).encode()
     else:
         # Written by a person, or by an init that was interrupted.
-        files[layout.MARK] = (root / layout.MARK).read_bytes()
+        files[layout.VAULT_FILE] = (root / layout.VAULT_FILE).read_bytes()
     return Change(
         step="init",
         subject=f"a vault for {', '.join(domains)}" if domains else "a vault",
@@ -231,7 +231,7 @@ def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
     """Exclude the inbox locally, if the person's own .gitignore does not."""
     local = git.dirs()[1] / "info" / "exclude"
     ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
-    missing = [f"/{name}/" for name in layout.LOCAL if f"/{name}/" not in ignored_paths]
+    missing = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
     if missing:
         _append_lines(local, ["# skillvault's inbox is not in git", *missing])
         report.did.append(".git/info/exclude")

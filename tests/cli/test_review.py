@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault, proposals
 from skillvault.cli.commands import cli
 from skillvault.cli.review_inbox import FACT_KEYS, KEYS, RULE_KEYS
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -136,7 +136,7 @@ def installed(vault: Vault, tmp_path: Path) -> Vault:
         page = f"---\nname: {name}\ndescription: Use for {name}.\n---\n\n{text}\n"
         (tmp_path / "theirs" / name).mkdir(parents=True)
         (tmp_path / "theirs" / name / "SKILL.md").write_text(page)
-    vault.curate.installer.install(source_of(str(tmp_path / "theirs"), is_folder=True), now=NOW)
+    vault.curate.installer.install(parse_source(str(tmp_path / "theirs"), is_folder=True), now=NOW)
     return vault
 
 

@@ -159,7 +159,7 @@ def test_check_says_what_keeps_it_from_working(vault: Vault, project: Path, tmp_
     assert "skillvault setup claude-code --check" in examined
     vault.root.rename(tmp_path / "elsewhere")
     done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
-    assert (done.exit_code, f"{vault.root} is no vault any more" in done.stdout) == (1, True)
+    assert (done.exit_code, f"{vault.root} is not a vault any more" in done.stdout) == (1, True)
 
 
 def test_doctor_names_a_version_with_lines_that_are_not_understood(

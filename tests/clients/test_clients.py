@@ -67,7 +67,7 @@ def test_notes_are_read_as_written_and_a_torn_line_spoils_no_other(tmp_path: Pat
 def test_a_session_has_a_bounded_number_of_notes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notes, "MOST", 200)
+    monkeypatch.setattr(notes, "MAX_NOTES", 200)
     session = notes.SessionNotes(tmp_path, "s")
     for _ in range(9):
         session.append(notes.WordNote(text="x" * 50, at=NOW))
@@ -83,7 +83,7 @@ def test_only_sessions_of_yesterday_are_abandoned(tmp_path: Path) -> None:
 
 
 def test_the_log_keeps_its_latest_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "MOST_BYTES", 1000)
+    monkeypatch.setattr(hook, "MAX_LOG_BYTES", 1000)
     for number in range(100):
         hook.log_line(tmp_path, f"line {number}\nof two")
     lines = (tmp_path / hook.LOG).read_text().splitlines()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.clients.edits import JsonEntry, is_skillvault_entry, json_edit, page_edit
+from skillvault.clients.edits import JsonEntry, block_edit, is_skillvault_entry, json_edit
 from skillvault.model.errors import BadInputError
 from skillvault.model.text.managed_block import with_block, without_block
 
@@ -107,4 +107,4 @@ def test_a_block_comes_out_of_a_page_to_the_byte(page: str) -> None:
     assert with_block(whole, "one\ntwo") == whole
     assert "three" in with_block(whole, "three")
     assert without_block(whole) == page
-    assert page_edit(Path("CLAUDE.md"), "one\ntwo").put(page) == whole
+    assert block_edit(Path("CLAUDE.md"), "one\ntwo").put(page) == whole

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.vault.commit.skill_versions import folder_files
 from tests import forked
 from tests.conftest import NOW, Person, unguarded
@@ -42,7 +42,7 @@ def play(root: Path) -> None:
     """Install, update, and put the new version over the old one; each where it was cut off."""
     vault = Vault.open(root)
     vault.store.recover()
-    source = source_of(str(author_of(root)))
+    source = parse_source(str(author_of(root)))
     vault.curate.installer.install(source, now=NOW)
     vault.curate.installer.update(now=NOW)
     if vault.store.head().skills.proposed.get_many(["review-next"]):
@@ -70,7 +70,7 @@ def approved(tmp_path_factory: pytest.TempPathFactory, _new_vault: Path) -> Path
     root = unguarded(_new_vault, tmp_path_factory.mktemp("approved") / "vault")
     publish(root, OLD)
     vault = Vault(root)
-    vault.curate.installer.install(source_of(str(author_of(root))), now=NOW)
+    vault.curate.installer.install(parse_source(str(author_of(root))), now=NOW)
     vault.curate.approve("review", now=NOW)
     publish(root, NEW)
     other = author_of(root) / "other"

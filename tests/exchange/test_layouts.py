@@ -31,7 +31,7 @@ def folders(found: SkillScan) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("pages", "skills"),
+    ("skill_files", "skills"),
     [
         (["SKILL.md", "skills/a/SKILL.md"], ["", "skills/a"]),
         (["skills/a/SKILL.md", "skills/a/b/SKILL.md"], ["skills/a", "skills/a/b"]),
@@ -46,10 +46,10 @@ def folders(found: SkillScan) -> list[str]:
         (["a/skill.md"], ["a"]),
     ],
 )  # fmt: skip
-def test_each_file_is_a_skill_or_passed_over(pages: list[str], skills: list[str]) -> None:
-    found = scan(*pages)
+def test_each_file_is_a_skill_or_passed_over(skill_files: list[str], skills: list[str]) -> None:
+    found = scan(*skill_files)
     assert folders(found) == skills
-    assert len(found.skills) + len(found.passed_over) == found.pages
+    assert len(found.skills) + len(found.passed_over) == found.skill_files
     assert all(entry.reason for entry in found.passed_over)
 
 
@@ -109,7 +109,7 @@ def test_a_linked_file_or_folder_of_material_is_read_where_the_link_is() -> None
 def test_a_link_out_of_the_source_is_passed_over_once() -> None:
     found = scan_skills(linked({"a/examples/SKILL.md": "/etc/passwd"}, "a/SKILL.md"))
     assert [entry.path for entry in found.passed_over] == ["a/examples/SKILL.md"]
-    assert (folders(found), found.pages) == (["a"], 2)
+    assert (folders(found), found.skill_files) == (["a"], 2)
 
 
 def test_links_do_not_multiply_the_files_of_a_source() -> None:

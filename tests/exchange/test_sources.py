@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
+from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
 from skillvault.model.errors import UsageError
 
 
@@ -37,7 +37,7 @@ from skillvault.model.errors import UsageError
     ],
 )  # fmt: skip
 def test_a_source_is_what_its_form_says(text: str, source: SkillSource) -> None:
-    assert source_of(text) == source
+    assert parse_source(text) == source
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_a_source_is_what_its_form_says(text: str, source: SkillSource) -> None:
 )
 def test_what_is_no_source_is_a_sentence_with_the_forms(text: str) -> None:
     with pytest.raises(UsageError, match="clawhub:owner/name"):
-        source_of(text)
+        parse_source(text)
 
 
 def test_a_folder_that_is_there_is_meant_before_anything_else() -> None:
-    assert source_of("owner/repo", is_folder=True) == SkillSource("folder", "owner/repo")
+    assert parse_source("owner/repo", is_folder=True) == SkillSource("folder", "owner/repo")
 
 
 def test_a_registry_without_https_address_is_a_sentence() -> None:
     with pytest.raises(UsageError, match="--registry"):
-        source_of("clawhub:ann/review", registry="ext::x")
+        parse_source("clawhub:ann/review", registry="ext::x")
 
 
 @pytest.mark.parametrize(
@@ -101,5 +101,5 @@ def test_a_registry_without_https_address_is_a_sentence() -> None:
     ],
 )
 def test_a_skill_of_a_source_is_written_as_it_is_found_again(text: str) -> None:
-    source = source_of(text)
-    assert source_of(source.skill_address(source.folder, source.skill)) == source
+    source = parse_source(text)
+    assert parse_source(source.skill_address(source.folder, source.skill)) == source

@@ -17,7 +17,7 @@ from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Header, Prompt, Remark, ToolCall, ToolResult
 from skillvault.exchange.transcripts.extract import MAX_BYTES, session_of
 from skillvault.exchange.transcripts.prompts import PromptReader
-from skillvault.exchange.transcripts.reader import LONGEST, Transcript, client_of
+from skillvault.exchange.transcripts.reader import MAX_LINE_BYTES, Transcript, client_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import parse_session
 from skillvault.vault.files.redact import redact_text
@@ -212,7 +212,7 @@ def test_no_line_stops_the_reading(tmp_path: Path, line: bytes) -> None:
 def test_a_line_that_is_too_long_is_counted_and_the_rest_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     first, _, rest = CLAUDE.read_bytes().partition(b"\n")
-    path.write_bytes(first + b'\n{"x": "' + b"y" * (2 * LONGEST) + b'"}\n' + rest)
+    path.write_bytes(first + b'\n{"x": "' + b"y" * (2 * MAX_LINE_BYTES) + b'"}\n' + rest)
     transcript = Transcript(path)
     assert len(session_of(transcript, "coding", str)["failures"]) == 2
     assert transcript.unread["longer than 8 MiB"] == 1

@@ -7,7 +7,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
 from skillvault.exchange.source_tree import find_skills, folder_tree
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.model.errors import BadInputError
 from tests.conftest import NOW
 from tests.exchange.sites import Reply, Routes, serving, skill_file, zipped
@@ -58,7 +58,7 @@ def test_the_client_of_clawhub_and_install_bring_the_same_files(
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         theirs = below(next((tmp_path / "skills").rglob("SKILL.md")).parent)
-        source = source_of("clawhub:ann/review", registry=site.url)
+        source = parse_source("clawhub:ann/review", registry=site.url)
         assert not vault.curate.installer.install(source, now=NOW).problems
     ours = below(vault.root / "proposed/review")
     assert theirs == FILES
@@ -79,7 +79,7 @@ def test_what_the_client_of_clawhub_refuses_install_refuses_too(
         )  # fmt: skip
         assert done.returncode != 0
         assert not list((tmp_path / "skills").rglob("SKILL.md"))
-        source = source_of("clawhub:ann/review", registry=site.url)
+        source = parse_source("clawhub:ann/review", registry=site.url)
         with pytest.raises(BadInputError, match="steals keys"):
             vault.curate.installer.install(source, now=NOW)
     assert not (vault.root / "proposed/review").exists()
@@ -88,7 +88,7 @@ def test_what_the_client_of_clawhub_refuses_install_refuses_too(
 def install_clone(vault: Vault, name: str) -> None:
     """Every skill of a clone comes in, valid, with every byte but the named keys kept."""
     place = clone(name)
-    report = vault.curate.installer.install(source_of(str(place)), now=NOW)
+    report = vault.curate.installer.install(parse_source(str(place)), now=NOW)
     assert not report.problems
     count = len(find_skills(folder_tree(place)))
     assert len(report.installed) == count > 0

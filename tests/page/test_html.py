@@ -185,9 +185,9 @@ def test_long_texts_are_cut_until_the_details_fit(
     vault.record(files, now=NOW)
     told_ = page(vault, now=NOW)
     whole = html.chunks_of(told_)
-    monkeypatch.setattr(html, "MOST", sum(len(chunk.data) for chunk in whole) // 2)
+    monkeypatch.setattr(html, "MAX_BYTES", sum(len(chunk.data) for chunk in whole) // 2)
     cut = html.chunks_of(told_)
-    assert sum(len(chunk.data) for chunk in cut) <= html.MOST
+    assert sum(len(chunk.data) for chunk in cut) <= html.MAX_BYTES
     assert [chunk.first for chunk in cut] == [chunk.first for chunk in whole]
 
 

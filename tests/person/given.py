@@ -295,7 +295,7 @@ def history(root: Path) -> set[str]:
 
 def waiting_files(root: Path) -> set[bytes]:
     """The bytes of everything in the inbox and the quarantine."""
-    places = [place for door in layout.LOCAL for place in (root / door).rglob("*")]
+    places = [place for door in layout.UNTRACKED for place in (root / door).rglob("*")]
     return {place.read_bytes() for place in places if place.is_file()}
 
 

@@ -225,7 +225,7 @@ class PersonBeside(RuleBasedStateMachine):
         own = {
             place for place in asked(self.root, "ls-files", "-z").split("\0") if "/" not in place
         }
-        kept = own - {"", layout.MARK} | ({path} if verb == "edit" else set())
+        kept = own - {"", layout.VAULT_FILE} | ({path} if verb == "edit" else set())
         return {place: _bytes_at(self.root / place) for place in kept}
 
     @rule()

@@ -10,7 +10,7 @@ import pytest
 
 from skillvault import api
 from skillvault.api import Vault
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.model.errors import SkillvaultError
 from tests import forked
 from tests.crash.world import KILLED
@@ -30,7 +30,7 @@ DECISIONS: dict[str, Callable[[Vault], object]] = {
     "undo": lambda vault: api.undo(vault, LIVE, "bad", now=NOW),
     "retract": lambda vault: api.retract(vault, _outcome(vault), "wrong", now=NOW),
     "install": lambda vault: vault.curate.installer.install(
-        source_of(str(vault.root.with_name("theirs"))), now=NOW
+        parse_source(str(vault.root.with_name("theirs"))), now=NOW
     ),
     "expire": lambda vault: vault.run(["expire"], now=NOW),
     "record": lambda vault: vault.record([("c.json", as_file(_failure("SOL")))], now=NOW),

@@ -14,7 +14,7 @@ from skillvault.api import Vault
 from skillvault.exchange import fetch
 from skillvault.exchange.skills.well_known import INDEX_PATH
 from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.model.errors import SkillvaultError
 from tests.conftest import NOW, Person, unguarded
 from tests.exchange.sites import (
@@ -61,7 +61,7 @@ def told(vault: Vault, source: str, **options: Any) -> str:
     """Why nothing came of a source; AssertionError if something did."""
     before = vault.store.tip(), Person(vault.root).status()
     try:
-        report = vault.curate.installer.install(source_of(source, **options), now=NOW)
+        report = vault.curate.installer.install(parse_source(source, **options), now=NOW)
         words = " ".join(f"{p.message} [{p.code}]" for p in report.problems)
         assert not report.installed
     except SkillvaultError as error:
@@ -310,7 +310,7 @@ def test_a_link_that_leads_out_is_left_out_and_named(
     (repository.root / "review/link").symlink_to(target)
     (repository.root.parent / "outside").write_text("secret")
     address = commit(repository)
-    source = source_of(address if kind == "git" else str(repository.root))
+    source = parse_source(address if kind == "git" else str(repository.root))
     report = vault.curate.installer.install(source, now=NOW)
     assert [installed.name for installed in report.installed] == ["review"]
     assert [entry.path for entry in report.passed_over] == ["review/link"]
@@ -348,7 +348,7 @@ def test_nothing_of_a_repository_runs(vault: Vault, repository: Person, tmp_path
     for name in ("post-checkout", "pre-commit", "post-merge", "reference-transaction"):
         hook = repository.write(f".git/hooks/{name}", f"#!/bin/sh\n{runs}\n")
         hook.chmod(0o755)
-    report = vault.curate.installer.install(source_of(source), now=NOW)
+    report = vault.curate.installer.install(parse_source(source), now=NOW)
     assert [installed.name for installed in report.installed] == ["review"]
     assert not proof.exists()
     assert sorted(p.name for p in (vault.root / "proposed/review").iterdir()) == ["SKILL.md"]

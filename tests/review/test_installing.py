@@ -8,7 +8,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
 from skillvault.exchange.source_tree import unpack
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.review.curate import is_below
@@ -46,7 +46,7 @@ def author(tmp_path: Path) -> Author:
 
 
 def install(vault: Vault, source: object, *names: str) -> InstallReport:
-    return vault.curate.installer.install(source_of(str(source)), names, now=NOW)
+    return vault.curate.installer.install(parse_source(str(source)), names, now=NOW)
 
 
 def update(vault: Vault, *names: str) -> InstallReport:
@@ -136,7 +136,7 @@ def test_a_secret_in_a_public_source_stops_it_unless_it_is_asked_for(
         assert "looks like a secret (GitHub Token)" in problem.message
         assert "--with-secrets" in problem.message
         assert TOKEN not in objects(person)
-        source = source_of(site.url)
+        source = parse_source(site.url)
         allowed = vault.curate.installer.install(source, now=NOW, with_secrets=True)
     assert names(allowed) == ["review"]
     assert SECRET in text(vault, "proposed/review/SKILL.md")
@@ -196,7 +196,7 @@ def test_the_link_says_where_it_came_from_and_why_tells_it(vault: Vault, author:
 
 def test_a_dry_run_says_the_same_and_writes_nothing(vault: Vault, author: Author) -> None:
     before = vault.store.tip()
-    report = vault.curate.installer.install(source_of(str(author.root)), dry=True, now=NOW)
+    report = vault.curate.installer.install(parse_source(str(author.root)), dry=True, now=NOW)
     assert names(report) == ["review"]
     assert vault.store.tip() == before
     assert not (vault.root / "proposed/review").exists()
@@ -242,7 +242,7 @@ def test_only_what_is_named_comes_in_and_what_its_author_hides_only_then(
     hidden = "---\nname: hidden\ndescription: d\nmetadata:\n  internal: true\n---\n\nx\n"
     author.write("hidden/SKILL.md", hidden)
     author.write("tests/SKILL.md", skill_file("tests").decode())
-    listing = vault.curate.installer.offers(source_of(str(author.root)))
+    listing = vault.curate.installer.offers(parse_source(str(author.root)))
     assert [row.name for row in listing.skills] == ["review", "tests"]
     assert [entry.path for entry in listing.passed_over] == ["hidden/SKILL.md"]
     assert names(install(vault, author.root, "hidden")) == ["hidden"]
@@ -317,7 +317,7 @@ def test_a_registry_is_asked_for_its_latest_version_and_remembered(vault: Vault)
         f"{given}&ownerHandle=ann&version=1.2.0": archive,
     }
     with serving(routes) as site:
-        source = source_of("clawhub:ann/review", registry=site.url)
+        source = parse_source("clawhub:ann/review", registry=site.url)
         assert names(vault.curate.installer.install(source, now=NOW)) == ["review"]
         assert site.asked == list(routes)
         (link,) = vault.store.head().links.values()
@@ -562,7 +562,7 @@ def test_seeds_are_copied_and_a_name_that_stands_stays_without_force(
 def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -> None:
     author.write("b/SKILL.md", "---\nname: b\ndescription: Use when: red\n---\n\nx\n")
     report = install(vault, author.root, "b")
-    assert "was no valid YAML" in report.installed[0].lint[-1]
+    assert "was not valid YAML" in report.installed[0].lint[-1]
 
 
 @pytest.mark.parametrize(
@@ -623,7 +623,7 @@ def test_many_skills_are_rejected_in_one_commit_and_one_of_them_waits_again(
 def test_a_source_selects_the_skills_that_it_named_and_no_others(
     source: str, urls: list[str]
 ) -> None:
-    address = source_of(source).address
+    address = parse_source(source).address
     assert all(is_below(url, address) for url in urls)
     others = ["https://github.com/o/r2.git#v2:a", "https://skills.example.org#a", "clawhub:o/ab"]
     assert not any(is_below(url, address) for url in others)

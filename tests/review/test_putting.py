@@ -39,7 +39,7 @@ def mine(**changes: Any) -> Skill:
         ({"origin": "me"}, "metadata.origin: 'me' is not one of seed"),
         ({"trust": "full"}, "metadata.trust: 'full' is not one of local"),
         ({"version": ""}, "version: '' would be read as '1.0'"),
-        ({"expires": "soon"}, "metadata.expires: 'soon' is no time"),
+        ({"expires": "soon"}, "metadata.expires: 'soon' is not a time"),
         ({"domain": "Not A Slug"}, "metadata.domain: 'Not A Slug' cannot be a folder name"),
         ({"description": "d" * 1025}, "its description has 1025 characters"),
         ({"description": "\u200b"}, "its description has 0 characters"),

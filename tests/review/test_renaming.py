@@ -8,7 +8,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault import api
 from skillvault.api import Vault
-from skillvault.exchange.sources import source_of
+from skillvault.exchange.sources import parse_source
 from skillvault.inspect.logbook import LogFilter
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Skill
@@ -112,7 +112,7 @@ def test_retire_restore_and_undo_find_a_renamed_skill(guided: Vault) -> None:
         (GUIDE, "X Y", "'X Y' cannot be a skill's name; use lower-case letters"),
         (GUIDE, "learned", "learned: is the name of the skill of patterns"),
         (GUIDE, "reading-a-lift", "reading-a-lift: is the name of "),
-        ("reading-a-lift", NAME, "reading-a-lift: is no file of this vault but "),
+        ("reading-a-lift", NAME, "reading-a-lift: is not a file of this vault but "),
         ("nothing", NAME, "nothing: no such skill"),
         (GUIDE, "before", "before: is a former name of mine; choose another"),
     ],
@@ -134,7 +134,7 @@ def test_no_skill_that_comes_in_gets_a_former_name(guided: Vault, tmp_path: Path
     (tmp_path / GUIDE).mkdir()
     (tmp_path / GUIDE / "SKILL.md").write_text(page)
     installer = guided.curate.installer
-    report = installer.install(source_of(str(tmp_path / GUIDE), is_folder=True), now=NOW)
+    report = installer.install(parse_source(str(tmp_path / GUIDE), is_folder=True), now=NOW)
     (installed,) = report.installed
     assert installed.name.startswith(f"{GUIDE}-")
     with pytest.raises(UsageError, match=f"{GUIDE}: is a former name of {NAME}"):

@@ -46,7 +46,7 @@ def test_an_outcome_of_one_vault_is_the_same_in_another(vault: Vault, tmp_path: 
     [
         ({"domain": "No Slug"}, "domain: "),
         ({"result": {"status": "failure", "score": float("nan")}}, "JSON cannot hold"),
-        ({"context": {"of": object()}}, "object is no value of JSON"),
+        ({"context": {"of": object()}}, "object is not a value of JSON"),
         ({"result": {"status": "fine"}}, "result.status"),
         ({"occurred_at": datetime(2026, 1, 1)}, "occurred_at"),  # noqa: DTZ001 (what is refused)
     ],

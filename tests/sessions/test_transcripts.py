@@ -17,7 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
-from skillvault.exchange.transcripts.signs import tool_of
+from skillvault.exchange.transcripts.checks import find_tool
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
@@ -269,7 +269,7 @@ def test_a_task_that_goes_on_is_one_outcome_that_ends_where_the_last_prompt_does
 def test_a_check_is_known_by_how_a_part_of_the_command_begins(
     command: str, tool: tuple[str, bool] | None
 ) -> None:
-    assert tool_of(command, PATTERNS) == tool
+    assert find_tool(command, PATTERNS) == tool
 
 
 def test_a_commit_is_a_sign_as_long_as_its_repository_keeps_it(
@@ -385,5 +385,5 @@ def test_transcripts_of_others_have_the_trust_that_is_given(vault: Vault) -> Non
 def test_a_pattern_of_the_policy_makes_a_check_of_a_command() -> None:
     policy = parse_policy({"transcripts": {"checks": [r"check\.sh\b"]}})
     patterns = [re.compile(pattern) for pattern in policy.transcripts.checks]
-    assert tool_of("./check.sh --all", patterns) == ("check.sh", True)
-    assert tool_of("pytest", patterns) is None
+    assert find_tool("./check.sh --all", patterns) == ("check.sh", True)
+    assert find_tool("pytest", patterns) is None

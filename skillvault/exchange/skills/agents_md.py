@@ -17,7 +17,7 @@ from skillvault.exchange.skills.folders import (
     move_problem,
     read_page,
 )
-from skillvault.exchange.source_tree import PassedOver, SourceTree
+from skillvault.exchange.source_tree import SkippedFile, SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
 from skillvault.model.text import front_matter, managed_block, markdown
@@ -56,7 +56,7 @@ def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeE
             text = front_matter.text_of(read_page(tree, path))
             equal_path = path_by_text.setdefault(" ".join(text.split()), path)
             if path in tree.links or equal_path != path:
-                yield PassedOver(path, f"says the same as {tree.links.get(path, equal_path)}")
+                yield SkippedFile(path, f"says the same as {tree.links.get(path, equal_path)}")
             else:
                 yield from _read_page(tree, path, text)
         except BadInputError as error:
@@ -87,7 +87,7 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
         yield from _read_part(tree, path, block)
     texts = [documents.clean(part) for part in (head, tail)]
     if not block and (pointer := documents.find_pointer("".join(texts))):
-        yield PassedOver(path, f"only points to another file ({shorten(pointer, 80)})")
+        yield SkippedFile(path, f"only points to another file ({shorten(pointer, 80)})")
         return
     skills: list[_Section] = []
     rules: list[DocumentRule] = []
@@ -100,14 +100,14 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
             rules += [DocumentRule(path, rule, about) for rule in documents.rules_of(section)]
         elif section.kind in ("boilerplate", "empty"):
             reason = "boilerplate" if section.kind == "boilerplate" else "states nothing"
-            yield PassedOver(place, reason)
+            yield SkippedFile(place, reason)
         elif section.kind == "notes" and not documents.is_memory(path):
-            yield PassedOver(place, "neither rules nor steps")
+            yield SkippedFile(place, "neither rules nor steps")
         else:
             skills.append(_skill_section(title, purpose, section.text))
     yield from rules[:_MAX_RULES]
     if (surplus := len(rules) - _MAX_RULES) > 0:
-        yield PassedOver(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
+        yield SkippedFile(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
     stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
     yield from _convert_sections(path, skills, {"agents-md.file": path, **stored}, names)
 
@@ -130,7 +130,7 @@ def _read_part(tree: SourceTree, path: str, block: str) -> Iterator[TreeEntry]:
     for line in _LINE.finditer(lines):
         place = base + line["path"]
         if place not in tree.sizes:
-            yield PassedOver(f"{path}#{line['name']}", f"only points to {line['path']}")
+            yield SkippedFile(f"{path}#{line['name']}", f"only points to {line['path']}")
         elif place.endswith(f"/{FILE}"):
             folder = place.removesuffix(FILE)
             files = tree.read([name for name in tree.sizes if name.startswith(folder)])

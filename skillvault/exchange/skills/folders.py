@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.exchange.source_tree import (
-    PassedOver,
+    SkippedFile,
     SourceTree,
     find_skills,
     read_skill_files,
@@ -54,7 +54,7 @@ class MemoryFact(Struct, frozen=True):
     created: str = ""
 
 
-TreeEntry = TreeSkill | DocumentRule | MemoryFact | Problem | PassedOver
+TreeEntry = TreeSkill | DocumentRule | MemoryFact | Problem | SkippedFile
 
 
 class SkillFit(NamedTuple):

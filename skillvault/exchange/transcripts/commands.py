@@ -7,7 +7,7 @@ passed shows a success. Commands that only look at something show nothing.
 import re
 from collections.abc import Sequence
 
-from skillvault.exchange.transcripts.signs import Check, judge_check
+from skillvault.exchange.transcripts.checks import Check, judge_check
 from skillvault.model.lazy import regex
 
 _PARTS = re.compile(r"&&|\|\||[;|\n]")
@@ -45,9 +45,9 @@ def is_look(command: str) -> bool:
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
     """Judge the run of a command by its exit code; None if that says nothing of the work."""
     bare_command = _PREFIX.sub("", _REDIRECTION.sub("", command)).strip()
-    marks = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
-    is_own = marks <= {"&&"}  # else the exit code may be that of another command
-    if code is None or not is_own or is_look(command) or _NOTHING_TO_DO.search(output):
+    operators = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
+    uses_code = operators <= {"&&"}  # else the exit code may be that of another command
+    if code is None or not uses_code or is_look(command) or _NOTHING_TO_DO.search(output):
         return None
     name = " ".join(bare_command.split())
     check = judge_check(command, (name, True), output, code=code, at=None)

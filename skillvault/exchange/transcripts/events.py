@@ -102,7 +102,7 @@ class Header(Struct):
                 setattr(self, name, value)
 
 
-def message_id(text: str, place: str | int) -> str:
-    """Return an id for a prompt without one, of its text and its time or place."""
-    digest = hashlib.sha256(f"{place}\n{text}".encode(errors="replace")).hexdigest()
+def message_id(text: str, position: str | int) -> str:
+    """Return an id for a prompt without one, of its text and its time or position."""
+    digest = hashlib.sha256(f"{position}\n{text}".encode(errors="replace")).hexdigest()
     return f"prompt-{digest[:24]}"

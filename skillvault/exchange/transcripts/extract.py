@@ -29,7 +29,7 @@ _MAX_COMMAND, _MAX_OUTPUT = (
 )  # characters that are read of a command, and of an output
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
-# Tools that only read, so they are no part of a solution.
+# Tools that only read, so they are not part of a solution.
 _READING_TOOLS = frozenset(
     "Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split()
 )

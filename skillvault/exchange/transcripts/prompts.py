@@ -14,6 +14,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange.suite_report import printable
+from skillvault.exchange.transcripts.checks import (
+    Check,
+    find_deciding_check,
+    find_tool,
+    judge_check,
+)
 from skillvault.exchange.transcripts.commands import judge_command, last_failure, last_repair
 from skillvault.exchange.transcripts.events import (
     Event,
@@ -33,13 +39,12 @@ from skillvault.exchange.transcripts.extract import (
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript, helper_files
-from skillvault.exchange.transcripts.signs import Check, find_deciding_check, judge_check, tool_of
 from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.next_words import read_reaction
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
-_COMMAND = 200  # characters of a command that is no check
+_COMMAND = 200  # characters of a command that is not a check
 _MAX_CHANGES = 5  # calls that are described for a prompt
 _MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
 _EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
@@ -194,7 +199,7 @@ class PromptTally:
             _store_call(self._running, result.running, call)
             return
         run = call.prompt
-        tool = tool_of(call.command, self._patterns)
+        tool = find_tool(call.command, self._patterns)
         if tool:
             output = shorten_lines(self._clean_text(tail_of(result.text), None), _OUTPUT)
             command = self._clean_text(call.command, _TASK)
@@ -292,7 +297,7 @@ def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[st
             calls.pop(event.id, None)  # only the parent sees its end, or it never began
         elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
             command = calls.pop(event.id)
-            if tool := tool_of(command, patterns):
+            if tool := find_tool(command, patterns):
                 output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
                 check = judge_check(clean(command), tool, output, code=event.exit_code, at=event.at)
                 runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MAX_ENTRIES:]

@@ -17,7 +17,7 @@ from skillvault.exchange.transcripts.events import Event, Header
 from skillvault.exchange.transcripts.words import words_of
 from skillvault.model.errors import BadInputError
 
-LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
+MAX_LINE_BYTES = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
 _TYPE = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -75,7 +75,7 @@ class Transcript:
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """Find the client that wrote a file; None for a file that is no transcript."""
+    """Find the client that wrote a file; None for a file that is not a transcript."""
     for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
         if isinstance(line, dict):
             for client in _CLIENTS:
@@ -139,10 +139,10 @@ def _read_lines(
     try:
         with open_regular(path) as file:
             file.seek(start)
-            while data := file.readline(LONGEST):
+            while data := file.readline(MAX_LINE_BYTES):
                 advance(len(data))
-                if not data.endswith(b"\n") and len(data) == LONGEST:
-                    while (piece := file.readline(LONGEST)) and not piece.endswith(b"\n"):
+                if not data.endswith(b"\n") and len(data) == MAX_LINE_BYTES:
+                    while (piece := file.readline(MAX_LINE_BYTES)) and not piece.endswith(b"\n"):
                         continue
                     yield "longer than 8 MiB"
                 elif data.strip():
@@ -182,6 +182,6 @@ def _parse_object(data: bytes) -> dict[str, Any] | None:
 
 
 def _repair(data: bytes) -> bytes:
-    """Replace the bytes that are no UTF-8, and the escapes of lone surrogates."""
+    """Replace the bytes that are not UTF-8, and the escapes of lone surrogates."""
     text = data.decode(errors="replace").encode()
     return _ESCAPE.sub(lambda match: rb"\ufffd" if match["lone"] else match[0], text)

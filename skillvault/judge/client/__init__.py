@@ -18,7 +18,7 @@ from skillvault.judge.claude.questions import JudgeRequest
 
 HOUR = 3600.0
 PAUSE = 600.0  # seconds until the next call after a failure that may pass
-MOST_OUTPUT = 1024 * 1024  # bytes that are read of an output
+MAX_OUTPUT = 1024 * 1024  # bytes that are read of an output
 _TEXT = 900  # characters of one text of a record
 _LONGEST = timedelta(days=8)  # a limit that is named for longer is not believed
 _SHARED = ("facts", "sections", "calibration")

@@ -288,7 +288,7 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
 _LEMMA, _REASON, _ATTEMPT, _TEXT = 60, 300, 160, 300  # characters
 LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
-_MOST_LEMMAS = 3  # lemmas that a description names
+_MAX_LEMMAS = 3  # lemmas that a description names
 
 
 class _SessionLine(NamedTuple):
@@ -336,7 +336,7 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     return Draft(
         cut_name(join_items(lemmas[:2]), TITLE),
         _description(
-            f"before {join_items(lemmas[:_MOST_LEMMAS], last='or')}",
+            f"before {join_items(lemmas[:_MAX_LEMMAS], last='or')}",
             (text for pair in pairs for text in pair if text),
         ),
         tuple((heading, text) for heading, text in sections if text),

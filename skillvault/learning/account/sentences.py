@@ -41,7 +41,7 @@ _FILLER = re.compile(  # what people say before what they ask for
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s*\([^()]*\)")
-_MOST_CONTEXT = 8  # recorded values
+_MAX_CONTEXT = 8  # recorded values
 _FEW = 3  # names that other outcomes recorded
 _NEAR = 0.25  # relative distance of numbers that say the same
 _OBSERVERS: Mapping[Observer, str] = {
@@ -255,7 +255,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
             notes.append(
                 (not contrast, f"{inline(key.replace('_', ' '))} {_render_value(value)}{note}")
             )
-    values = [text for _, text in sorted(notes, key=lambda pair: pair[0])][:_MOST_CONTEXT]
+    values = [text for _, text in sorted(notes, key=lambda pair: pair[0])][:_MAX_CONTEXT]
     if outcome.result.entry_value is not None:
         values.append(f"entry value {format_amount(outcome.result.entry_value, outcome)}")
     return f"At entry: {'; '.join(values)}." if values else ""

@@ -44,7 +44,7 @@ _TRIED = 12  # tries that have a line of their own
 _TOOL_SHARE = 0.6  # of the successes that used a tool
 _TOOL_LIFT = 0.5  # least difference of the shares of successes and failures
 _TOOL_SUCCESSES = 2  # fewest that used a tool
-_MOST_TOOLS = 4  # names
+_MAX_TOOLS = 4  # names
 # A program, a function or a module in backticks or with its brackets; data files are none.
 _TOOL_NAME = re.compile(
     r"`([A-Za-z][\w.+-]{2,30}(?:\(\))?)`|\b([A-Za-z_]\w{2,30}\.(?:py|sh|js))\b"
@@ -418,7 +418,7 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     best = max(lifts, key=lambda counts: lifts[counts], default=None)
     if best is None or lifts[best] < _TOOL_LIFT:
         return None
-    names = sorted(tools[best])[:_MOST_TOOLS]
+    names = sorted(tools[best])[:_MAX_TOOLS]
     return Statement(
         kind="tools",
         text=sentences.tools_sentence(names, (best[0], len(successes)), (best[1], len(failures))),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from skillvault.model.groups import Groups
+from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import pluralize
 
@@ -45,10 +45,10 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     than an hour. The runs of a batch are no session: each stands alone, unless none of them names a
     task (the trades of a backtest).
     """
-    groups, gap = Groups(len(occasions)), minutes * 60_000_000
+    sets, gap = DisjointSets(len(occasions)), minutes * 60_000_000
     for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
-        groups.join(a, b)
-    members_by_time = groups.members(_sort_by_time(occasions, range(len(occasions))))
+        sets.union(a, b)
+    members_by_time = sets.sets(_sort_by_time(occasions, range(len(occasions))))
     numbers = [0] * len(occasions)
     for number, members in enumerate(_split_long(occasions, members_by_time)):
         for i in members:

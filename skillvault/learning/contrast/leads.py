@@ -42,7 +42,7 @@ _LEVEL = 0.4
 _FEWEST_EPISODES, _FEWEST_ON_A_SIDE = 8, 3
 _RESULT = "failures"
 _ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
-_MOST_LEADS = 2
+_MAX_LEADS = 2
 _ROUNDING = 1e-4  # of the logarithm of a p, which is computed in single precision
 _SERIAL = 16  # fewest episodes that show whether a number and the results both drift
 
@@ -102,7 +102,7 @@ def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[S
     cuts = _cuts_of(tries)
     rules_found: list[Separation] = []
     candidates: list[RuleCandidate] = []
-    for _ in range(_MOST_LEADS if cuts.columns else 0):
+    for _ in range(_MAX_LEADS if cuts.columns else 0):
         best, p = _best_cut(cuts, tries)
         if p > _LEVEL / len(tries.decisions.outcomes):
             break

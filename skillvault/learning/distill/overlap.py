@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.model.groups import Groups
+from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.records import Session
 from skillvault.model.sameness.comparison import Forms
 from skillvault.model.sameness.form import Form, normal_form
@@ -86,12 +86,12 @@ def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Sess
     """Group sessions that say the same, directly or through others, in order of time."""
     by_time = sorted(sessions, key=lambda session: session.order)
     overlaps = Overlaps(by_time)
-    places, groups = {session.id: i for i, session in enumerate(by_time)}, Groups(len(by_time))
+    positions, sets = {s.id: i for i, s in enumerate(by_time)}, DisjointSets(len(by_time))
     for i, session in enumerate(by_time):
         for other_id, overlap in overlaps.of(session).items():
             if overlap.is_above(share):
-                groups.join(i, places[other_id])
-    for members in groups.members(range(len(by_time))):
+                sets.union(i, positions[other_id])
+    for members in sets.sets(range(len(by_time))):
         yield [by_time[i] for i in members]
 
 

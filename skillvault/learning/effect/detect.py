@@ -152,7 +152,7 @@ def key_phrases(body: str) -> tuple[str, ...]:
     """Return the phrases that only this skill has, in lower case, each once.
 
     Bold text of 5 to 50 characters, the first five words of a list item from 10 characters on, and
-    headings that are not the template's. A single word is no phrase, because any text may hold it.
+    headings that are not the template's. A single word is not a phrase: any text may hold it.
     """
     openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))

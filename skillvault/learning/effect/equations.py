@@ -55,26 +55,26 @@ def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[P
 
 
 def pool_choosing(
-    solutions: Sequence[Posterior], places: Sequence[int], units: Sequence[float]
+    solutions: Sequence[Posterior], indices: Sequence[int], units: Sequence[float]
 ) -> list[Posterior]:
     """Update each solution by the effect of choosing in the other domains.
 
-    `places` are those of this effect, `units` are the units in which domains are alike. Source:
+    `indices` are those of this effect, `units` are the units in which domains are alike. Source:
     DerSimonian and Laird 1986, the mean of the others.
     """
     prior = Belief(0.0, _CHOOSING**2)
-    domains = list(zip(solutions, places, units, strict=True))
+    domains = list(zip(solutions, indices, units, strict=True))
     estimates = [_domain_estimate(*domain, prior) for domain in domains]
     spread = max(_CHOOSING_APART**2, _domain_spread(estimates))
     weights = [1 / (estimate.variance + spread) for estimate in estimates]
     terms = [weight * estimate.middle for weight, estimate in zip(weights, estimates, strict=True)]
     total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
     updated: list[Posterior] = []
-    for i, (solved, place, unit) in enumerate(domains):
+    for i, (solved, index, unit) in enumerate(domains):
         precision = total - weights[i]
         belief = Belief((term_sum - terms[i]) / precision, spread + 1 / precision)
         old_belief, new_belief = _scale_belief(unit, prior), _scale_belief(unit, belief)
-        updated.append(_update_belief(solved, place, old_belief, new_belief))
+        updated.append(_update_belief(solved, index, old_belief, new_belief))
     return updated
 
 
@@ -82,9 +82,9 @@ def _scale_belief(unit: float, belief: Belief) -> Belief:
     return Belief(unit * belief.middle, unit**2 * belief.variance)
 
 
-def _domain_estimate(solved: Posterior, place: int, unit: float, prior: Belief) -> Belief:
+def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) -> Belief:
     """Return a domain's own estimate of an unknown, in units, without the prior."""
-    mean, variance = solved.mean[place] / unit, solved.covariance[place, place] / unit**2
+    mean, variance = solved.mean[index] / unit, solved.covariance[index, index] / unit**2
     precision = max(_NOTHING, float(1 / variance - 1 / prior.variance))
     weighted_mean = float(mean / variance - prior.middle / prior.variance)
     return Belief(weighted_mean / precision, 1 / precision)
@@ -101,7 +101,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
 
 
 def _update_belief(
-    solved: Posterior, place: int, prior: Belief, belief: Belief, *, size: int | None = None
+    solved: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
     """Return the first `size` unknowns of a solution after one belief changed.
 
@@ -109,9 +109,9 @@ def _update_belief(
     """
     precision = 1 / belief.variance - 1 / prior.variance
     mean_change = belief.middle / belief.variance - prior.middle / prior.variance
-    row = solved.covariance[place, :size]
-    share = row / (1 + precision * solved.covariance[place, place])
-    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[place])
+    row = solved.covariance[index, :size]
+    share = row / (1 + precision * solved.covariance[index, index])
+    mean = solved.mean[:size] + share * (mean_change - precision * solved.mean[index])
     return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
@@ -171,12 +171,12 @@ def system_of(sums: Sums) -> System:
     vector = _project(roles, range(2 * count + 1), [successes, *sums.hits], size)
     for group in sums.groups:
         weights = [group.count, *group.weights.values()]
-        row = _project(roles, [0, *(place + 1 for place in group.weights)], weights, size)
+        row = _project(roles, [0, *(index + 1 for index in group.weights)], weights, size)
         matrix[0] += row
         matrix[1:, 0] += row[1:]
         if share := spread / (noise + group.count * spread):
-            places = np.flatnonzero(row)
-            matrix[np.ix_(places, places)] -= share * np.outer(row[places], row[places])
+            indices = np.flatnonzero(row)
+            matrix[np.ix_(indices, indices)] -= share * np.outer(row[indices], row[indices])
             vector -= share * group.successes * row
     return System(matrix, vector, noise, spread, slope)
 
@@ -191,20 +191,20 @@ def _roles(share: Array) -> list[_Role]:
     for each.
     """
     count = len(share)
-    places, zeros = np.arange(2 * count + 1), np.zeros(count)
+    indices, zeros = np.arange(2 * count + 1), np.zeros(count)
     chosen = np.concatenate([[0.0], np.ones(count), -share])
     roles = [
-        _Role(np.minimum(places, count), np.concatenate([[1.0], np.ones(count), zeros])),
+        _Role(np.minimum(indices, count), np.concatenate([[1.0], np.ones(count), zeros])),
         _Role(np.full(2 * count + 1, count + 1), chosen),
     ]
     if count <= _CHOOSERS:
-        roles.append(_Role(count + 1 + np.where(places > count, places - count, places), chosen))
+        roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), chosen))
     return roles
 
 
 def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
     """Return the products of the unknowns' parts, summed over the decisions, without the base."""
-    first, second = (np.frombuffer(places, np.int32) + 1 for places in (sums.firsts, sums.seconds))
+    first, second = (np.frombuffer(data, np.int32) + 1 for data in (sums.firsts, sums.seconds))
     # Each pair is stored once, and belongs on both sides of the diagonal.
     weights = np.frombuffer(sums.weights) * np.where(first == second, 0.5, 1.0)
     upper_half = np.zeros(size * size)
@@ -218,10 +218,10 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
 
 
 def _project(
-    roles: Sequence[_Role], places: Sequence[int], values: Sequence[float], size: int
+    roles: Sequence[_Role], positions: Sequence[int], values: Sequence[float], size: int
 ) -> Array:
     """Sum the values at these places into the unknowns."""
-    indices, weights = np.array(places, np.intp), np.array(values, float)
+    indices, weights = np.array(positions, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])
     return np.bincount(unknowns, parts, minlength=size).astype(np.float64)
@@ -235,7 +235,7 @@ def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
 
 def shares(sums: Sums) -> Array:
     """Return the share of the decisions that applied a column, of those that could have."""
-    first, second = (np.frombuffer(places, np.int32) for places in (sums.firsts, sums.seconds))
+    first, second = (np.frombuffer(data, np.int32) for data in (sums.firsts, sums.seconds))
     uses, offers, count = (
         np.zeros(len(sums.columns)),
         np.zeros(len(sums.columns)),
@@ -280,8 +280,8 @@ def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -
             precision[i - 1, i - 1] += prior.carry**2 * version_precision
             precision[i - 1, i] = precision[i, i - 1] = -prior.carry * version_precision
     precision[count, count] = 1 / (_CHOOSING * slope) ** 2
-    places = np.arange(count + 1, size)
-    precision[places, places] = 1 / (_CHOOSING_APART * slope) ** 2
+    indices = np.arange(count + 1, size)
+    precision[indices, indices] = 1 / (_CHOOSING_APART * slope) ** 2
     return precision
 
 
@@ -328,10 +328,10 @@ def _effects(
 
 
 def _shrink(
-    solved: Posterior, place: int, growth: float, prior: EffectPolicy
+    solved: Posterior, index: int, growth: float, prior: EffectPolicy
 ) -> tuple[float, float]:
     """Return the mean and variance of an effect whose decisions share their luck."""
-    mean, variance = float(solved.mean[place]), float(solved.covariance[place, place])
+    mean, variance = float(solved.mean[index]), float(solved.covariance[index, index])
     believed = 1 / prior.scale**2
     precision = believed + max(0.0, 1 / variance - believed) / growth
     return mean / variance / growth / precision, 1 / precision

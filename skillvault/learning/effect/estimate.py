@@ -111,32 +111,32 @@ def _entries(
     columns: Sequence[Column],
     groups: Sequence[str],
 ) -> _Entries:
-    place = {column: i for i, column in enumerate(columns)}
-    group_place = {name: i for i, name in enumerate(groups)}
+    column_index = {column: i for i, column in enumerate(columns)}
+    group_index = {name: i for i, name in enumerate(groups)}
     samples = {decision: observation for (decision, _), observation in by_entry.items()}
     names = sorted(samples, key=lambda decision: (samples[decision].made, decision))
-    decision_place = {decision: i for i, decision in enumerate(names)}
+    decision_index = {decision: i for i, decision in enumerate(names)}
     episodes: dict[str, int] = {}
     numbered = [
-        (decision_place[decision], place[column], observation)
+        (decision_index[decision], column_index[column], observation)
         for (decision, column), observation in by_entry.items()
-        if column in place
+        if column in column_index
     ]
     decisions = np.array([decision for decision, _, _ in numbered], np.intp)
-    places = np.array([column for _, column, _ in numbered], np.intp)
+    column_indices = np.array([column for _, column, _ in numbered], np.intp)
     uses = np.array([part.weight for _, _, part in numbered], float)
     # What was applied could have been, whatever a receipt says.
     offers = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
-    order = np.lexsort((places, decisions))
+    order = np.lexsort((column_indices, decisions))
     return _Entries(
-        group=np.array([group_place[samples[d].group] for d in names], np.intp),
+        group=np.array([group_index[samples[d].group] for d in names], np.intp),
         success=np.array([samples[d].success for d in names], float),
         episode=np.array(
             [episodes.setdefault(samples[d].episode or f"alone {d}", len(episodes)) for d in names],
             np.intp,
         ),
         decision=decisions[order],
-        column=places[order],
+        column=column_indices[order],
         applied=uses[order],
         offered=offers[order],
     )
@@ -147,18 +147,18 @@ def _sum_entries(
 ) -> Sums:
     """Sum the entries; weights are whole quarters, so that sums are exact in any order."""
     size = 2 * len(columns)
-    first_places, seconds, products = map(
+    firsts, seconds, products = map(
         np.concatenate, zip(*_products(entries, len(columns)), strict=True)
     )
-    pair_codes = np.minimum(first_places, seconds) * size + np.maximum(first_places, seconds)
+    pair_codes = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
     codes, weights = _sum_by_code(pair_codes, products)
-    places, values, decisions = (
+    indices, values, decisions = (
         np.concatenate([entries.column, entries.column + len(columns)]),
         np.concatenate([entries.applied, entries.offered]),
         np.concatenate([entries.decision, entries.decision]),
     )
-    success_weights = np.bincount(places, values * entries.success[decisions], minlength=size)
-    group_codes, group_weights = _sum_by_code(entries.group[decisions] * size + places, values)
+    success_weights = np.bincount(indices, values * entries.success[decisions], minlength=size)
+    group_codes, group_weights = _sum_by_code(entries.group[decisions] * size + indices, values)
     by_group: list[dict[int, float]] = [{} for _ in totals]
     for code, weight in zip(group_codes.tolist(), group_weights.tolist(), strict=True):
         by_group[code // size][code % size] = weight
@@ -175,7 +175,7 @@ def _sum_entries(
 
 
 def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, Array]]:
-    """Yield (place, place, product) of the entries of one decision, each pair once."""
+    """Yield (column, column, product) of the entries of one decision, each pair once."""
     column, a, w = entries.column, entries.applied, entries.offered
     yield column, column, a * a
     yield column, column + count, a * w
@@ -194,8 +194,8 @@ def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, A
 
 def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
     """Sum the weights of each code, and leave out codes without weight."""
-    unique_codes, places = np.unique(codes, return_inverse=True)
-    sums = np.bincount(places, weights, minlength=len(unique_codes))
+    unique_codes, positions = np.unique(codes, return_inverse=True)
+    sums = np.bincount(positions, weights, minlength=len(unique_codes))
     return unique_codes[sums != 0], sums[sums != 0]
 
 
@@ -239,12 +239,12 @@ def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Ar
     influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
         influence += z * gains[count + 2 + column]
-    decisions, first_places = np.unique(entries.decision[window], return_index=True)
-    influence = np.add.reduceat(influence, first_places) + gains[0]
+    decisions, starts = np.unique(entries.decision[window], return_index=True)
+    influence = np.add.reduceat(influence, starts) + gains[0]
     episodes = entries.episode[decisions]
     episode_order = np.argsort(episodes, kind="stable")
-    _, first_places = np.unique(episodes[episode_order], return_index=True)
-    product: Array = (np.add.reduceat(influence[episode_order], first_places) ** 2).sum(axis=0)
+    _, starts = np.unique(episodes[episode_order], return_index=True)
+    product: Array = (np.add.reduceat(influence[episode_order], starts) ** 2).sum(axis=0)
     squares = (influence**2).sum(axis=0)
     return np.maximum(1.0, 1 + correlation * (product / np.where(squares > 0, squares, np.inf) - 1))
 

@@ -11,7 +11,7 @@ Column = tuple[str, int]  # a skill, and which version of its text, from 0
 UNSEEN = 0.25  # how likely a shown skill was applied that the reasoning does not name
 
 
-class Observation(Struct, frozen=True, gc=False):  # in no circle, and there are a million
+class Observation(Struct, frozen=True, gc=False):  # in no cycle, and there are a million
     """The part of one skill in one decision that has ended.
 
     `offer` says if the skill was shown or held out, "" for neither; `weight` says how surely it was
@@ -33,7 +33,7 @@ class Observation(Struct, frozen=True, gc=False):  # in no circle, and there are
 class DecisionGroup(Struct, frozen=True):
     """The decisions on one action and target: their number, successes and weights.
 
-    `weights` are by place: first those of the columns, then those of the columns' offers.
+    `weights` are by index: first those of the columns, then those of the columns' offers.
     """
 
     count: int
@@ -44,8 +44,8 @@ class DecisionGroup(Struct, frozen=True):
 class Sums(Struct, frozen=True):
     """The sums of one domain's decisions that the estimate needs; columns are counted from 0.
 
-    A column has two places: one for its uses, and a second one, as many places on as there are
-    columns, for its offers. `firsts`, `seconds` and `weights` are arrays, as bytes: two places and
+    A column has two indices: its number for its uses, and that plus the number of columns for its
+    offers. `firsts`, `seconds` and `weights` are arrays, as bytes: two indices and
     the sum of their products over the decisions, pairs with itself included; `hits` are the weights
     of the successes. `shared` is the growth of the variance of a column's effect, because decisions
     of an episode share their luck; `latest` is the (precision, effect) of its latest applications

@@ -42,7 +42,7 @@ def cues_of(section: str) -> list[re.Pattern[str]]:
 
 KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
 TITLE = 5  # words from which on a title is a mention by itself
-NEAR = 160  # characters around a place in which a cue may be
+NEAR = 160  # characters around a mention in which a cue may be
 
 _QUOTES = "\"'`*“”‘’«»"
 _NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
@@ -81,15 +81,15 @@ _HEX = regex(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
 
 
 class Mention(NamedTuple):
-    """A mention of a skill in a text, with its place in characters."""
+    """A mention of a skill in a text, with its position in characters."""
 
     start: int
     end: int
     skill: str
 
 
-class _Place(NamedTuple):
-    """A possible mention: a `weak` one needs a cue word, `whole` is the full name."""
+class _Span(NamedTuple):
+    """The span of a possible mention: a `weak` one needs a cue word, `whole` is the full name."""
 
     start: int
     end: int
@@ -130,45 +130,45 @@ def find_mentions(
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
     likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
-    places = [
-        *(place for name in likely | shown_texts.keys() for place in _find_name(name, text)),
-        *(place for name, body in shown_texts.items() for place in _find_title(name, body, text)),
-        *(place for handle, name in handles.items() for place in _find_handle(handle, name, text)),
+    spans = [
+        *(span for name in likely | shown_texts.keys() for span in _find_name(name, text)),
+        *(span for name, body in shown_texts.items() for span in _find_title(name, body, text)),
+        *(span for handle, name in handles.items() for span in _find_handle(handle, name, text)),
         *_find_descriptions(text, names, shown_texts),
     ]
-    accepted_places: list[_Place] = []
-    for place in sorted(places):
-        if not place.weak or _has_cue(place, text) or _is_listed(place, accepted_places[-3:], text):
-            accepted_places.append(place)
-    return _resolve_overlaps(accepted_places, shown_texts)
+    accepted: list[_Span] = []
+    for span in sorted(spans):
+        if not span.weak or _has_cue(span, text) or _is_listed(span, accepted[-3:], text):
+            accepted.append(span)
+    return _resolve_overlaps(accepted, shown_texts)
 
 
-def _find_name(name: str, text: str) -> Iterator[_Place]:
+def _find_name(name: str, text: str) -> Iterator[_Span]:
     for match in _pattern_of(name).finditer(text):
         words, is_spaced = len(_PART.findall(match[0])), re.search(r"\s", match[0])
         is_whole = words == len(_PART.findall(name))
         is_strong = words >= (2 if is_whole else 3) and (not is_spaced or (is_whole and words > 2))
-        yield _Place(match.start(), match.end(), name, is_whole, not is_strong)
+        yield _Span(match.start(), match.end(), name, is_whole, not is_strong)
 
 
-def _find_title(name: str, body: str, text: str) -> Iterator[_Place]:
+def _find_title(name: str, body: str, text: str) -> Iterator[_Span]:
     for title in markdown.headings(body)[:1]:
         words = _WORD.findall(title.split(":", 1)[-1])
         pattern = r"(?<!\w)" + r"[\W_]+".join(map(re.escape, words)) + r"(?!\w)"
         for match in re.finditer(pattern, text, re.IGNORECASE) if len(words) > 1 else ():
-            yield _Place(match.start(), match.end(), name, weak=len(words) < TITLE)
+            yield _Span(match.start(), match.end(), name, weak=len(words) < TITLE)
 
 
-def _find_handle(handle: str, name: str, text: str) -> Iterator[_Place]:
+def _find_handle(handle: str, name: str, text: str) -> Iterator[_Span]:
     pattern = rf"\[{re.escape(handle)}\]|(?<![\w.\[/-]){re.escape(handle)}(?![\w\]/-]|\.\w)"
     for match in re.finditer(pattern, text):
-        yield _Place(match.start(), match.end(), name, weak=match[0] == handle, handle=True)
+        yield _Span(match.start(), match.end(), name, weak=match[0] == handle, handle=True)
 
 
 def _find_descriptions(
     text: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
-) -> Iterator[_Place]:
-    """Find the places that describe a skill by some words of its name and its kind."""
+) -> Iterator[_Span]:
+    """Find the phrases that describe a skill by some words of its name and its kind."""
     for cue in _CALLED.finditer(text):
         start, end = cue.span("kind")
         spans: list[tuple[int, int]] = []
@@ -180,7 +180,7 @@ def _find_descriptions(
             spans += [(first, word.end()) for word in _WORD.finditer(text, first, last)][::-1]
         for first, last in spans:
             if name := _described_skill(text[first:last], cue["kind"].lower(), names, shown_texts):
-                yield _Place(min(start, first), max(end, last), name)
+                yield _Span(min(start, first), max(end, last), name)
                 break
 
 
@@ -205,32 +205,32 @@ def _described_skill(
     return next(iter(matching_names)) if len(matching_names) == 1 else None
 
 
-def _has_cue(place: _Place, text: str) -> bool:
-    head, tail = text[max(0, place.start - NEAR) : place.start], text[place.end :][:NEAR]
+def _has_cue(span: _Span, text: str) -> bool:
+    head, tail = text[max(0, span.start - NEAR) : span.start], text[span.end :][:NEAR]
     if head[-1:] in _QUOTES and tail[:1] in _QUOTES and head and tail:
         return True
-    if place.handle and _HEAD.search(head) and (_SAYS.match(tail) or "]" in head[-3:]):
+    if span.handle and _HEAD.search(head) and (_SAYS.match(tail) or "]" in head[-3:]):
         return True
     plain = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
     return any(cue.search(plain) for cue in _BESIDE)
 
 
-def _is_listed(place: _Place, neighbours: Iterable[_Place], text: str) -> bool:
-    """Return True if a place is listed with a mention: `x, y and z`, not `x, y data`."""
-    return bool(place.handle or _LAST.match(text, place.end)) and any(
-        neighbour.end <= place.start
-        and neighbour.handle == place.handle
-        and JOINED.fullmatch(text, neighbour.end, place.start)
+def _is_listed(span: _Span, neighbours: Iterable[_Span], text: str) -> bool:
+    """Return True if a span is listed with a mention: `x, y and z`, not `x, y data`."""
+    return bool(span.handle or _LAST.match(text, span.end)) and any(
+        neighbour.end <= span.start
+        and neighbour.handle == span.handle
+        and JOINED.fullmatch(text, neighbour.end, span.start)
         for neighbour in neighbours
     )
 
 
-def _resolve_overlaps(places: Iterable[_Place], shown_texts: Mapping[str, str]) -> list[Mention]:
+def _resolve_overlaps(spans: Iterable[_Span], shown_texts: Mapping[str, str]) -> list[Mention]:
     """Keep full names before short forms and longer before shorter; drop ambiguous ones."""
     skills_at: dict[tuple[bool, int, int], set[str]] = {}
-    for place in places:
-        key = (not place.whole, place.start - place.end, place.start)
-        skills_at.setdefault(key, set()).add(place.skill)
+    for span in spans:
+        key = (not span.whole, span.start - span.end, span.start)
+        skills_at.setdefault(key, set()).add(span.skill)
     mentions: list[Mention] = []
     for (_, length, start), skills in sorted(skills_at.items()):
         end = start - length
@@ -308,15 +308,15 @@ _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=
 
 def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Mention, Reading]]:
     """Read each mention of a text, in order; a mention that is taken up again is read twice."""
-    place, heading, words = 0, "", ""
+    index, heading, words = 0, "", ""
     group: Sequence[Mention] = ()
     reading: Reading = "open"
     bounds = [0, *(match.end() for match in _END.finditer(text)), len(text)] if mentions else []
     for start, end in pairwise(bounds):
-        first = place
-        while place < len(mentions) and mentions[place].start < end:
-            place += 1
-        if first == place:
+        first = index
+        while index < len(mentions) and mentions[index].start < end:
+            index += 1
+        if first == index:
             if text[start:end].strip():
                 is_item = _BULLET.match(text, start)
                 heading = heading if is_item else _heading_of(text[start:end])
@@ -324,7 +324,7 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
                     yield from ((mention, cue) for mention in group)
                 group = ()
             continue
-        groups = _join(text, mentions[first:place])
+        groups = _join(text, mentions[first:index])
         for number, group in enumerate(groups):
             words = _plain_around(text, (start, end), groups, number)
             is_one_more = first > 0 and text[:start].rstrip().endswith(";")
@@ -367,17 +367,15 @@ def _join(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
 
 
 def _plain_around(
-    text: str, place: tuple[int, int], groups: Sequence[Sequence[Mention]], target: int
+    text: str, span: tuple[int, int], groups: Sequence[Sequence[Mention]], target: int
 ) -> str:
     """Return a sentence in plain form: the target group as `X`, other groups as `Y`."""
-    parts, position = [], max(place[0], groups[target][0].start - _READ)
+    parts, position = [], max(span[0], groups[target][0].start - _READ)
     for number, group in enumerate(groups):
         if group[0].start >= position:
             parts += [text[position : group[0].start], X if number == target else Y]
             position = group[-1].end
-    return _simplify(
-        "".join(parts) + text[position : min(place[1], groups[target][-1].end + _READ)]
-    )
+    return _simplify("".join(parts) + text[position : min(span[1], groups[target][-1].end + _READ)])
 
 
 def _simplify(sentence: str) -> str:

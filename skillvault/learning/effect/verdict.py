@@ -18,14 +18,14 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import ExternalUse, Status
 from skillvault.model.text.text import count_of
 
-MOST = 5  # applications of other tools that count at most
+MAX_EXTERNAL_USES = 5  # applications of other tools that count at most
 _VARIANCE = 0.25  # of one result, at most: that of a fair coin
 _USUAL = 0.5  # the rate of success where nothing is known
 
 
 def cap_counters(counters: ExternalUse) -> ExternalUse:
     """Limit the applications that count, at the same rate of success."""
-    return ExternalUse(min(MOST, counters.times_applied), counters.success_rate)
+    return ExternalUse(min(MAX_EXTERNAL_USES, counters.times_applied), counters.success_rate)
 
 
 def expected_lift(counters: ExternalUse, scale: float) -> float:
@@ -71,7 +71,7 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The evidence of a skill's use. Rates are fractions, None without applications.
+    """The evidence of a skill's use. Rates are fractions, None if nothing was applied.
 
     The counts are for the present text; `earlier` has those of the texts before a person rewrote
     it, oldest first. `shown` and `held_out` count closed decisions. `looks` counts the commits that
@@ -247,11 +247,11 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
     """Add the lift of each version to the evidence, oldest first; None stands for no lift."""
-    by_place = dict(enumerate(lifts))
+    by_index = dict(enumerate(lifts))
     earlier_versions = tuple(
-        replace(version, lift=by_place.get(i)) for i, version in enumerate(evidence.earlier)
+        replace(version, lift=by_index.get(i)) for i, version in enumerate(evidence.earlier)
     )
-    return replace(evidence, lift=by_place.get(len(earlier_versions)), earlier=earlier_versions)
+    return replace(evidence, lift=by_index.get(len(earlier_versions)), earlier=earlier_versions)
 
 
 def ema(previous: float | None, success: bool) -> float:
@@ -289,7 +289,7 @@ def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
-    """Return the reason to retire a skill, or (`already`) to leave it retired; None without one."""
+    """Return the reason to retire a skill, or (`already`) to leave it retired, or None."""
     lift, rules = evidence.lift, policy.effect
     if lift is None or evidence.times_applied < rules.retire_after:
         return None
@@ -383,7 +383,7 @@ def describe_lift(lift: float, interval: tuple[float, float]) -> str:
 
 
 def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
-    """Return the reason to retire a skill by its counts, or to leave it so; None without one."""
+    """Return the reason to retire a skill by its counts, or to leave it so; or None."""
     return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
 
 

@@ -22,7 +22,7 @@ from skillvault.clients.hook_client import ASKING
 from skillvault.judge.claude.replies import KeptReply
 from skillvault.judge.client import (
     HOUR,
-    MOST_OUTPUT,
+    MAX_OUTPUT,
     ClientCall,
     ClientFault,
     QuestionBatch,
@@ -321,7 +321,7 @@ class ClientCalls:
         return is_late
 
     def _is_too_long(self) -> bool:
-        return (self._place / "stdout").stat().st_size > MOST_OUTPUT
+        return (self._place / "stdout").stat().st_size > MAX_OUTPUT
 
     def _write_note(self, note: ClientCallNote) -> None:
         draft = self._place / "call.draft"
@@ -377,8 +377,8 @@ class ClientCalls:
     def _keep_output(self, note: ClientCallNote, report: ClientReport) -> None:
         client = CLIENTS[note.client]
         stdout, stderr = (self._read_start(name) for name in ("stdout", "stderr"))
-        if len(stdout) > MOST_OUTPUT:
-            raise ClientFault(f"{client.program} printed more than {MOST_OUTPUT} bytes")
+        if len(stdout) > MAX_OUTPUT:
+            raise ClientFault(f"{client.program} printed more than {MAX_OUTPUT} bytes")
         reply = client.read_output(stdout, stderr.decode(errors="replace"), self._now())
         report.tokens += reply.tokens
         share = AnswerCost(reply.tokens // max(len(note.keys), 1), 0.0)
@@ -394,7 +394,7 @@ class ClientCalls:
 
     def _read_start(self, name: str) -> bytes:
         with (self._place / name).open("rb") as file:
-            return file.read(MOST_OUTPUT + 1)
+            return file.read(MAX_OUTPUT + 1)
 
     def _keep_fault(self, note: ClientCallNote, fault: ClientFault, *, is_late: bool) -> str:
         """Note a call without an answer, and return the reason."""

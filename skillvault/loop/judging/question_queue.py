@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from skillvault.loop.judging.questions import OpenQuestion
     from skillvault.loop.run import Report, Run
 
-MOST = 5  # questions of one prompt, if nobody says how many
+DEFAULT_QUESTIONS = 5  # questions of one prompt, if nobody says how many
 _TRIES = 5  # to commit answers while others write
 _LONGEST = 64 * 1024  # bytes of a reply
 
@@ -72,7 +72,7 @@ class QuestionQueue:
         self._dropped_file = dropped_file
 
     def next_questions(
-        self, n: int = MOST, *, session: str | None = None, untrusted: bool = False
+        self, n: int = DEFAULT_QUESTIONS, *, session: str | None = None, untrusted: bool = False
     ) -> list[AskedQuestion]:
         """Return the next questions, the best first; a `session` gets as many as it may answer.
 

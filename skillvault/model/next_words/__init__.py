@@ -220,7 +220,7 @@ def _requires_otherwise(sentence: Words, answer: str) -> bool:
     subject = sentence.text_before("requirement").casefold()
     answer_text = answer.casefold()
     if cjk := "".join(_CJK.findall(subject)):
-        return any(cjk[place : place + 2] in answer_text for place in range(len(cjk) - 1))
+        return any(cjk[index : index + 2] in answer_text for index in range(len(cjk) - 1))
     words = _NAMING.findall(subject)
     if not words or sentence.cut(words[-1]).starts("pointing"):  # `that` names nothing
         return False
@@ -239,7 +239,7 @@ def _is_refusal(sentence: Words) -> bool:
 
 
 def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool) -> Iterator[str]:
-    """Yield the rules of sentences, up to what somebody else said; few of a new task."""
+    """Yield the rules in sentences, up to another person's words; few in a new task."""
     is_for_later = False
     for sentence in sentences:
         if sentence.has("reported"):
@@ -254,7 +254,7 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
 
 
 def _rule_of(sentence: Words) -> Words:
-    """Return what may be a rule in a sentence, without the judgment around it; "" for nothing."""
+    """Return what may be a rule in a sentence, without the judgment around it, or ""."""
     sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
     if _is_question(sentence) or sentence.has("hedge"):
         return sentence.cut("")

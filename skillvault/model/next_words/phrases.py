@@ -50,10 +50,10 @@ class Words(Struct, frozen=True):
         """Return True if a clause of the text starts with a phrase of a meaning."""
         return bool(self._find("start", meaning) or self._find("clause", meaning))
 
-    def _find(self, place: str, meaning: str) -> list[re.Match[str]]:
+    def _find(self, position: str, meaning: str) -> list[re.Match[str]]:
         """Return the first match in each language that has one."""
         matches = (
-            _compile(meaning, place, language).search(_plain(self.text.lower(), language))
+            _compile(meaning, position, language).search(_plain(self.text.lower(), language))
             for language in self.languages
         )
         return [match for match in matches if match]
@@ -73,14 +73,14 @@ def read_words(text: str) -> Words:
 
 
 @cache
-def _compile(meaning: str, place: str, language: str) -> re.Pattern[str]:
-    """Compile the phrases of a meaning: for a place in the text, and for one language."""
+def _compile(meaning: str, position: str, language: str) -> re.Pattern[str]:
+    """Compile the phrases of a meaning: for a position in the text, and for one language."""
     phrases = _plain(_join_phrases(meaning, language), language)
     edge = "" if language == _UNSPACED else r"(?!\w)"
-    if place == "start":
+    if position == "start":
         filler = _plain(_join_phrases("filler", language), language)
         return re.compile(f"^{_GAP}(?:(?>(?:{filler}){edge}){_GAP})*(?:{phrases})")
-    if place == "clause":
+    if position == "clause":
         return re.compile(f"{_CLAUSE_START}(?:{phrases})")
     return re.compile(rf"(?:(?<!\w)|(?=,))(?:{phrases}){edge}" if edge else phrases)
 

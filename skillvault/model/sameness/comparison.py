@@ -7,8 +7,8 @@ words are compared, and a rare word counts more than a frequent one.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.english import weight
-from skillvault.model.groups import Groups
 from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
@@ -29,7 +29,7 @@ def is_same(a: Form, b: Form) -> bool:
 
 
 def is_opposite(a: Form, b: Form) -> bool:
-    """Return True if one text says the opposite of the other: the same but for one flip.
+    """Return True if one text says the opposite of the other: they differ in one flip.
 
     A flip is a negation, a side or an order; two flips undo each other. A text with another number
     or name is a different text, not an opposite, and so is a text without the denied thing.
@@ -42,7 +42,7 @@ def is_opposite(a: Form, b: Form) -> bool:
 
 
 def _affirms(affirming: Form, denying: Form) -> bool:
-    """Return True if one text says what the other denies."""
+    """Return True if one text affirms a statement that the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
             denied = scope & denying.stems
@@ -71,11 +71,11 @@ def likeness(a: Form, b: Form) -> float:
 def _is_word_replaced(a: Form, b: Form) -> bool:
     """Return True if one text has a verb or rare word where the other has another word."""
     return any(
-        first_place == second_place
+        first_context == second_context
         and not (x in b.stems and y in a.stems)
         and not _are_spellings(x, y)
-        for first_place, x in _missing_words(a, b)
-        for second_place, y in _missing_words(b, a)
+        for first_context, x in _missing_words(a, b)
+        for second_context, y in _missing_words(b, a)
     )
 
 
@@ -122,7 +122,7 @@ def _axes(a: Form, b: Form) -> dict[str, bool]:
     """Return the shared axes on which two texts take different sides.
 
     The value of an axis is True if one text reverses the other there. A text that takes a side is a
-    different text from one that takes none.
+    different text from one without a side.
     """
     first, second = _sides_by_axis(a), _sides_by_axis(b)
     contrary = _contrary_axes(a, b)
@@ -262,16 +262,16 @@ def components(forms: Sequence[Form]) -> list[list[int]]:
 
     Each component is sorted, and the components by their first position.
     """
-    places: dict[Form, list[int]] = defaultdict(list)
-    for place, form in enumerate(forms):
-        places[form].append(place)
-    index, groups = Forms(), Groups(len(places))
-    for form in places:
+    positions_by_form: dict[Form, list[int]] = defaultdict(list)
+    for position, form in enumerate(forms):
+        positions_by_form[form].append(position)
+    index, sets = Forms(), DisjointSets(len(positions_by_form))
+    for form in positions_by_form:
         candidates = index.candidates(form)
         added = index.add_form(form)
         for number in candidates:
-            if groups.root(added) != groups.root(number) and index.is_same(number, form):
-                groups.join(number, added)
-    same_places = list(places.values())
-    components = groups.members(range(len(places)))
-    return sorted(sorted(place for i in group for place in same_places[i]) for group in components)
+            if sets.find_set(added) != sets.find_set(number) and index.is_same(number, form):
+                sets.union(number, added)
+    positions = list(positions_by_form.values())
+    components = sets.sets(range(len(positions)))
+    return sorted(sorted(n for i in component for n in positions[i]) for component in components)

@@ -1,7 +1,7 @@
 """Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
 
 Statements about different subjects, of different slots, of single events, and of one of several
-values are no versions. Where the words do not tell, neither do we.
+values are not versions. If the words do not tell, the answer is no.
 """
 
 import re
@@ -20,9 +20,9 @@ _WORDS = {
     for name, text in read_sections("skillvault.model.sameness", "versions.txt")
 }
 _NUMERALS = frozenset(vocabulary.NUMERALS) | {"one", "zero"}
-_MOST_VALUE = 4  # words of a value
-_MOST_NOUNS = 2  # nouns between a value and the word that it belongs to, as in `on port 8080`
-_MOST_TAIL = 3  # words after a figure that say what it counts
+_MAX_VALUE = 4  # words of a value
+_MAX_NOUNS = 2  # nouns between a value and the word that it belongs to, as in `on port 8080`
+_MAX_TAIL = 3  # words after a figure that say what it counts
 
 _TOKEN = regex(r"\S+")
 _OPENING = "\"'(`“«["
@@ -72,7 +72,7 @@ class _Token(NamedTuple):
         return self.low in _WORDS[table] and not is_abbreviation
 
 
-class _ValuePlace(NamedTuple):
+class _ValueSpan(NamedTuple):
     """A part of a sentence: the tokens from `start` up to `end`."""
 
     tokens: Sequence[_Token]
@@ -106,16 +106,16 @@ def find_value_change(older: str, newer: str) -> ValueChange | None:
     first, second = _read_tokens(older), _read_tokens(newer)
     if not (first and second) or _is_unstable(first) or _is_unstable(second):
         return None
-    places = _differing_places(first, second)
-    if places is None:
+    spans = _differing_spans(first, second)
+    if spans is None:
         return _reworded_figure(older, newer, first, second)
-    if all(map(_is_slot, places)) and _are_alike(*places):
-        return _change(*places)
+    if all(map(_is_slot, spans)) and _are_alike(*spans):
+        return _change(*spans)
     return None
 
 
-def _change(older: _ValuePlace, newer: _ValuePlace) -> ValueChange:
-    return ValueChange(*(" ".join(token.text for token in place.value) for place in (older, newer)))
+def _change(older: _ValueSpan, newer: _ValueSpan) -> ValueChange:
+    return ValueChange(*(" ".join(token.text for token in span.value) for span in (older, newer)))
 
 
 def _read_tokens(text: str) -> list[_Token]:
@@ -136,22 +136,22 @@ def _read_tokens(text: str) -> list[_Token]:
 
 
 def _is_unstable(tokens: Sequence[_Token]) -> bool:
-    """Return True for an event, a denial, and one of several values."""
-    for place, token in enumerate(tokens):
-        is_one_of = token.low == "one" and any(t.low == "of" for t in tokens[place + 1 : place + 2])
+    """Return True for a text about an event, a denial or one of several values."""
+    for index, token in enumerate(tokens):
+        is_one_of = token.low == "one" and any(t.low == "of" for t in tokens[index + 1 : index + 2])
         if token.has_class("unstable") or "n't" in token.low or is_one_of:
             return True
         is_past = token.has_class("past") or _PAST.search(token.text) is not None
         if is_past and not any(
-            t.has_class("auxiliaries") for t in tokens[max(place - 2, 0) : place]
+            t.has_class("auxiliaries") for t in tokens[max(index - 2, 0) : index]
         ):
             return True
     return False
 
 
-def _differing_places(
+def _differing_spans(
     first: Sequence[_Token], second: Sequence[_Token]
-) -> tuple[_ValuePlace, _ValuePlace] | None:
+) -> tuple[_ValueSpan, _ValueSpan] | None:
     """Return the one place in which two sentences differ; None if they differ in more."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
@@ -162,20 +162,20 @@ def _differing_places(
     while end < shorter - start and texts[0][-1 - end].key == texts[1][-1 - end].key:
         end += 1
     regions = [text[start : len(text) - end] for text in texts]
-    if not all(0 < len(region) <= _MOST_VALUE for region in regions):
+    if not all(0 < len(region) <= _MAX_VALUE for region in regions):
         return None
     keys, other_keys = ({token.key for token in region} for region in regions)
     if keys & other_keys or any(_is_structural(t) for region in regions for t in region):
         return None
     older, newer = (
-        _ValuePlace(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
+        _ValueSpan(tokens, _index(tokens, region[0]), _index(tokens, region[-1]) + 1)
         for tokens, region in zip((first, second), regions, strict=True)
     )
     return older, newer
 
 
 def _index(tokens: Sequence[_Token], token: _Token) -> int:
-    return next(place for place, candidate in enumerate(tokens) if candidate is token)
+    return next(index for index, candidate in enumerate(tokens) if candidate is token)
 
 
 def _is_structural(token: _Token) -> bool:
@@ -187,78 +187,78 @@ def _is_structural(token: _Token) -> bool:
 # ── the kind of a value ──────────────────────────────────────────────────────────────
 
 
-def _are_alike(older: _ValuePlace, newer: _ValuePlace) -> bool:
+def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
     """Return True if two values can be of one slot."""
-    kinds = [_kind(place) for place in (older, newer)]
+    kinds = [_kind(span) for span in (older, newer)]
     if "mixed" in kinds:
         return False
     return kinds[0] == kinds[1] or (
-        set(kinds) == {"name", "word"} and all(_is_named_slot(place) for place in (older, newer))
+        set(kinds) == {"name", "word"} and all(_is_named_slot(span) for span in (older, newer))
     )
 
 
-def _kind(place: _ValuePlace) -> str:
+def _kind(span: _ValueSpan) -> str:
     """Return `name`, `date`, `word`, `mixed`, or a figure's measure."""
-    if place.is_quantity:
-        units = [token.low for token in (*place.value, *place.tail[:1]) if token.is_unit]
+    if span.is_quantity:
+        units = [token.low for token in (*span.value, *span.tail[:1]) if token.is_unit]
         return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"
-    words = [t for t in place.value if not (t.is_name or t.is_figure)]
+    words = [t for t in span.value if not (t.is_name or t.is_figure)]
     if not words:
-        return "date" if any(t.has_class("calendar") for t in place.value) else "name"
-    return "word" if len(words) == len(place.value) else "mixed"
+        return "date" if any(t.has_class("calendar") for t in span.value) else "name"
+    return "word" if len(words) == len(span.value) else "mixed"
 
 
-def _is_named_slot(place: _ValuePlace) -> bool:
+def _is_named_slot(span: _ValueSpan) -> bool:
     """Return True if the text names the slot: `The package manager of the shop is`."""
-    marker = place.tokens[place.start - 1] if place.start else None
+    marker = span.tokens[span.start - 1] if span.start else None
     return marker is not None and marker.has_class("copulas")
 
 
 # ── the place of a value ─────────────────────────────────────────────────────────────
 
 
-def _is_slot(place: _ValuePlace) -> bool:
-    """Return True if what stands here is the value of a slot of the subject."""
-    if place.start == 0 or (place.start == 1 and place.tokens[0].has_class("articles")):
-        return _is_value_first(place)
-    marker, nouns = _find_marker(place)
-    if marker < 1 or place.tokens[0].has_class("pronouns"):
-        is_order = marker == 0 and place.tokens[0].has_class("use")  # `Use 4 spaces`
-        return is_order and place.is_quantity and _ends(place)
-    token = place.tokens[marker]
+def _is_slot(span: _ValueSpan) -> bool:
+    """Return True if a span is the value of a slot of the subject."""
+    if span.start == 0 or (span.start == 1 and span.tokens[0].has_class("articles")):
+        return _is_value_first(span)
+    marker, nouns = _find_marker(span)
+    if marker < 1 or span.tokens[0].has_class("pronouns"):
+        is_order = marker == 0 and span.tokens[0].has_class("use")  # `Use 4 spaces`
+        return is_order and span.is_quantity and _ends(span)
+    token = span.tokens[marker]
     if token.has_class("copulas"):
-        return _is_predicate(place, marker)
-    is_time = place.is_quantity or _kind(place) == "date"
+        return _is_predicate(span, marker)
+    is_time = span.is_quantity or _kind(span) == "date"
     if token.has_class("prepositions") or (token.has_class("scopes") and is_time):
-        return _is_phrase(place, marker, nouns)
-    return _is_employer(place, marker) if token.low == "for" else _is_object(place, marker, nouns)
+        return _is_phrase(span, marker, nouns)
+    return _is_employer(span, marker) if token.low == "for" else _is_object(span, marker, nouns)
 
 
-def _is_employer(place: _ValuePlace, marker: int) -> bool:
-    """Return True for `Sam works for Globex`, whose `for` is no purpose."""
-    match _content(place.tokens[:marker]):
+def _is_employer(span: _ValueSpan, marker: int) -> bool:
+    """Return True for `Sam works for Globex`, whose `for` is not a purpose."""
+    match _content(span.tokens[:marker]):
         case [person, verb]:
-            return person.is_name and verb.low.endswith("s") and _ends(place)
+            return person.is_name and verb.low.endswith("s") and _ends(span)
         case _:
             return False
 
 
-def _find_marker(place: _ValuePlace) -> tuple[int, int]:
+def _find_marker(span: _ValueSpan) -> tuple[int, int]:
     """Return the place of the word that a value belongs to, and the number of nouns between."""
-    at, nouns = place.start - 1, 0
-    while at >= 0 and nouns <= _MOST_NOUNS and not _is_marker(place, at):
-        nouns += not place.tokens[at].has_class("articles")
+    at, nouns = span.start - 1, 0
+    while at >= 0 and nouns <= _MAX_NOUNS and not _is_marker(span, at):
+        nouns += not span.tokens[at].has_class("articles")
         at -= 1
     return at, nouns
 
 
-def _is_marker(place: _ValuePlace, at: int) -> bool:
-    token = place.tokens[at]
+def _is_marker(span: _ValueSpan, at: int) -> bool:
+    token = span.tokens[at]
     if token.has_class("articles"):
         return False
     if _is_structural(token) or token.has_class("auxiliaries") or token.low == ":":
         return True
-    return token.is_verb and not (at and place.tokens[at - 1].has_class("articles"))
+    return token.is_verb and not (at and span.tokens[at - 1].has_class("articles"))
 
 
 def _content(tokens: Sequence[_Token]) -> list[_Token]:
@@ -269,19 +269,19 @@ def _is_content(token: _Token) -> bool:
     return not (_is_structural(token) or token.has_class("auxiliaries") or token.is_figure)
 
 
-def _ends(place: _ValuePlace) -> bool:
+def _ends(span: _ValueSpan) -> bool:
     """Return True if a phrase ends with the value, or with what its figure counts."""
-    tail = place.tail
-    is_version = place.start > 1 and place.tokens[place.start - 1].is_name
-    if place.is_quantity and not is_version:
+    tail = span.tail
+    is_version = span.start > 1 and span.tokens[span.start - 1].is_name
+    if span.is_quantity and not is_version:
         size = 0
         while size < len(tail) and not _is_structural(tail[size]):
             size += 1
-        if size > _MOST_TAIL or any(t.is_figure or t.has_class("copulas") for t in tail[:size]):
+        if size > _MAX_TAIL or any(t.is_figure or t.has_class("copulas") for t in tail[:size]):
             return False
         tail = tail[size:]
         return not tail or tail[0].low == "of" or _is_structural(tail[0])
-    if place.is_quantity and tail and tail[0].is_unit:
+    if span.is_quantity and tail and tail[0].is_unit:
         tail = tail[1:]
     return not tail or (
         _is_structural(tail[0]) and not tail[0].has_class("copulas") and tail[0].low != "of"
@@ -292,30 +292,30 @@ def _is_inflected(token: _Token) -> bool:
     return token.text.islower() and token.low.endswith("s") and not token.has_class("articles")
 
 
-def _has_article(place: _ValuePlace, marker: int, table: str) -> bool:
-    return any(token.has_class(table) for token in place.tokens[marker + 1 : place.start])
+def _has_article(span: _ValueSpan, marker: int, table: str) -> bool:
+    return any(token.has_class(table) for token in span.tokens[marker + 1 : span.start])
 
 
-def _is_predicate(place: _ValuePlace, marker: int) -> bool:
+def _is_predicate(span: _ValueSpan, marker: int) -> bool:
     """Return True for the value behind `is`: `The owner of billing is Maria`."""
-    is_one_of_many = any(t.has_class("indefinite") for t in place.tokens) and not place.is_quantity
-    if not _ends(place) or is_one_of_many:
+    is_one_of_many = any(t.has_class("indefinite") for t in span.tokens) and not span.is_quantity
+    if not _ends(span) or is_one_of_many:
         return False
-    if _kind(place) != "word":
+    if _kind(span) != "word":
         return True
-    subject = _content(place.tokens[:marker])
+    subject = _content(span.tokens[:marker])
     is_person = (
-        len(subject) == 1 and subject[0].is_name and not place.tokens[0].has_class("articles")
+        len(subject) == 1 and subject[0].is_name and not span.tokens[0].has_class("articles")
     )
-    is_adjective = any(_ADJECTIVE.search(token.low) for token in place.value)
+    is_adjective = any(_ADJECTIVE.search(token.low) for token in span.value)
     return not (is_person or is_adjective)
 
 
-def _is_phrase(place: _ValuePlace, marker: int, nouns: int) -> bool:
+def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
     """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
-    clause = place.tokens[:marker]
+    clause = span.tokens[:marker]
     if len(_content(clause)) + any(t.has_class("auxiliaries") for t in clause) < 2 or not _ends(
-        place
+        span
     ):
         return False
     is_adjective = (
@@ -327,50 +327,50 @@ def _is_phrase(place: _ValuePlace, marker: int, nouns: int) -> bool:
         is_adjective
         or clause[0].has_class("use")
         or clause[-1].has_class("several")
-        or _has_article(place, marker, "indefinite")
+        or _has_article(span, marker, "indefinite")
     ):
         return False
     is_of_several = len(clause) > 2 and all(map(_is_inflected, clause[-2:]))
-    if is_of_several and not (nouns and _has_article(place, marker, "definite")):
+    if is_of_several and not (nouns and _has_article(span, marker, "definite")):
         return False  # one of several: `Anna handles tickets from Acme`
-    if _kind(place) == "word":
-        takes_sides = any(t.low in vocabulary.ALTERNATIVES for t in place.value)
-        is_noun = _has_article(place, marker, "articles") and not nouns
-        is_single = len(place.value) == 1 and not place.value[0].low.endswith("s")
+    if _kind(span) == "word":
+        takes_sides = any(t.low in vocabulary.ALTERNATIVES for t in span.value)
+        is_noun = _has_article(span, marker, "articles") and not nouns
+        is_single = len(span.value) == 1 and not span.value[0].low.endswith("s")
         return is_single and not takes_sides and not is_noun
     return True
 
 
-def _is_object(place: _ValuePlace, marker: int, nouns: int) -> bool:
+def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
     """Return True for an object of which there is one: a quantity, a version, a named noun."""
-    verb = place.tokens[marker]
-    if not verb.is_verb or not (_ends(place) or place.tail):
+    verb = span.tokens[marker]
+    if not verb.is_verb or not (_ends(span) or span.tail):
         return False
-    if verb.has_class("use") and place.tail and place.tail[0].low in ("for", "as"):
-        return len(place.value) == 1
-    if not _content(place.tokens[:marker]) or not _ends(place):
+    if verb.has_class("use") and span.tail and span.tail[0].low in ("for", "as"):
+        return len(span.value) == 1
+    if not _content(span.tokens[:marker]) or not _ends(span):
         return False
-    if _has_article(place, marker, "definite"):
-        return bool(nouns) and _kind(place) != "word"
-    if not place.is_quantity:
+    if _has_article(span, marker, "definite"):
+        return bool(nouns) and _kind(span) != "word"
+    if not span.is_quantity:
         return False
-    is_version = place.tokens[place.start - 1].is_name
+    is_version = span.tokens[span.start - 1].is_name
     return not nouns or is_version or verb.has_class("auxiliaries")
 
 
-def _is_value_first(place: _ValuePlace) -> bool:
+def _is_value_first(span: _ValueSpan) -> bool:
     """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
-    if not place.tail:
+    if not span.tail:
         return False
-    first, *more = place.tail
-    if place.is_quantity:
+    first, *more = span.tail
+    if span.is_quantity:
         return bool(more) and not _is_structural(first) and more[0].has_class("copulas")
     if first.has_class("copulas"):
         return bool(more) and (
             more[0].has_class("definite") or more[0].low.endswith(("'s", "sible"))
         )
     has_object = bool(more) and (more[0].has_class("articles") or not _is_structural(more[0]))
-    return first.has_class("roles") and has_object and _kind(place) == "name"
+    return first.has_class("roles") and has_object and _kind(span) == "name"
 
 
 # ── in other words ───────────────────────────────────────────────────────────────────
@@ -379,23 +379,23 @@ def _is_value_first(place: _ValuePlace) -> bool:
 def _reworded_figure(
     older: str, newer: str, first: Sequence[_Token], second: Sequence[_Token]
 ) -> ValueChange | None:
-    """Return the figures of two statements that are the same but for them, in other words."""
-    places = [_last_figure(tokens) for tokens in (first, second)]
-    if places[0] is None or places[1] is None or _kind(places[0]) != _kind(places[1]):
+    """Return the figures of two statements that differ in their figures and their wording alone."""
+    spans = [_last_figure(tokens) for tokens in (first, second)]
+    if spans[0] is None or spans[1] is None or _kind(spans[0]) != _kind(spans[1]):
         return None
-    if places[0].value[0].key == places[1].value[0].key:
+    if spans[0].value[0].key == spans[1].value[0].key:
         return None
     keys, other_keys = ({t.key for t in tokens if _is_content(t)} for tokens in (first, second))
     if keys - other_keys and other_keys - keys:
         return None
     forms = [normal_form(text, figures=False) for text in (older, newer)]
-    return _change(places[0], places[1]) if is_same(*forms) else None
+    return _change(spans[0], spans[1]) if is_same(*forms) else None
 
 
-def _last_figure(tokens: Sequence[_Token]) -> _ValuePlace | None:
+def _last_figure(tokens: Sequence[_Token]) -> _ValueSpan | None:
     """Return the only figure of a text, if the text ends with it."""
-    figures = [place for place, token in enumerate(tokens) if token.is_figure]
+    figures = [span for span, token in enumerate(tokens) if token.is_figure]
     if len(figures) != 1 or figures[0] < 2:
         return None
-    place = _ValuePlace(tokens, figures[0], figures[0] + 1)
-    return place if all(token.is_unit for token in place.tail) else None
+    span = _ValueSpan(tokens, figures[0], figures[0] + 1)
+    return span if all(token.is_unit for token in span.tail) else None

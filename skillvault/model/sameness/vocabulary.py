@@ -40,13 +40,13 @@ class Side(NamedTuple):
     binary: bool = True
 
 
-def _sides(table: str, mark: str) -> dict[str, tuple[Side, ...]]:
+def _sides(table: str, separator: str) -> dict[str, tuple[Side, ...]]:
     sides: dict[str, tuple[Side, ...]] = {}
     for line in table.split(";"):
-        columns = [column.split() for column in line.split(mark)]
+        columns = [column.split() for column in line.split(separator)]
         for number, words in enumerate(columns):
             for word in words:
-                side = Side(columns[0][0], number, mark == ">")
+                side = Side(columns[0][0], number, separator == ">")
                 sides[word] = (*sides.get(word, ()), side)
     return sides
 
@@ -57,7 +57,7 @@ ALTERNATIVES = _sides(_WORDS["alternatives"], "|")  # as they are written
 
 
 def _units() -> dict[str, tuple[str, float]]:
-    """Unit of a number -> (its measure, how much of it)."""
+    """Map each unit of a number to (its measure, its size in that measure)."""
     units: dict[str, tuple[str, float]] = {}
     for line in _WORDS["measures"].split(";"):
         measure, _, table = line.partition("=")
@@ -83,7 +83,7 @@ NUMERALS = {
 
 # Names in any spelling: days, months, and what is traded.
 NAMES = frozenset(_WORDS["names"].split())
-# Capitals that are no name.
+# Capitals that are not names.
 GENERAL = frozenset("api apis url urls id ids ui ok tv am pm mr mrs dr i a e.g i.e and/or".split())
 
 # Scripts without spaces have no words to look up: phrases, the longer first.

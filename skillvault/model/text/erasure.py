@@ -80,7 +80,7 @@ class Eraser(Struct, frozen=True):
         return name in self.outcomes
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of erased texts, in order; of two that begin together, the longer."""
+        """Yield the positions of erased texts, in order; of two that begin together, the longer."""
         lengths = {length for length, _ in self.texts}
         longest = max(lengths, default=0)
         words = [
@@ -88,21 +88,21 @@ class Eraser(Struct, frozen=True):
             for match in _WORD.finditer(text)
             if match["word"]
         ]
-        place = 0
-        while place < len(words):
-            group, last_end, match_end = "", words[place][2], None
-            next_place = place + 1
-            for number in range(place, len(words)):
+        index = 0
+        while index < len(words):
+            group, last_end, match_end = "", words[index][2], None
+            next_index = index + 1
+            for number in range(index, len(words)):
                 word, start, end = words[number]
                 group += word
                 if len(group) > longest or start - last_end > _GAP:
                     break
                 last_end = end
                 if len(group) in lengths and (len(group), sign_text(self.key, group)) in self.texts:
-                    match_end, next_place = end, number + 1
+                    match_end, next_index = end, number + 1
             if match_end is not None:
-                yield words[place][1], match_end
-            place = next_place
+                yield words[index][1], match_end
+            index = next_index
 
 
 def normalize(text: str) -> str:

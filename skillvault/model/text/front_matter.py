@@ -83,7 +83,7 @@ def split(text: str) -> tuple[str, str]:
 def read_document(text: str, *, as_written: bool = False) -> tuple[dict[str, Any], str]:
     """Return (metadata, stripped body) of a markdown text.
 
-    `as_written`: a number such as `1.10` stays text.
+    With `as_written`, a number such as `1.10` is read as text.
     """
     front, body = split(text)
     return as_mapping(strict_yaml.load(front, as_written=as_written)), body.strip()
@@ -97,7 +97,7 @@ def read_foreign(text: str) -> tuple[dict[str, Any], str]:
 def mend(text: str) -> str:
     """Quote the plain values in a front matter that are not valid YAML, such as `use: a: b`.
 
-    The text stays as it is if that does not make it valid.
+    The text is returned unchanged if that does not make it valid.
     """
     head, front, tail = _split_at_yaml(text)
     if _is_valid(front):
@@ -137,7 +137,7 @@ def as_mapping(value: Any) -> dict[str, Any]:
 def with_key(
     content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, is_yaml: bool = False
 ) -> bytes:
-    """Set one front matter key of a markdown file; every other byte stays.
+    """Set one front matter key of a markdown file and keep every other byte.
 
     A new key in `metadata` is inserted in the order of METADATA_KEYS. `is_yaml`: the file is YAML
     without a body, like `vault.yaml`.
@@ -151,7 +151,7 @@ def with_key(
 
 
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
-    """Remove one front matter key of a markdown file; every other byte stays."""
+    """Remove one front matter key of a markdown file and keep every other byte."""
     head, front, tail = _split_at_yaml(content.decode("utf-8"))
     return (head + strict_yaml.without_key(front, key) + tail).encode()
 
@@ -162,13 +162,13 @@ def yaml_of(text: str) -> str:
 
 
 def with_yaml(content: bytes, front: str) -> bytes:
-    """Replace the YAML of a front matter; every other byte stays."""
+    """Replace the YAML of a front matter and keep every other byte."""
     head, _, tail = _split_at_yaml(content.decode("utf-8"))
     return (head + front + tail).encode()
 
 
 def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool = False) -> bytes:
-    """Replace the front matter of a markdown file; its body stays.
+    """Replace the front matter of a markdown file and keep its body.
 
     Only the different keys are edited, if that is possible. Otherwise, if a strict reader cannot
     read it, and in flow style unless `takes_flow`, the front matter is rewritten.
@@ -186,27 +186,27 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
 
 
 def _edit_keys(
-    front: str, place: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
+    front: str, path: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
 ) -> str:
-    """Edit the keys of YAML text that differ between two mappings at a place."""
+    """Edit the keys of YAML text that differ between two mappings at a path."""
     for key in reversed([*old_mapping, *(key for key in mapping if key not in old_mapping)]):
         value: Any = mapping.get(key)
         if key in old_mapping and key in mapping and old_mapping[key] == value:
             continue
         if isinstance(value, Mapping) and isinstance(old_mapping.get(key, {}), Mapping):
-            front = _edit_keys(front, (*place, key), old_mapping.get(key, {}), value)
+            front = _edit_keys(front, (*path, key), old_mapping.get(key, {}), value)
             continue
         if key in old_mapping and (key not in mapping or isinstance(old_mapping[key], dict | list)):
-            front = strict_yaml.without_key(front, (*place, key))
+            front = strict_yaml.without_key(front, (*path, key))
         if isinstance(value, Mapping | list):
             raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
         if key in mapping:
-            front = strict_yaml.with_value(front, (*place, key), value)
+            front = strict_yaml.with_value(front, (*path, key), value)
     return front
 
 
 def with_body(content: bytes, body: str) -> bytes:
-    """Replace the body of a markdown file; its front matter and outer white space stay."""
+    """Replace the body of a markdown file; keep its front matter and outer white space."""
     text = content.decode("utf-8")
     _, old_body = split(text.removeprefix("\ufeff"))
     start = text.rindex(old_body) if old_body else len(text)

@@ -158,11 +158,11 @@ def _positions(text: str) -> Iterator[int]:
 def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
     if not has_hidden(text):  # the usual case; a page has half a million texts
         return text
-    places = list(_positions(text))
-    if not places:
+    positions = list(_positions(text))
+    if not positions:
         return text
-    ends = [0, *(at + 1 for at in places)]
-    parts = [text[end:at] + escape(text[at]) for end, at in zip(ends, places, strict=False)]
+    ends = [0, *(at + 1 for at in positions)]
+    parts = [text[end:at] + escape(text[at]) for end, at in zip(ends, positions, strict=False)]
     return "".join([*parts, text[ends[-1] :]])
 
 

@@ -93,7 +93,7 @@ def outline(body: str) -> tuple[tuple[str, str], ...]:
 
     A statement is a list item, a sentence or a block of code with folded white space. Headings,
     rules and emphasised lines of the head are omitted. A sentence that refers to the previous
-    sentence (an answer, `then …`, `they …`) stays with it, and an action with its result.
+    sentence (an answer, `then …`, `they …`) is not split from it, nor a result from its action.
     """
     statements: list[tuple[str, str]] = []
     for heading, text, is_code in _paragraphs(body):

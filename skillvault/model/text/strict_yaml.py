@@ -32,7 +32,7 @@ _FLOAT = re.compile(
 def load(text: str, *, as_written: bool = False) -> Any:
     """Return the one document in `text` as dicts, lists and scalars; None if it is empty.
 
-    `as_written`: a number that would be written differently, such as `1.10`, stays text. Raises
+    With `as_written`, a number such as `1.10`, which would be written as 1.1, is text. Raises
     BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with the line.
     """
     try:
@@ -90,7 +90,7 @@ def scalar(value: Scalar) -> str:
 
 
 def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence[str] = ()) -> str:
-    """Set the mapping entry at `key` in `text`; every other byte stays.
+    """Set the mapping entry at `key` in `text` and keep every other byte.
 
     A missing last key is added in the `order` of its siblings, or before the first of them if it is
     not in the order; a missing mapping is added at the end. Raises BadInputError if the parent is
@@ -111,7 +111,7 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
 
 
 def without_key(text: str, key: tuple[str, ...]) -> str:
-    """Remove the mapping entry at `key` from `text`; every other byte stays.
+    """Remove the mapping entry at `key` from `text` and keep every other byte.
 
     A mapping that has no other entry is removed too; a missing entry is ignored. Raises
     BadInputError if other text would be lost.
@@ -132,7 +132,7 @@ def without_key(text: str, key: tuple[str, ...]) -> str:
 def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
     """Replace the entries of the list at `key`, identified by their `name`, new ones last.
 
-    Unchanged entries, every comment and all text outside the list stay byte for byte. Comments
+    Unchanged entries, every comment and all text outside the list are kept byte for byte. Comments
     inside a changed or removed entry move above it. Raises BadInputError if that is impossible.
     """
     data = load(text)
@@ -444,7 +444,7 @@ def _replace_list(
 def _write_list(
     text: str, node: yaml.Node | None, key: str, entries: Sequence[Any], *, eol: str
 ) -> str:
-    """Write a list in place of none, of an empty one, or of one in flow style."""
+    """Write a list in place of a missing list, an empty list or a list in flow style."""
     items = "".join(_lines_of(entry, "", eol) for entry in entries)
     if node is None:
         gap = "" if text.endswith("\n") or not text else eol
@@ -479,7 +479,7 @@ def _last_value(node: yaml.Node) -> yaml.Node:
 
 
 def _item_text(old_text: str, old_entry: Any, entry: Any, eol: str) -> str:
-    """Return the lines of an item; of a changed or removed item the comments stay."""
+    """Return the lines of an item; the comments of a changed or removed item are kept."""
     if entry == old_entry:
         return old_text
     indent = old_text[: len(old_text) - len(old_text.lstrip())]
@@ -521,32 +521,32 @@ def _remove_entry(text: str, key: tuple[str, ...]) -> str:
     for name in key:
         if not isinstance(node, yaml.MappingNode):
             raise _refusal(key)
-        place = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
+        index = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
         if not entries or len(node.value) > 1:
-            entries.append((node, place))
-        node = node.value[place][1]
-    mapping, place = entries[-1]
+            entries.append((node, index))
+        node = node.value[index][1]
+    mapping, index = entries[-1]
     cut = _flow_entry if mapping.flow_style else _block_entry
-    start, end = cut(text, mapping, place)
+    start, end = cut(text, mapping, index)
     return text[:start] + text[end:]
 
 
-def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+def _flow_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, int]:
     """Return the span of an entry of a flow mapping with its comma and blank."""
     entries = mapping.value
-    start, end = entries[place][0].start_mark.index, entries[place][1].end_mark.index
-    if place + 1 == len(entries):
-        return (entries[place - 1][1].end_mark.index if place else start), end
+    start, end = entries[index][0].start_mark.index, entries[index][1].end_mark.index
+    if index + 1 == len(entries):
+        return (entries[index - 1][1].end_mark.index if index else start), end
     comma = text.index(",", end) + 1
     return start, comma + (text[comma] == " ")
 
 
-def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+def _block_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, int]:
     """Return the span of the lines of an entry of a block mapping."""
-    key, value = mapping.value[place]
+    key, value = mapping.value[index]
     start = _line_start(text, key.start_mark.index)
-    is_last = place + 1 == len(mapping.value)
-    end = (mapping.end_mark if is_last else mapping.value[place + 1][0].start_mark).index
+    is_last = index + 1 == len(mapping.value)
+    end = (mapping.end_mark if is_last else mapping.value[index + 1][0].start_mark).index
     end = end if end == len(text) else _line_start(text, end)
     return start, _end_of(text, value, start, end)
 
@@ -558,7 +558,7 @@ def _line_start(text: str, index: int) -> int:
 def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
     """Return the end of an entry, without the empty lines and comments below it."""
     lines = text[start:end].splitlines(keepends=True)
-    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
+    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is not a comment
     while len(lines) > 1 and (
         not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
     ):

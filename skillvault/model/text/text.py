@@ -68,7 +68,7 @@ def words(text: str) -> frozenset[str]:
     """Return the lower-case tokens longer than 3 characters.
 
     A run of two or more characters of a script without spaces gives its character
-    bigrams instead, so that such texts can be compared at all. Punctuation stays.
+    bigrams instead, so that such texts can be compared at all. Punctuation is kept.
     """
     parts: set[str] = set()
     for token in text.lower().split():
@@ -86,7 +86,7 @@ def similarity(a: str, b: str) -> float:
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the share of the words of either that both have; 0.0 for none."""
+    """Return the share of common words in all words of both; 0.0 without words."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
@@ -95,7 +95,7 @@ def theme(facts: Sequence[str]) -> str:
     """Return the first three tokens longer than 4 characters that at least 60 % of the facts share.
 
     Joined by `-`, in order of first appearance; `recurring-pattern` when there is none.
-    Not a slug: punctuation stays.
+    Punctuation is kept, so this is not a slug.
     """
     counts: Counter[str] = Counter()
     for fact in facts:
@@ -140,7 +140,7 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
-    """Return the words of 4 letters or more that are no stop words."""
+    """Return the words of 4 letters or more that are not stop words."""
     candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
     return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 
@@ -178,7 +178,7 @@ _MARKUP = r"`{3,}|~{3,}|-{3,}|(?<![\w)])\*\*|\*\*(?![\w(])"  # but 2**30 is a po
 
 
 def flatten(text: str) -> str:
-    """Return text as one line without structure of markdown or tags; signs stay."""
+    """Return text as one line without structure of markdown or tags; punctuation is kept."""
     line = re.sub(_MARKUP, " ", " ".join(remove_hidden(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
     return " ".join(_MARKERS.sub("", line).split())
@@ -234,7 +234,7 @@ def trim_to_tokens(text: str, most: int) -> str:
 def split_prose(paragraph: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each together with sentences that refer back to it.
 
-    A quotation is not split; an answer stays with its question.
+    A quotation is not split, and an answer is not split from its question.
     """
     text, start, parts = " ".join(paragraph.split()), 0, list[str]()
     for end in _STATEMENT_END.finditer(text):

@@ -418,7 +418,8 @@ def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
         return front_matter.with_body(content, edit.body)
     if edit.value is None:
         return front_matter.without_key(content, edit.key)
-    return front_matter.with_key(content, edit.key, edit.value, is_yaml=edit.path == layout.MARK)
+    in_policy = edit.path == layout.VAULT_FILE
+    return front_matter.with_key(content, edit.key, edit.value, is_yaml=in_policy)
 
 
 def _new_path(record: Record, change: Change) -> str:
@@ -528,7 +529,7 @@ def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
 
 def _vault_files(root: Path) -> Iterator[str]:
     """Return the paths of the vault's files in the work tree."""
-    yield from (name for name in (layout.MARK, layout.LEARNINGS) if (root / name).is_file())
+    yield from (name for name in (layout.VAULT_FILE, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
         for folder, _, names in os.walk(root / top):
             for name in names:
@@ -556,7 +557,7 @@ def _index_commits(
         )
         rows += index_parts(parts, number, refs)
     store.index.add_commits(rows)
-    if any(layout.MARK in staged.files for _, changes in commits for staged in changes):
+    if any(layout.VAULT_FILE in staged.files for _, changes in commits for staged in changes):
         keep_policy(store.index, store.git)
     store.index.show(commits[-1][0])
     store.index.save()

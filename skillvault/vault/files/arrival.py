@@ -111,10 +111,10 @@ def attest_files(
 def is_attested(git_folder: Path, name: str, content: bytes) -> bool:
     """Return True if the program put these bytes into the inbox itself."""
     match = _NAME.match(name)
-    place = git_folder / _KEY
-    if match is None or not place.is_file():
+    key_file = git_folder / _KEY
+    if match is None or not key_file.is_file():
         return False
-    return hmac.compare_digest(match["digest"], _mac_of(place.read_bytes(), content))
+    return hmac.compare_digest(match["digest"], _mac_of(key_file.read_bytes(), content))
 
 
 def _mac_of(key: bytes, content: bytes) -> str:
@@ -123,16 +123,16 @@ def _mac_of(key: bytes, content: bytes) -> str:
 
 def _key(git_folder: Path) -> bytes:
     """Return the key of a clone; the first caller creates it atomically."""
-    place = git_folder / _KEY
-    if not place.is_file():
-        place.parent.mkdir(exist_ok=True)
-        draft = place.parent / f".{draft_name()}.tmp"
+    key_file = git_folder / _KEY
+    if not key_file.is_file():
+        key_file.parent.mkdir(exist_ok=True)
+        draft = key_file.parent / f".{draft_name()}.tmp"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
                 file.write(os.urandom(_BYTES))
             with suppress(FileExistsError):  # another process made one meanwhile
-                os.link(draft, place)
+                os.link(draft, key_file)
         finally:
             draft.unlink()
-    return place.read_bytes()
+    return key_file.read_bytes()

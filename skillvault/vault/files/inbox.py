@@ -37,7 +37,7 @@ from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
-# Of what is no file: why it stays where it is.
+# The reasons for which an entry that is not a file stays where it is.
 _NO_FILE = {
     stat.S_IFDIR: "a folder; move its files into inbox/ itself",
     stat.S_IFIFO: "a FIFO, and no file; remove it",
@@ -319,14 +319,14 @@ def _move(source: Path, target: Path, mode: int) -> None:
         return
 
 
-def _link(source: Path, place: Path, mode: int) -> None:
+def _link(source: Path, target: Path, mode: int) -> None:
     try:
-        os.link(source, place)
+        os.link(source, target)
         with suppress(PermissionError):  # another user's, who lets it be read
-            place.chmod(mode)
+            target.chmod(mode)
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM):
             raise
         # The git dir is on another disk, or the file another user's: Linux lets nobody link that.
-        place.touch(mode, exist_ok=False)
-        place.write_bytes(source.read_bytes())
+        target.touch(mode, exist_ok=False)
+        target.write_bytes(source.read_bytes())

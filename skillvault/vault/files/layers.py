@@ -49,10 +49,10 @@ def seeds() -> Path:
 
 def is_never_served(root: Path, folder: Path) -> bool:
     """Return True if a folder contains, or lies in, one of the vault that is never served."""
-    place = layout.real_path(folder)
+    real_folder = layout.real_path(folder)
     shut_folders = [layout.real_path(root / shut) for shut in _SHUT]
     return any(
-        place.is_relative_to(shut_folder) or shut_folder.is_relative_to(place)
+        real_folder.is_relative_to(shut_folder) or shut_folder.is_relative_to(real_folder)
         for shut_folder in shut_folders
     )
 
@@ -60,8 +60,8 @@ def is_never_served(root: Path, folder: Path) -> bool:
 def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
     """Return the policy's folders that lie outside the vault, links followed."""
     home = layout.real_path(root)
-    places = (layout.real_path(root / name) for name in dirs)
-    return [place for place in places if not place.is_relative_to(home)]
+    folders = (layout.real_path(root / name) for name in dirs)
+    return [folder for folder in folders if not folder.is_relative_to(home)]
 
 
 def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
@@ -74,34 +74,34 @@ def domains(
 ) -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems): installed packages by name, then the policy's folders in order.
 
-    Folders of the vault that are never served are no layers. A folder outside the vault is read
+    Folders of the vault that are never served are not layers. A folder outside the vault is read
     only inside a `readable` one, because a pushed policy must not read this machine.
     """
-    places: list[Path] = []
+    folders: list[Path] = []
     packages, problems = plugins()
-    for place in packages:
-        if is_never_served(root, place):
+    for folder in packages:
+        if is_never_served(root, folder):
             message = f"{SHUT}; install the package that brings it elsewhere"
-            problems.append(Problem(str(place), None, "not-served", message))
+            problems.append(Problem(str(folder), None, "not-served", message))
         else:
-            places.append(place)
+            folders.append(folder)
     for name in dirs:
-        place = layout.real_path(root / name)
-        if is_never_served(root, place):
+        folder = layout.real_path(root / name)
+        if is_never_served(root, folder):
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
-        elif outside_folders(root, [name]) and not any(map(place.is_relative_to, readable)):
+        elif outside_folders(root, [name]) and not any(map(folder.is_relative_to, readable)):
             message = (
                 "lies outside the vault, so it is not read; to allow it on this machine run "
-                f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
+                f"`git config --add skillvault.dirs {shlex.quote(str(folder))}`"
             )
             problems.append(Problem(name, "shelf.dirs", "outside", message))
-        elif not place.is_dir():
+        elif not folder.is_dir():
             message = "no such folder; correct `shelf.dirs` in vault.yaml"
-            problems.append(Problem(str(place), None, "no-folder", message))
+            problems.append(Problem(str(folder), None, "no-folder", message))
         else:
-            places.append(place)
-    return places, problems
+            folders.append(folder)
+    return folders, problems
 
 
 def read_layer_file(
@@ -112,12 +112,12 @@ def read_layer_file(
     None if the file is still at `known_version`. A link may lead out of the layer's `folder` only
     into the repository that holds it.
     """
-    place = Path(path)
-    is_whole = listing.is_skill_file(place.name)
-    name = place.parent.name if is_whole else place.stem
+    file = Path(path)
+    is_whole = listing.is_skill_file(file.name)
+    name = file.parent.name if is_whole else file.stem
     try:
-        _check_link(place, Path(folder) if folder else place.parent)
-        content = skill_bytes(place)
+        _check_link(file, Path(folder) if folder else file.parent)
+        content = skill_bytes(file)
         version = blob_id(content)
         if version == known_version:
             return None
@@ -128,10 +128,10 @@ def read_layer_file(
         return Problem(path, error.key, error.code, error.message)
 
 
-def _check_link(place: Path, folder: Path) -> None:
+def _check_link(path: Path, folder: Path) -> None:
     """Raise BadInputError for a link to a file that must not be in the layer."""
-    real = Path(os.path.realpath(place))
-    if real == place or real.is_relative_to(folder):
+    real = Path(os.path.realpath(path))
+    if real == path or real.is_relative_to(folder):
         return
     repository = next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
     if not real.is_relative_to(repository):
@@ -139,7 +139,7 @@ def _check_link(place: Path, folder: Path) -> None:
             f"a link to {real.parent}, outside {repository}; add that folder to `shelf.dirs`",
             code="link-outside",
         )
-    if any((at / layout.MARK).is_file() and is_never_served(at, real) for at in real.parents):
+    if any((at / layout.VAULT_FILE).is_file() and is_never_served(at, real) for at in real.parents):
         raise BadInputError(f"a link to {real.parent}: {SHUT}; remove it", code="not-served")
 
 
@@ -223,22 +223,22 @@ def _folder(package: str) -> Path:
     first, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (first, *subfolders)):
         raise _bad_package(package, "no package has such a name")
-    places = [place.joinpath(*subfolders) for place in _package_places(first)]
-    folder = next((place for place in places if place.is_dir()), None)
+    folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(first)]
+    folder = next((package_folder for package_folder in folders if package_folder.is_dir()), None)
     if folder is None:
-        raise _bad_package(package, _describe_missing(places))
+        raise _bad_package(package, _describe_missing(folders))
     return folder
 
 
-def _describe_missing(places: Iterable[Path]) -> str:
+def _describe_missing(folders: Iterable[Path]) -> str:
     """Return the reason why none of these places is a folder."""
-    files = [part for place in places for part in (place, *place.parents) if part.is_file()]
+    files = [part for folder in folders for part in (folder, *folder.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
         return "lies in a zip file, where its skills cannot be read"
     return "is a module without a folder" if files else "no such package is installed"
 
 
-def _package_places(name: str) -> Iterator[Path]:
+def _package_folders(name: str) -> Iterator[Path]:
     """Yield the folders of a top-level package. For a dotted name `find_spec` would import it."""
     try:
         spec = find_spec(name)

@@ -15,7 +15,7 @@ from skillvault.model import records
 from skillvault.model.errors import NotAVaultError
 from skillvault.model.text.text import is_slug
 
-MARK = "vault.yaml"
+VAULT_FILE = "vault.yaml"
 KEYS = "allowed_signers"  # the keys of the persons with a role, as ssh lists them
 LEARNINGS = "LEARNINGS.md"  # rules that agents append
 LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
@@ -23,10 +23,10 @@ EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
 INBOX = "inbox"
 UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"
-LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
+UNTRACKED = (INBOX, QUARANTINE)  # folders that git ignores
 
 SERVED = "skills"  # the shelf that hosts load
-SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
+SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may be
 FOLDERS = (
     *("outcomes", "evaluations", "answers", "recommendations", "sessions", "memory"),
     "retractions",
@@ -42,8 +42,8 @@ _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml
 _ANSWER = re.compile(
     r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
 )
-# Files that the program writes beside a skill, together with it.
-_BESIDE = re.compile(
+# Files in a skill's folder that the program writes together with its SKILL.md.
+_REFERENCE_FILE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
@@ -57,7 +57,7 @@ _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:
-    """Resolve links in a path; a circle of links stays, and fails when it is opened."""
+    """Resolve links in a path; a cycle of links is kept, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
@@ -66,30 +66,30 @@ def find_root(start: Path) -> Path:
     start = real_path(start)
     root = vault_above(start)
     if root is None:
-        fix = bare_advice(start) or "run `skillvault init` or pass --vault"
-        raise NotAVaultError(f"{start}: no vault here or above it (no {MARK}); {fix}")
+        fix = explain_bare_repository(start) or "run `skillvault init` or pass --vault"
+        raise NotAVaultError(f"{start}: no vault here or above it (no {VAULT_FILE}); {fix}")
     return root
 
 
-def named_root(place: Path) -> Path:
+def named_root(path: Path) -> Path:
     """Return the folder of the named vault, never one above it."""
-    folder = real_path(place)
+    folder = real_path(path)
     root = vault_above(folder)
     if root == folder:
         return folder
-    fix = bare_advice(folder) or "correct the path, or run `skillvault init` there"
+    fix = explain_bare_repository(folder) or "correct the path, or run `skillvault init` there"
     if root is not None:
         fix = f"the vault above it is {root}"
-    raise NotAVaultError(f"{place}: no vault here (no {MARK} in it); {fix}")
+    raise NotAVaultError(f"{path}: no vault here (no {VAULT_FILE} in it); {fix}")
 
 
 def vault_above(folder: Path) -> Path | None:
-    """Return the nearest folder at or above this one with a vault.yaml; None without one."""
-    return next((f for f in (folder, *folder.parents) if (f / MARK).is_file()), None)
+    """Return the nearest folder at or above this one with a vault.yaml, or None."""
+    return next((f for f in (folder, *folder.parents) if (f / VAULT_FILE).is_file()), None)
 
 
-def bare_advice(folder: Path) -> str | None:
-    """Return advice about a bare repository or its git dir; None for any other folder."""
+def explain_bare_repository(folder: Path) -> str | None:
+    """Explain that a folder is a bare repository, or its git dir; None for any other folder."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
     return (
@@ -217,19 +217,19 @@ def is_tries_file(path: str) -> bool:
 
 
 def kind_of(path: str) -> str | None:
-    """Return the kind of a path; the vault's own files have their name, other files None."""
-    if path in (MARK, LEARNINGS, EXPERTISE):
+    """Return the kind of a path: a record's kind, the name of a file of the vault, or None."""
+    if path in (VAULT_FILE, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
         return "links"
-    if _BESIDE.fullmatch(path):
+    if _REFERENCE_FILE.fullmatch(path):
         return "reference"
     ref = ref_of(path)
     return ref.kind if ref else None
 
 
 def is_skill(path: str) -> bool:
-    """Return True for the path of a skill's text, on any shelf."""
+    """Return True for the path of a SKILL.md, on any shelf."""
     return _SKILL.match(path) is not None
 
 

@@ -49,19 +49,19 @@ def read_file(root: Path) -> LearningsFile | None:
 
 def append(root: Path, addition: Callable[[str], str]) -> None:
     """Append `addition` of the file's text in one write; a new file begins with the template."""
-    place = root / layout.LEARNINGS
+    path = root / layout.LEARNINGS
     existing_file = read_file(root)
     text = existing_file.content.decode(errors="replace") if existing_file else template()
     content = ("" if existing_file else text) + addition(text)
-    descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with open(descriptor, "ab") as file:  # noqa: PTH123 (a descriptor, not a path)
         file.write(content.encode())
 
 
 def template() -> str:
     """Return the text of a new file."""
-    place = layout.resource("vault_template") / layout.LEARNINGS
-    return place.read_text(encoding="utf-8")
+    path = layout.resource("vault_template") / layout.LEARNINGS
+    return path.read_text(encoding="utf-8")
 
 
 def decode_expertise(content: bytes) -> Expertise:

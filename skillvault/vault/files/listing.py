@@ -63,34 +63,34 @@ def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing
     is_inside_skill = any((parent / FILE).is_file() for parent in root.parents)
     pending = [(str(root), is_inside_skill)]
     while pending:  # of tens of thousands, so little is done for each
-        place, is_material = pending.pop()
-        names = _scan_names(place, old_listing.folders.get(place), settled_before)
+        folder, is_material = pending.pop()
+        names = _scan_names(folder, old_listing.folders.get(folder), settled_before)
         if names is None:  # gone meanwhile, or not ours to read
             continue
-        folders[place] = names
+        folders[folder] = names
         skill_file = names.skill_file
-        paths = [f"{place}/{name}" for name in names.files if name == skill_file]
+        paths = [f"{folder}/{name}" for name in names.files if name == skill_file]
         # A file beside a SKILL.md or below one is a skill's material, not a skill.
         if not (is_material := is_material or skill_file is not None):
-            paths = [f"{place}/{name}" for name in names.files]
+            paths = [f"{folder}/{name}" for name in names.files]
             paths += [
-                path for name in names.links if (path := _linked_skill_file(f"{place}/{name}"))
+                path for name in names.links if (path := _linked_skill_file(f"{folder}/{name}"))
             ]
         if names.folders:
-            pending.extend((f"{place}/{name}", is_material) for name in names.folders)
+            pending.extend((f"{folder}/{name}", is_material) for name in names.folders)
         for path in paths:
             files[path] = _stamp(path, settled_before)
     return FolderListing(folders, files)
 
 
 def _scan_names(
-    place: str, old_names: FolderNames | None, settled_before: int
+    folder: str, old_names: FolderNames | None, settled_before: int
 ) -> FolderNames | None:
     try:
-        at = os.stat(place).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
+        at = os.stat(folder).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
         if old_names is not None and at == old_names.time:
             return old_names
-        with os.scandir(place) as directory:
+        with os.scandir(folder) as directory:
             entries = [entry for entry in directory if _is_listed(entry.name)]
             folders = tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
             files = (e.name for e in entries if e.name.endswith(".md") and not _is_folder(e))

@@ -245,8 +245,8 @@ class Quarantine:
         UsageError, before any deletion, for a name that does not exist or is a folder's.
         """
         existing = self._existing(names)
-        places = {name: self._folder / name for name in existing}
-        folders = [n for n, place in places.items() if place.is_dir() and not place.is_symlink()]
+        paths = {name: self._folder / name for name in existing}
+        folders = [n for n, path in paths.items() if path.is_dir() and not path.is_symlink()]
         if folders and names is not None:
             raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
         files = [name for name in existing if name not in folders]

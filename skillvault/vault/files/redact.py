@@ -140,8 +140,8 @@ def redact_text(text: str) -> str:
 def secret_kinds(text: str) -> list[str]:
     """Return the kinds of the secrets in a text, each once."""
     redacted = redact_text(text)
-    marks = () if redacted == text else _MARK.findall(redacted)
-    return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
+    markers = () if redacted == text else _MARK.findall(redacted)
+    return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
 
 
 def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class WorkTreeView:
         return {path: records[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
-        """Return the bytes at a path; None without a file."""
+        """Return the bytes of the file at a path; None if there is no file."""
         blob = self.contents.get(path)
         return self._read([blob])[blob] if blob else None
 
@@ -84,7 +84,7 @@ class WorkTreeView:
     @property
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
-        return policy_of(self.read_bytes(layout.MARK) or b"")
+        return policy_of(self.read_bytes(layout.VAULT_FILE) or b"")
 
 
 def _decode_text(content: bytes) -> str | None:
@@ -102,7 +102,7 @@ def policy_of(content: bytes) -> Policy:
         return parse_policy(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
         raise BadInputError(
-            f"{layout.MARK}: {error.message}", code=error.code, key=error.key, line=error.line
+            f"{layout.VAULT_FILE}: {error.message}", code=error.code, key=error.key, line=error.line
         ) from None
 
 

@@ -118,7 +118,7 @@ def _encode_name(name: str) -> bytes:
     return name.encode(errors="surrogateescape")
 
 
-_MOST_COMMITS = 2000  # that are searched for a revert
+_MAX_COMMITS = 2000  # that are searched for a revert
 
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
@@ -360,7 +360,7 @@ def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | N
         sentence = f"This reverts commit {commit.id}"
         walker = repository.walk(head)
         for number, later in enumerate(walker):
-            if number >= _MOST_COMMITS or later.id == commit.id:
+            if number >= _MAX_COMMITS or later.id == commit.id:
                 break
             if sentence in later.message:
                 return "reverted"

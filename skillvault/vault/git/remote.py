@@ -181,7 +181,7 @@ class RemoteFiles(Struct, frozen=True):
     commit: str
     entries: dict[str, Entry]
     sizes: dict[str, int]
-    unfit: dict[str, str]
+    unusable: dict[str, str]
     links: dict[str, str]
     objects: Objects
 
@@ -239,7 +239,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
-    unfit: dict[str, str] = {}
+    unusable: dict[str, str] = {}
     link_blobs: dict[str, str] = {}
     for line in filter(None, out.decode(errors="surrogateescape").split("\0")):
         meta, _, path = line.partition("\t")
@@ -249,7 +249,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
         elif mode == _LINK:
             link_blobs[path] = blob
         else:
-            unfit[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
+            unusable[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
     blobs = objects.blobs(link_blobs.values())
     links = {path: blobs[blob].decode(errors="replace") for path, blob in link_blobs.items()}
-    return RemoteFiles(commit, entries, sizes, unfit, links, objects)
+    return RemoteFiles(commit, entries, sizes, unusable, links, objects)

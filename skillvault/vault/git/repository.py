@@ -40,7 +40,7 @@ _IN_PROGRESS = {
     "BISECT_LOG": "a bisect",
 }
 _PINS = "refs/skillvault"
-_MOST_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
+_MAX_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 # A plain config has no later format, no extension, no work tree elsewhere and is not bare. A config
 # that git itself could not read is not plain. A partial clone has format 1, without an extension.
@@ -248,7 +248,7 @@ class Git:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
             for name, content in zip(names, (own_text, base, other_text), strict=True):
                 Path(name).write_bytes(content)
-            codes = (*range(_MOST_CONFLICTS + 1), _BINARY)
+            codes = (*range(_MAX_CONFLICTS + 1), _BINARY)
             conflicts, _ = self.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
             if conflicts == _BINARY:
                 return None

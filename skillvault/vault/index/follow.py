@@ -71,7 +71,7 @@ def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
 
 def _branch_of(git: Git, commit: str | None) -> str | None:
     """Return the branch that a commit's vault.yaml names."""
-    place = f"{commit}:{layout.MARK}"
+    place = f"{commit}:{layout.VAULT_FILE}"
     content = git.objects.read_files([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
         return policy_of(content).branch if content else None
@@ -109,7 +109,7 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
 
 def keep_policy(database: IndexDatabase, git: Git) -> None:
     """Store the policy in the index; a broken one is reported when it is asked for."""
-    blob = database.value("select blob from file where path = ?", [layout.MARK])
+    blob = database.value("select blob from file where path = ?", [layout.VAULT_FILE])
     if blob is None or database.policy(blob):
         return
     with suppress(BadInputError):

@@ -52,9 +52,10 @@ class History(Topic):
         """Return the parts of a commit, one a step; `step` is "" for a person's commit."""
         return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
-    def commits_of_step(self, step: str) -> list[Commit]:
-        """The commits of a step, newest first."""
-        return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
+    def commits_of_step(self, *steps: str) -> list[Commit]:
+        """The commits of these steps, newest first."""
+        query = "select c from commits where step in {}"
+        return self._commits(self._reader.rows_matching(query, steps))
 
     def without_source(self, steps: Collection[str]) -> list[Commit]:
         """The commits of these steps that changed a record and name no source, newest first."""

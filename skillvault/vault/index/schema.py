@@ -217,7 +217,7 @@ def _replace_files(
     changed |= {Ref("skill", name) for name in former_names}
     dirty.mark(database, marks, "rewritten", former_names)  # their uses count for another skill
     _note_gone(database, {*refs.values(), *changed}, marks)
-    if layout.MARK in files:
+    if layout.VAULT_FILE in files:
         # Which outcomes count is the policy's to say.
         account_tables = ("mark", "account", "account_mark", "said_key", "rule")
         for table in (*account_tables, *_SAID, *_CLUSTERED):

@@ -196,9 +196,9 @@ class Topics:
     @property
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
-        blob = self.files.get(layout.MARK)
+        blob = self.files.get(layout.VAULT_FILE)
         stored = self._source.policy(blob) if blob else None
-        return stored or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
+        return stored or policy_of(self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b""))
 
     def search(
         self,
@@ -254,7 +254,7 @@ class Staging(Topics):
     @property
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
-        blob = self.files.get(layout.MARK)
+        blob = self.files.get(layout.VAULT_FILE)
         if self._policy is None or self._policy[0] != blob:
             self._policy = blob, super().policy
         return self._policy[1]

@@ -6,7 +6,7 @@ import pytest
 
 from skillvault.exchange.skills.folders import DocumentRule, TreeSkill
 from skillvault.exchange.skills.formats import format_of
-from skillvault.exchange.source_tree import PassedOver, SourceTree, tree_of
+from skillvault.exchange.source_tree import SkippedFile, SourceTree, tree_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
 from skillvault.model.text import managed_block
@@ -75,7 +75,7 @@ def rules(name: str, tree: SourceTree) -> list[tuple[str, str]]:
 
 def passed_over(name: str, tree: SourceTree) -> dict[str, str]:
     found = every(name, tree)
-    return {entry.path: entry.reason for entry in found if isinstance(entry, PassedOver)}
+    return {entry.path: entry.reason for entry in found if isinstance(entry, SkippedFile)}
 
 
 @pytest.mark.parametrize(

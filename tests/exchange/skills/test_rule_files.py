@@ -7,7 +7,7 @@ import pytest
 
 from skillvault.exchange.skills.folders import DocumentRule
 from skillvault.exchange.skills.rule_files import BUDGET, HOSTS, write_rules
-from skillvault.exchange.source_tree import PassedOver, tree_of
+from skillvault.exchange.source_tree import SkippedFile, tree_of
 from skillvault.model.export import Export, OutgoingRule, OutgoingSkill
 from skillvault.model.text import front_matter
 from tests.exchange.skills.given import every, flat, outgoing, read_as, skill_file
@@ -141,7 +141,7 @@ def test_a_file_longer_than_its_host_reads_is_left_out_and_named() -> None:
 def test_a_page_alone_names_the_files_that_it_points_to() -> None:
     page = page_of("agents-md", sent("agents-md", skill_of("one")))
     entries = every("agents-md", tree_of({"AGENTS.md": page.encode()}))
-    passed = [entry for entry in entries if isinstance(entry, PassedOver)]
+    passed = [entry for entry in entries if isinstance(entry, SkippedFile)]
     assert passed == [
-        PassedOver("AGENTS.md#one", "only points to .skillvault/agents-md/one/SKILL.md")
+        SkippedFile("AGENTS.md#one", "only points to .skillvault/agents-md/one/SKILL.md")
     ]

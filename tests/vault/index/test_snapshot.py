@@ -62,7 +62,7 @@ def test_an_outcome_is_read_by_marks_that_go_when_it_changes_or_the_policy_does(
     assert [placed.marks for placed in view.subjects.history(one.id)] == [("error x", "loss"), ()]
     view.stage({layout.path_of(one): codec.encode(one)})
     assert [placed.marks for placed in view.subjects.history(one.id)] == [None, ()]
-    view.stage({layout.MARK: b"generate: {warning_below: -0.2}\n"})
+    view.stage({layout.VAULT_FILE: b"generate: {warning_below: -0.2}\n"})
     assert [placed.marks for placed in view.subjects.history(one.id)] == [None, None]
 
 

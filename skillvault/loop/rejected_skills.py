@@ -1,4 +1,4 @@
-"""Rejected proposals by their texts: a skill that says the same is not made again.
+"""The skills that persons rejected, by their texts: a similar skill is not made again.
 
 Rejections by the sources of a record are in `learning/rejection.py`.
 """
@@ -21,7 +21,7 @@ from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
 
-def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
+def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
     """Return the skills that persons rejected and did not take back, the latest first.
 
     Only the latest rejection of a name counts, except for next versions, whose texts differ.
@@ -33,19 +33,21 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
         if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
     existing = view.records.existing(Ref("skill", name) for _, name in pairs)
-    gone = {name for _, name in pairs if Ref("skill", name) not in existing}
-    rejections = [(sha, name) for sha, name in pairs if name in gone or may_be_next(name)]
+    missing = {name for _, name in pairs if Ref("skill", name) not in existing}
+    rejections = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
     if not rejections:
         return []
     reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY)
-    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejections}
-    contents = skill_files(git, places, {})
-    by_text: dict[tuple[str, str], RejectedSkill] = {}
-    for place, (sha, name) in places.items():
-        shelf, content = contents.get(place, ("proposed", b""))
+    rejections_by_file = {
+        (f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejections
+    }
+    contents = skill_files(git, rejections_by_file, {})
+    rejected_skills: dict[tuple[str, str], RejectedSkill] = {}
+    for file, (sha, name) in rejections_by_file.items():
+        shelf, content = contents.get(file, ("proposed", b""))
         skill = parse_record(layout.skill_path(name, shelf), content)
         if isinstance(skill, Skill):
-            refusal = RejectedSkill(
+            rejected_skill = RejectedSkill(
                 skill=name,
                 domain=skill.domain,
                 body=skill.body,
@@ -53,30 +55,29 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
                 reason=reasons.get(sha, ""),
                 replaces=skill.replaces,
             )
-            if skill.replaces or name in gone:
-                by_text.setdefault((name, sha if skill.replaces else ""), refusal)
-    return list(by_text.values())
+            if skill.replaces or name in missing:
+                key = (name, sha if skill.replaces else "")
+                rejected_skills.setdefault(key, rejected_skill)
+    return list(rejected_skills.values())
 
 
 def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
-    """Yield the (commit, skill) pairs of these steps, newest first."""
-    commits = [commit for step in steps for commit in view.history.commits_of_step(step)]
+    """Return the (commit, skill) pairs of these steps, newest first."""
+    commits = view.history.commits_of_step(*steps)
     refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]
     return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
 
 
-def is_refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
-    """Return True, and report it, if a person rejected such a skill in the same domain."""
+def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
+    """Return the rejection of a skill that says the same as one of a change, in one domain."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.proposals else ():
-        for refusal in rejections.proposals:
-            is_near = refusal.domain == skill.domain and not refusal.replaces
-            if is_near and says_same(refusal.body, skill.body):
-                report.append(
-                    Rejection(f"skill:{skill.name}", refusal.commit, refusal.reason, refusal.skill)
-                )
-                return True
-    return False
+        for rejected in rejections.proposals:
+            is_comparable = rejected.domain == skill.domain and not rejected.replaces
+            if is_comparable and says_same(rejected.body, skill.body):
+                target = f"skill:{skill.name}"
+                return Rejection(target, rejected.commit, rejected.reason, rejected.skill)
+    return None
 
 
 def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
@@ -85,31 +86,34 @@ def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
     return [*head.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
-def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
-    """Return (the rejection of a skill, its removed files and links); UsageError without one.
+def read_rejected_skill(
+    store: Store, name: str
+) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
+    """Return (a rejected skill, its removed files, its removed links).
 
-    Other skills that the same commit rejected stay rejected.
+    UsageError if the skill is not rejected. Other skills that the same commit rejected stay so.
     """
-    matches = (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name)
-    refusal = next(matches, None)
-    if refusal is None:
+    rejected_skills = find_rejected_skills(store.git, store.head())
+    rejected = next((skill for skill in rejected_skills if skill.skill == name), None)
+    if rejected is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
-    parent = f"{refusal.commit}^"
+    parent = f"{rejected.commit}^"
     changed = {
         path: entry
-        for path, entry in store.git.history.diff_trees(parent, refusal.commit).items()
+        for path, entry in store.git.history.diff_trees(parent, rejected.commit).items()
         if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
     }
     lists = [path for path in changed if layout.links_owner(path)]
     deleted = [path for path, entry in changed.items() if entry is None and path not in lists]
-    places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
-    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in deleted), *places])
+    revisions = [f"{parent}:{path}" for path in deleted]
+    revisions += [f"{commit}:{path}" for commit in (parent, rejected.commit) for path in lists]
+    contents = store.git.objects.read_files(revisions)
     links: list[Link] = []
     for path in lists:
-        old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, refusal.commit))
+        old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejected.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
     links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
-    return refusal, {path: contents[f"{parent}:{path}"] for path in deleted}, links
+    return rejected, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 
 def _removed_links(head: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

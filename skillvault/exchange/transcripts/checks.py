@@ -1,4 +1,4 @@
-"""Checks: signs of how a prompt ended, independent of the agent's claim.
+"""Checks, whose results show how a prompt ended, whatever the agent claims.
 
 A command is a check if one of its parts begins like a pattern of the policy. Its exit code counts
 if it is that of the check; behind a pipe or `;` the output is read instead.
@@ -37,7 +37,7 @@ _LIST_OPTION = re.compile(
 )
 _PATH = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
 _QUOTATION = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
-# Signs that the check itself could not run, so it says nothing about the work.
+# Messages of a check that could not run, so that its result says nothing about the work.
 _CANNOT_RUN = re.compile(
     r"command not found|No module named (?:pytest|unittest|tox|mypy|ruff|pylint|flake8|nox)\b"
     r"|[Mm]issing script:|not recognized as an internal|No such file or directory: '?(?:pytest|npm)"
@@ -51,7 +51,7 @@ _TIMEOUT_LINE = re.compile(r"^Command timed out\b", re.MULTILINE)
 _LAUNCH = re.compile(r"^python[\d.]* -m ")
 _REDIRECTION = re.compile(r"\d?>+\s*[^\s&]+")
 # A file or folder, without the selected test in it.
-_PLACE = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
+_FILE_PATH = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
 _FAILURE_LINE = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR)\b|\bBUILD FAILED\b"
     r"|\berror(?: TS\d+|\[E\d+\]|:)|^--- FAIL|test result: FAILED|Tests failed|^not ok \d"
@@ -100,30 +100,30 @@ class Check(Struct, frozen=True):
     at: datetime | None = None
 
 
-def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
-    """Return (the check in a command, True if its exit code is that of the check), or None."""
+def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
+    """Return (the tool of the check in a command, True if the exit code is the check's) or None."""
     expanded = _SHELL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None
-    for place in range(0, len(parts), 2):
-        match = _match_check(parts[place], patterns)
+    for index in range(0, len(parts), 2):
+        match = _match_check(parts[index], patterns)
         if match:
-            later_marks = parts[place + 1 :: 2]
+            later_operators = parts[index + 1 :: 2]
             name = _LAUNCH.sub("", " ".join(match.split()))
-            check = name, all(mark == "&&" for mark in later_marks)
+            check = name, all(operator == "&&" for operator in later_operators)
     return check
 
 
 def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
-    """The beginning of a part of a command that matches a check; None without a match."""
+    """Return the beginning of a part of a command that matches a check, or None."""
     command = _PREFIX.sub("", part.strip() + " ").strip()
     if _LIST_OPTION.search(command):
         return None
-    places = [0]
+    starts = [0]
     if _REMOTE_RUNNER.match(command):
-        places += [space.end() for space in re.finditer(r"\s+", command)]
-    for place in places:
-        candidate = _PREFIX.sub("", command[place:] + " ")
+        starts += [space.end() for space in re.finditer(r"\s+", command)]
+    for start in starts:
+        candidate = _PREFIX.sub("", command[start:] + " ")
         for text in (candidate, _PATH.sub("", candidate)):
             match = next((m for p in patterns if (m := p.match(text.strip()))), None)
             if match:
@@ -140,16 +140,16 @@ def judge_check(
     at: datetime | None,
 ) -> Check:
     """Judge the run of a check by its exit code or its output."""
-    name, is_own = tool
-    if not is_own and _CODE_COMMAND.search(command) and (match := _CODE_OUTPUT.search(output)):
-        is_own, code = True, int(match[1])
-    return Check(name, command, _has_passed(output, code, is_own=is_own), code, output, at)
+    name, uses_code = tool
+    if not uses_code and _CODE_COMMAND.search(command) and (match := _CODE_OUTPUT.search(output)):
+        uses_code, code = True, int(match[1])
+    return Check(name, command, _has_passed(output, code, uses_code=uses_code), code, output, at)
 
 
-def _has_passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
+def _has_passed(output: str, code: int | None, *, uses_code: bool) -> bool | None:
     if code in _NOT_RUN_CODES or _CANNOT_RUN.search(output) or _is_stopped(output, code):
         return None
-    if is_own and code is not None:
+    if uses_code and code is not None:
         return code == 0
     if _FAILURE_LINE.search(output):
         return False
@@ -170,14 +170,14 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     failed_runs: dict[str, Check] = {}
     for check in checks:
         failed_run = failed_runs.get(check.tool)
-        is_part = bool(check.passed and failed_run and not _covers_failure(check, failed_run))
+        is_partial = bool(check.passed and failed_run and not _covers_failure(check, failed_run))
         for tool in _find_chained_tools(check, failed_runs):
             runs[tool] = replace(check, tool=tool)
             del failed_runs[tool]
-        runs[check.tool] = replace(check, passed=None) if is_part else check
+        runs[check.tool] = replace(check, passed=None) if is_partial else check
         if check.passed is False:
             failed_runs[check.tool] = check
-        elif check.passed and not is_part:
+        elif check.passed and not is_partial:
             failed_runs.pop(check.tool, None)
     judged_runs = [check for check in runs.values() if check.passed is not None]
     failures = [check for check in judged_runs if not check.passed]
@@ -189,31 +189,31 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
 def _find_chained_tools(check: Check, failed: Mapping[str, Check]) -> list[str]:
     """Find the other tools that had failed and now passed in the same chain of `&&`."""
     parts = _PARTS.split(_QUOTATION.sub("''", check.command))
-    links = [" ".join(part.split()) for part in parts[::2]]
+    commands = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
         # Behind a pipe the exit code is another's, but everything before `&&` has passed.
-        check_index = max((n for n, link in enumerate(links) if check.tool in link), default=0)
+        check_index = max((n for n, part in enumerate(commands) if check.tool in part), default=0)
         if set(parts[1 : 2 * check_index : 2]) != {"&&"}:
             return []
-        links = links[: check_index + 1]
+        commands = commands[: check_index + 1]
     if not check.passed:
         return []
     return [
         tool
         for tool, earlier in failed.items()
         if tool != check.tool
-        and any(tool in link for link in links)
+        and any(tool in part for part in commands)
         and _covers_failure(replace(check, tool=tool), earlier)
     ]
 
 
 def _covers_failure(check: Check, failed: Check) -> bool:
-    """Return True if a run covers the failed one: everything, the same paths, or one it named."""
+    """Return True if a run names no path, or one that the failed run named or printed."""
     parts = _PARTS.split(_REDIRECTION.sub("", check.command))
     check_part = next((part for part in parts if check.tool in " ".join(part.split())), "")
-    places = _PLACE.findall(check_part)
+    paths = _FILE_PATH.findall(check_part)
     record = failed.command + failed.output
-    return not places or any(place in record for place in places)
+    return not paths or any(path in record for path in paths)
 
 
 def asks_for_failure(task: str) -> bool:

@@ -95,6 +95,7 @@ def commands(root: Path, ends: datetime) -> dict[str, Callable[[], object]]:
 def peak(root: Path, ends: datetime) -> float:
     """The most memory that `record` takes, in MiB."""
     one = _at(next(stream(1, seed=9)), ends - timedelta(hours=2))
+    one["event_id"] = os.urandom(8).hex()
     words = [sys.executable, "-P", "-m", "skillvault", "--vault", str(root), "record", "-"]
     # Of a process as large as this one the child would inherit the figure.
     small = [sys.executable, "-c", _PEAK, *words]

@@ -240,16 +240,26 @@ def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change
 
 
 def follow_rename(
-    shelf: str, name: str, former_names: Sequence[str], links: Iterable[Link]
+    shelf: str,
+    name: str,
+    former_names: Sequence[str],
+    links: Iterable[Link],
+    *,
+    versions: Iterable[str],
 ) -> Change:
-    """Note the former names of a skill whose folder a person renamed, and redirect its links."""
+    """Note the former names of a skill whose folder a person renamed, and redirect its links.
+
+    `versions` are the proposals that replace it under a former name.
+    """
     change = Change(
         step=FOLLOW,
         subject=f"{former_names[-1]} to {name}",
         reason=f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
         targets=(Ref("skill", name),),
     )
-    return _with_former_names(change, f"{shelf}/{name}", former_names, links)
+    change = _with_former_names(change, f"{shelf}/{name}", former_names, links)
+    edits = (Edit(f"proposed/{v}/SKILL.md", ("metadata", "replaces"), name) for v in versions)
+    return msgspec.structs.replace(change, edits=(*change.edits, *edits))
 
 
 def _with_former_names(

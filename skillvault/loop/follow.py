@@ -23,9 +23,11 @@ def step(run: Run) -> Iterator[Change]:
         former_names = [*skill.formerly, *new_aliases]
         gone_names = [a for a in former_names if Ref("skill", a) not in run.view.records]
         links = links_of(run.view, gone_names)
-        if links or new_aliases:
+        proposals = run.view.skills.proposed if gone_names else {}
+        versions = [key for key, version in proposals.items() if version.replaces in gone_names]
+        if links or new_aliases or versions:
             shelf = layout.shelf_of(run.view.records.path_of(Ref("skill", name)) or "")
-            yield follow_rename(shelf, name, former_names, links)
+            yield follow_rename(shelf, name, former_names, links, versions=versions)
     run.settle(FOLLOW, keys)
 
 

@@ -34,7 +34,9 @@ from skillvault.vault.index.subjects import Subjects
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
     """Return skill -> the proposal that would replace the skill, where there is one."""
     skills = set(names)
-    candidates = {candidate for name in skills for candidate in next_names(name)}
+    # A version keeps its name when the skill is renamed.
+    aliases = [alias for alias, name in view.history.former_names().items() if name in skills]
+    candidates = {candidate for name in (*skills, *aliases) for candidate in next_names(name)}
     return {
         version.replaces: with_folder_name(name, version)
         for name, version in view.skills.proposed.get_many(candidates).items()

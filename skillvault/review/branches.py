@@ -73,7 +73,12 @@ def make_branches(
         upstream.fetch()
     merged = remove_merged(git, main, [skill.name for skill in waiting], upstream if push else None)
     merged.left |= take_edits(git, read_tips(git, upstream.remote if upstream else None))
-    branches = [_make_branch(store, skill, approve(skill.name), now) for skill in waiting]
+    branches: list[ProposalBranch] = []
+    for skill in waiting:
+        try:
+            branches.append(_make_branch(store, skill, approve(skill.name), now))
+        except UsageError as error:  # as for a version of a skill that a person renamed
+            merged.left[f"{PROPOSAL}{skill.name}"] = str(error)
     if push and upstream:
         branches = [_push(upstream, branch, merged) for branch in branches]
     return BranchReport(branches, merged)

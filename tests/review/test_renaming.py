@@ -86,6 +86,25 @@ def test_the_next_run_follows_a_folder_that_a_person_moved(
     assert not guided.run(now=NOW).done
 
 
+def test_a_next_version_replaces_the_skill_that_a_person_renamed(
+    guided: Vault, person: Person
+) -> None:
+    person.rule("\ngenerate: {gate: always}")
+    guided.record([("o.json", as_file(raw(2, event_id="e-2")))], now=NOW)
+    guided.run(now=NOW)
+    version = f"{GUIDE}-next"
+    assert [skill.name for skill in guided.skills("proposed")] == [version]
+    person.git("mv", f"skills/{GUIDE}", f"skills/{NAME}")
+    person.git("commit", "-qam", "Move", "--no-verify")
+    assert f"proposal/{version}" in api.proposal_branches(guided, now=NOW).merged.left
+    guided.run(now=NOW)
+    assert not guided.check().problems
+    guided.curate.approve(version, now=NOW)
+    assert [skill.name for skill in guided.skills() if skill.kind == "guide"] == [NAME]
+    assert not guided.skills("proposed")
+    assert not guided.check().problems
+
+
 def test_a_skill_with_another_text_is_no_renamed_one(guided: Vault, person: Person) -> None:
     person.git("rm", "-rq", f"skills/{GUIDE}")
     person.write("skills/other/SKILL.md", "---\nname: other\ndescription: d\n---\n\nOther.\n")

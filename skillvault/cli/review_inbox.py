@@ -244,7 +244,7 @@ class ReviewSession:
             return
         more = f" and {len(clean) - _NAMES} more" if len(clean) > _NAMES else ""
         self._console.print(Text(escape_hidden(f"{', '.join(clean[:_NAMES])}{more}")))
-        text = f"the checks find nothing in {pluralize(len(clean), 'skill')} from the same source"
+        text = f"the lint finds nothing in {pluralize(len(clean), 'skill')} from the same source"
         if self._confirm(f"{text}{flaws}. Approve {len(clean)}?"):
             # While the question stood, somebody may have changed or decided some of them.
             still_clean, _ = self._vault.curate.select_alike(name)

@@ -291,7 +291,7 @@ def _select_proposals(curate: "Curator", source: str | None, *, clean: bool = Fa
 @skill.command()
 @_names_argument
 @_from_option("Approve")
-@click.option("--clean", is_flag=True, help="Approve all in which the checks find nothing.")
+@click.option("--clean", is_flag=True, help="Approve all in which the lint finds nothing.")
 @write_options
 def approve(names: tuple[str, ...], source: str | None, clean: bool, options: WriteOptions) -> None:
     """Approve proposed skills; they are served from now on.

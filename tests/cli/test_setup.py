@@ -220,7 +220,7 @@ def test_a_file_that_cannot_be_read_is_left_and_said_how(vault: Vault, project: 
     done = run(vault, "claude-code", "--project", str(project))
     assert done.exit_code == 1
     assert place.read_text() == "{// mine\n}"
-    assert "no strict JSON" in done.stderr
+    assert "not strict JSON" in done.stderr
     assert "hook_client.py UserPromptSubmit" in done.stderr
 
 

@@ -101,7 +101,7 @@ def test_a_link_written_twice_counts_once_with_the_earlier_time() -> None:
         (b"- {type: promoted, to: a, at: 2026-11-20T12:00:00Z}", "to: expected KIND/ID"),
         (b"- {type: promoted, at: 2026-11-20T12:00:00Z}", "from: expected KIND/ID"),
         (b"- {type: promoted, to: fact/a}", "at: None is not a time"),
-        (b"- {type: promoted, to: fact/a, at: 2026-11-20T12:00:00}", "no time with a time zone"),
+        (b"- {type: promoted, to: fact/a, at: 2026-11-20T12:00:00}", "not a time with a time zone"),
         (b"- {type: promoted, to: fact/a, at: 2026-13-20T12:00:00Z}", "is not a time"),
         (b"- {type: promoted, to: fact/a, at: 2026-11-20T12:00:00Z, metadata: x}", "metadata:"),
         (b"\xff", "not UTF-8"),

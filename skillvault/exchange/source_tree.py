@@ -36,6 +36,7 @@ _TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split()
 _MATERIAL = _TESTS | frozenset(
     "assets examples evals references resources scripts template templates".split()
 )
+_SECOND = "beside a SKILL.md, which is read"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -119,7 +120,7 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     passed_over = [
         PassedOver(page, reason)
         for page in pages
-        if (reason := _explain_no_skill(page, within, folders, tree.unfit))
+        if (reason := _explain_no_skill(page, within, pages, folders, tree.unfit))
     ]
     passed_over += [
         PassedOver(path, "its name is not SKILL.md in these letters; rename it")
@@ -127,7 +128,9 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
         if path[-9:-8] in ("", "/")
     ]
-    folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
+    left_out = {entry.path for entry in passed_over if entry.reason == _SECOND}
+    folders -= {e.path.rpartition("/")[0] for e in passed_over if e.path not in left_out}
+    left_out |= {path for path, reason in tree.unfit.items() if reason.startswith(_LEFT_OUT)}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
         folder = _skill_above(path, folders)
@@ -138,7 +141,7 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     for link, target in sorted(tree.links.items()):
         links_by_target.setdefault(target, []).append(link)
     for folder in sorted(folders):
-        files = (p for p in members[folder] if not tree.unfit.get(p, "").startswith(_LINK))
+        files = (path for path in members[folder] if path not in left_out)
         skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
     mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
     passed_over += [
@@ -159,12 +162,18 @@ def _places_within(tree: SourceTree, folder: str) -> Iterator[str]:
 
 
 def _explain_no_skill(
-    page: str, within: str, folders: Collection[str], unfit: Mapping[str, str]
+    page: str,
+    within: str,
+    pages: Collection[str],
+    folders: Collection[str],
+    unfit: Mapping[str, str],
 ) -> str | None:
     """Explain why a SKILL.md makes no skill; None if it makes one."""
     if page in unfit:
         return unfit[page]
-    folder = page.rpartition("/")[0]
+    folder, _, name = page.rpartition("/")
+    if name != SKILL_FILES[0] and page.removesuffix(name) + SKILL_FILES[0] in pages:
+        return _SECOND
     parts = folder.removeprefix(within).strip("/").split("/")
     if packages := _PACKAGES.intersection(parts):
         return f"of a package in {min(packages)}/"
@@ -232,7 +241,8 @@ def host_place(folder: str) -> tuple[str, ...] | None:
     hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
     if hidden is None or ".md" in parts[-1]:
         return None
-    return plain_place("/".join([*parts[:hidden], *parts[hidden + 1 :]]))
+    outer_parts = [*parts[:hidden], *parts[hidden + 1 :]]
+    return plain_place("/".join(outer_parts)) if outer_parts else None
 
 
 def plain_place(folder: str) -> tuple[str, ...]:
@@ -331,6 +341,7 @@ def _fold_case(path: str) -> str:
 
 _MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
 _LINK = "a link"
+_LEFT_OUT = (_LINK, "a submodule")  # a skill comes in without them
 _MAX_LINKS = 40  # links that lead to links
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -400,7 +411,11 @@ def follow_links(tree: SourceTree) -> SourceTree:
                     message = f"{link}: more than {_MAX_ENTRIES} files by links; remove the link"
                     raise BadInputError(message, code="too-large")
         else:
-            where = "which leads out of the source" if target is None else "which is not there"
+            where = (
+                "which leads out of the source or in a circle"
+                if target is None
+                else "which is not there"
+            )
             unfit[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"
 
     def read(paths: Sequence[str]) -> Mapping[str, bytes]:

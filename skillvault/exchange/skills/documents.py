@@ -12,9 +12,9 @@ from skillvault.model.next_words import states_rule
 from skillvault.model.text import managed_block, markdown
 
 _MEMORY = regex(
-    r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|copilot-instructions)\.md"
-    r"|\.(?:cursor|windsurf|cline)rules|\.(?:cursor|windsurf|claude|clinerules)/rules/.*\.mdc?"
-    r"|\.github/instructions/.*\.instructions\.md)$"
+    r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|QWEN|WARP|CRUSH"
+    r"|copilot-instructions)\.md|\.(?:\w+rules|rules|goosehints|junie/guidelines\.md)"
+    r"|\.(?:[\w-]+/(?:rules|steering)|clinerules)/.*\.mdc?|[^/]+\.(?:mdc|instructions\.md))$"
 )
 _GUIDE = regex(
     r"(?:^|/)(?:(?:contributing|development|developing|hacking|conventions|guidelines"

@@ -36,7 +36,6 @@ _TESTS = frozenset("test tests __tests__ testdata fixtures __fixtures__".split()
 _MATERIAL = _TESTS | frozenset(
     "assets examples evals references resources scripts template templates".split()
 )
-_SECOND = "beside a SKILL.md, which is read"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -120,7 +119,7 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     passed_over = [
         PassedOver(page, reason)
         for page in pages
-        if (reason := _explain_no_skill(page, within, pages, folders, tree.unfit))
+        if (reason := _explain_no_skill(page, within, folders, tree.unfit))
     ]
     passed_over += [
         PassedOver(path, "its name is not SKILL.md in these letters; rename it")
@@ -128,8 +127,14 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
         if path[-9:-8] in ("", "/")
     ]
-    left_out = {entry.path for entry in passed_over if entry.reason == _SECOND}
-    folders -= {e.path.rpartition("/")[0] for e in passed_over if e.path not in left_out}
+    folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
+    upper, lower = SKILL_FILES
+    left_out = {
+        f"{folder}/{lower}".lstrip("/")
+        for folder in folders
+        if {f"{folder}/{name}".lstrip("/") for name in SKILL_FILES} <= tree.sizes.keys()
+    }
+    passed_over += [PassedOver(page, f"beside a {upper}, which is read") for page in left_out]
     left_out |= {path for path, reason in tree.unfit.items() if reason.startswith(_LEFT_OUT)}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
@@ -162,18 +167,12 @@ def _places_within(tree: SourceTree, folder: str) -> Iterator[str]:
 
 
 def _explain_no_skill(
-    page: str,
-    within: str,
-    pages: Collection[str],
-    folders: Collection[str],
-    unfit: Mapping[str, str],
+    page: str, within: str, folders: Collection[str], unfit: Mapping[str, str]
 ) -> str | None:
     """Explain why a SKILL.md makes no skill; None if it makes one."""
     if page in unfit:
         return unfit[page]
-    folder, _, name = page.rpartition("/")
-    if name != SKILL_FILES[0] and page.removesuffix(name) + SKILL_FILES[0] in pages:
-        return _SECOND
+    folder = page.rpartition("/")[0]
     parts = folder.removeprefix(within).strip("/").split("/")
     if packages := _PACKAGES.intersection(parts):
         return f"of a package in {min(packages)}/"

@@ -117,11 +117,11 @@ def _line_findings(path: str, text: str, *, is_script: bool) -> Iterator[Finding
         if pattern.search(checked_text) and not (is_script and code == "orders"):
             for number, line in enumerate(lines, 1):
                 for words in _matches(pattern, line):
-                    yield Finding(path, number, code, sentence.format(_shorten(words)))
+                    yield Finding(path, number, code, sentence.format(_first_words(words)))
     if frame_tags(checked_text) or _CUE["frame"].search(checked_text):
         for number, line in enumerate(lines, 1):
             if tags := [*frame_tags(line), *_matches(_CUE["frame"], line)]:
-                yield Finding(path, number, "frame", f"“{_shorten(tags[0])}”")
+                yield Finding(path, number, "frame", f"“{_first_words(tags[0])}”")
 
 
 def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
@@ -162,5 +162,5 @@ def _matches(pattern: re.Pattern[str], line: str) -> Iterable[str]:
     return (match[0] for match in pattern.finditer(line))
 
 
-def _shorten(words: str) -> str:
+def _first_words(words: str) -> str:
     return shorten(words.strip(), _QUOTED)

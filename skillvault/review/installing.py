@@ -252,7 +252,7 @@ class Installer:
         work.report.passed_over += contents.passed_over
         for skill in skills:
             work.take(skill)
-        work.publish()
+        work.commit_incoming()
         return work.report
 
     def import_skills(
@@ -337,7 +337,7 @@ class Installer:
         return _Installation(self._store, now or self._clock(), dry=dry, with_secrets=with_secrets)
 
 
-class _Collected(NamedTuple):
+class _IncomingSkill(NamedTuple):
     """A skill that is to be committed."""
 
     name: str
@@ -352,11 +352,11 @@ class _Installation:
         self._now = now
         self._dry = dry
         self._with_secrets = with_secrets
-        self._collected: list[_Collected] = []
+        self._incoming: list[_IncomingSkill] = []
         self.report = InstallReport()
 
     @cached_property
-    def _installed(self) -> dict[tuple[str, str], tuple[str, Origin]]:
+    def _name_by_source(self) -> dict[tuple[str, str], tuple[str, Origin]]:
         """The names and origins of the installed skills, by address and registry."""
         return {
             (origin.url, origin.registry): (name, origin)
@@ -364,7 +364,7 @@ class _Installation:
         }
 
     def take(self, skill: SourceSkill) -> None:
-        """Collect one skill for `publish`, unless the vault has it already."""
+        """Collect one skill for `commit_incoming`, unless the vault has it already."""
         head, origin = self._store.head(), skill.origin
         if sentence := self._explain_known(head, origin):
             self.report.known.append(sentence)
@@ -372,7 +372,7 @@ class _Installation:
         findings = self._lint(skill)
         if findings is None:
             return
-        names = {name for name, _ in self._installed.values()}  # in a dry run not in head
+        names = {name for name, _ in self._name_by_source.values()}  # in a dry run not in head
         names |= head.history.former_names().keys()
         name = rules.free_name(
             skill.name,
@@ -387,8 +387,8 @@ class _Installation:
         lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._collect([change], origin, lines)
-        if len(self._collected) == _AT_ONCE:
-            self.publish()
+        if len(self._incoming) == _AT_ONCE:
+            self.commit_incoming()
 
     def take_all(
         self, contents: skill_sources.ReadPath, repository: str | None, domain: str | None = None
@@ -406,7 +406,7 @@ class _Installation:
             self._add_facts(domain, list(memories))
         for skill in contents.skills:
             self.take_or_renew(skill)
-        self.publish()
+        self.commit_incoming()
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
         """Commit the facts of another program's memory that were never in the vault."""
@@ -468,7 +468,7 @@ class _Installation:
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
-        installed = self._installed.get((origin.url, origin.registry))
+        installed = self._name_by_source.get((origin.url, origin.registry))
         if installed and not head.links.by_source([origin.ref]):
             self.renew(*installed, lambda: skill, asks=True)
         elif not installed and _says_same(self._store, head, skill):
@@ -519,7 +519,7 @@ class _Installation:
         waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
         self._collect(changes, skill.origin, lines)
-        self.publish()
+        self.commit_incoming()
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
         head = self._store.head()
@@ -536,7 +536,7 @@ class _Installation:
             return
         origin = Origin("the package", "", rules.digest_of(files), len(files))
         self._collect([rules.seed_change(name, files, local_files)], origin, ())
-        self.publish()
+        self.commit_incoming()
 
     def _lint(self, skill: SourceSkill) -> list[Finding] | None:
         """Return the findings in a skill; None, and a problem, if a secret keeps the skill out."""
@@ -555,27 +555,27 @@ class _Installation:
 
     def _collect(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
         name = changes[0].targets[0].id
-        self._installed[origin.url, origin.registry] = (name, origin)
-        self._collected.append(_Collected(name, changes, origin, lines))
+        self._name_by_source[origin.url, origin.registry] = (name, origin)
+        self._incoming.append(_IncomingSkill(name, changes, origin, lines))
 
-    def publish(self) -> None:
+    def commit_incoming(self) -> None:
         """Commit the skills that were collected."""
-        collected, self._collected = self._collected, []
-        if not collected:
+        skills, self._incoming = self._incoming, []
+        if not skills:
             return
-        changes = [change for skill in collected for change in skill.changes]
+        changes = [change for skill in skills for change in skill.changes]
         try:
             results = iter(commits.commit_changes(self._store, changes, self._now, dry=self._dry))
         except UncommittedEditError as error:
-            if len(collected) == 1:
+            if len(skills) == 1:
                 path, _, reason = str(error).partition(": ")
                 self.report.waiting.append(WaitingItem(path, reason))
                 return
-            for skill in collected:  # the edit concerns one of them
-                self._collected = [skill]
-                self.publish()
+            for skill in skills:  # the edit concerns one of them
+                self._incoming = [skill]
+                self.commit_incoming()
             return
-        for skill in collected:
+        for skill in skills:
             done = list(itertools.islice(results, len(skill.changes)))
             origin = skill.origin
             self.report.installed.append(
@@ -586,7 +586,7 @@ class _Installation:
         for link in head.links.by_source([origin.ref]):
             if link.target in head.records:
                 return f"{link.target.id}: is here already, from {rules.origin_of(link).url}"
-        if installed := self._installed.get((origin.url, origin.registry)):
+        if installed := self._name_by_source.get((origin.url, origin.registry)):
             return (
                 f"{installed[0]}: came from {origin.url} in another version; "
                 f"`skillvault install --update {installed[0]}` brings this one"

@@ -128,6 +128,14 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
         if path[-9:-8] in ("", "/")
     ]
     folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
+    upper, lower = SKILL_FILES
+    left_out = {
+        f"{folder}/{lower}".lstrip("/")
+        for folder in folders
+        if {f"{folder}/{name}".lstrip("/") for name in SKILL_FILES} <= tree.sizes.keys()
+    }
+    passed_over += [SkippedFile(page, f"beside a {upper}, which is read") for page in left_out]
+    left_out |= {path for path, reason in tree.unusable.items() if reason.startswith(_LEFT_OUT)}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
         folder = _skill_above(path, folders)
@@ -138,7 +146,7 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     for link, target in sorted(tree.links.items()):
         links_by_target.setdefault(target, []).append(link)
     for folder in sorted(folders):
-        files = (p for p in members[folder] if not tree.unusable.get(p, "").startswith(_LINK))
+        files = (path for path in members[folder] if path not in left_out)
         skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
     mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
     passed_over += [
@@ -232,7 +240,8 @@ def path_outside_host(folder: str) -> tuple[str, ...] | None:
     hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
     if hidden is None or ".md" in parts[-1]:
         return None
-    return path_without_skills("/".join([*parts[:hidden], *parts[hidden + 1 :]]))
+    outer_parts = [*parts[:hidden], *parts[hidden + 1 :]]
+    return path_without_skills("/".join(outer_parts)) if outer_parts else None
 
 
 def path_without_skills(folder: str) -> tuple[str, ...]:
@@ -331,6 +340,7 @@ def _fold_case(path: str) -> str:
 
 _MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
 _LINK = "a link"
+_LEFT_OUT = (_LINK, "a submodule")  # a skill comes in without them
 _MAX_LINKS = 40  # links that lead to links
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -400,7 +410,11 @@ def follow_links(tree: SourceTree) -> SourceTree:
                     message = f"{link}: more than {_MAX_ENTRIES} files by links; remove the link"
                     raise BadInputError(message, code="too-large")
         else:
-            where = "which leads out of the source" if target is None else "which is not there"
+            where = (
+                "which leads out of the source or in a cycle"
+                if target is None
+                else "which is not there"
+            )
             unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"
 
     def read(paths: Sequence[str]) -> Mapping[str, bytes]:

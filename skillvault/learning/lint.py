@@ -38,6 +38,14 @@ _SCRIPT = re.compile(
 _HOOKS = re.compile(r"^\s*(?:agent-skills\.)?hooks\s*:", re.MULTILINE)
 
 _REDACTED = re.compile(r"\[redacted: [^\]]+\]")
+# What a line may hold: a code, a pattern, and a sentence about the words that match.
+_IN_LINES = (
+    ("orders", _CUE["orders"], "“{}”"),
+    ("script", _RUNS_WHEN_LOADED, "runs when a host loads it: “{}”"),
+    ("script", _PIPED, "runs what it fetches: “{}”"),
+    ("reaches", _CUE["credentials"], "a place of credentials or of what runs by itself: “{}”"),
+    ("redacted", _REDACTED, "{}"),
+)
 
 Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a text
 
@@ -98,23 +106,22 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
         yield Finding(path, 0, "script", message)
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")
-    for number, line in enumerate(text.splitlines(), 1):
-        for code, message in _of_line(line[:_LONG_LINE], is_script=is_script):
-            yield Finding(path, number, code, message)
+    yield from _line_findings(path, text, is_script=is_script)
 
 
-def _of_line(line: str, *, is_script: bool) -> Iterator[tuple[str, str]]:
-    if tags := [*frame_tags(line), *_matches(_CUE["frame"], line)]:
-        yield "frame", _quote(tags[0])
-    if not is_script:
-        yield from (("orders", _quote(words)) for words in _matches(_CUE["orders"], line))
-    for command in _matches(_RUNS_WHEN_LOADED, line):
-        yield "script", f"runs when a host loads it: {_quote(command)}"
-    for command in _matches(_PIPED, line):
-        yield "script", f"runs what it fetches: {_quote(command)}"
-    for place in _matches(_CUE["credentials"], line):
-        yield "reaches", f"a place of credentials or of what runs by itself: {_quote(place)}"
-    yield from (("redacted", marker) for marker in _matches(_REDACTED, line))
+def _line_findings(path: str, text: str, *, is_script: bool) -> Iterator[Finding]:
+    lines = [line[:_LONG_LINE] for line in text.splitlines()]
+    checked_text = "\n".join(lines)
+    for code, pattern, sentence in _IN_LINES:
+        # One search of the whole text costs far less than one of each line.
+        if pattern.search(checked_text) and not (is_script and code == "orders"):
+            for number, line in enumerate(lines, 1):
+                for words in _matches(pattern, line):
+                    yield Finding(path, number, code, sentence.format(_first_words(words)))
+    if frame_tags(checked_text) or _CUE["frame"].search(checked_text):
+        for number, line in enumerate(lines, 1):
+            if tags := [*frame_tags(line), *_matches(_CUE["frame"], line)]:
+                yield Finding(path, number, "frame", f"“{_first_words(tags[0])}”")
 
 
 def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
@@ -155,5 +162,5 @@ def _matches(pattern: re.Pattern[str], line: str) -> Iterable[str]:
     return (match[0] for match in pattern.finditer(line))
 
 
-def _quote(text: str) -> str:
-    return f"“{shorten(text.strip(), _QUOTED)}”"
+def _first_words(words: str) -> str:
+    return shorten(words.strip(), _QUOTED)

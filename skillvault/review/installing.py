@@ -7,7 +7,9 @@ merged three-way, and where both sides changed a file, the local text stays.
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,6 +20,7 @@ from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
 from skillvault.learning import corrections, lint
 from skillvault.learning import install as rules
 from skillvault.learning.install import Origin
+from skillvault.learning.lint import Finding
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.loop.run import ChangeResult, WaitingItem
@@ -47,6 +50,7 @@ from skillvault.vault.index.snapshot import Topics
 
 _WEB = ("https://", "http://")
 _PLACES = 5  # secrets of a skill that a refusal names
+_AT_ONCE = 50  # skills whose commits are published together
 
 
 def origins(head: Topics) -> dict[str, Origin]:
@@ -63,9 +67,16 @@ def lint_of(files: Files) -> list[str]:
     return lint.lint_lines(lint.lint_files(files, secret_kinds))
 
 
-def lint_of_incoming(files: Files) -> list[str]:
-    """Lint files as they will be in proposed/, with the marker that hides them from agents."""
-    return lint_of({**files, FILE: marks.mark_internal(FILE, files[FILE])})
+def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[str]:
+    """Lint files as they will be in proposed/, with the marker that hides them from agents.
+
+    Files that equal those of the source have its `findings`.
+    """
+    marked = {**files, FILE: marks.mark_internal(FILE, files[FILE])}
+    new_files = {path: data for path, data in marked.items() if source_files.get(path) != data}
+    equal_paths = marked.keys() - new_files.keys()
+    findings = [finding for finding in findings if finding.path in equal_paths]
+    return lint.lint_lines(sorted([*findings, *lint.lint_files(new_files, secret_kinds)]))
 
 
 def lint_of_waiting(store: Store, name: str) -> list[str]:
@@ -240,6 +251,7 @@ class Installer:
         work.report.passed_over += contents.passed_over
         for skill in skills:
             work.take(skill)
+        work.commit_incoming()
         return work.report
 
     def import_skills(
@@ -324,23 +336,42 @@ class Installer:
         return _Installation(self._store, now or self._clock(), dry=dry, with_secrets=with_secrets)
 
 
+class _IncomingSkill(NamedTuple):
+    """A skill that is to be committed."""
+
+    name: str
+    changes: Sequence[Change]
+    origin: Origin
+    lint: Sequence[str]
+
+
 class _Installation:
     def __init__(self, store: Store, now: datetime, *, dry: bool, with_secrets: bool) -> None:
         self._store = store
         self._now = now
         self._dry = dry
         self._with_secrets = with_secrets
+        self._incoming: list[_IncomingSkill] = []
         self.report = InstallReport()
 
+    @cached_property
+    def _name_by_source(self) -> dict[tuple[str, str], tuple[str, Origin]]:
+        """The names and origins of the installed skills, by address and registry."""
+        return {
+            (origin.url, origin.registry): (name, origin)
+            for name, origin in origins(self._store.head()).items()
+        }
+
     def take(self, skill: SourceSkill) -> None:
-        """Commit one skill, unless the vault has it already."""
+        """Collect one skill for `commit_incoming`, unless the vault has it already."""
         head, origin = self._store.head(), skill.origin
-        if sentence := _explain_known(head, origin):
+        if sentence := self._explain_known(head, origin):
             self.report.known.append(sentence)
             return
-        if self._is_secret(skill):
+        findings = self._lint(skill)
+        if findings is None:
             return
-        names = {installed.name for installed in self.report.installed}  # in a dry run not in head
+        names = {name for name, _ in self._name_by_source.values()}  # in a dry run not in head
         names |= head.history.former_names().keys()
         name = rules.free_name(
             skill.name,
@@ -352,9 +383,11 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = as_proposed(skill.folder.files, name)
-        lines = [*lint_of_incoming(files), *skill.notes]
+        lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
-        self._publish([change], origin, lines)
+        self._collect([change], origin, lines)
+        if len(self._incoming) == _AT_ONCE:
+            self.commit_incoming()
 
     def take_all(
         self, contents: skill_sources.ReadPath, repository: str | None, domain: str | None = None
@@ -372,6 +405,7 @@ class _Installation:
             self._add_facts(domain, list(memories))
         for skill in contents.skills:
             self.take_or_renew(skill)
+        self.commit_incoming()
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
         """Commit the facts of another program's memory that were never in the vault."""
@@ -433,10 +467,10 @@ class _Installation:
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
-        by_url = {previous.url: (name, previous) for name, previous in origins(head).items()}
-        if origin.url in by_url and not head.links.by_source([origin.ref]):
-            self.renew(*by_url[origin.url], lambda: skill, asks=True)
-        elif origin.url not in by_url and _says_same(self._store, head, skill):
+        installed = self._name_by_source.get((origin.url, origin.registry))
+        if installed and not head.links.by_source([origin.ref]):
+            self.renew(*installed, lambda: skill, asks=True)
+        elif not installed and _says_same(self._store, head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
             self.take(skill)
@@ -461,7 +495,8 @@ class _Installation:
             self.report.known.append(sentence)
             return
         skill = read_newer()
-        if skill is None or self._is_secret(skill):
+        findings = self._lint(skill) if skill else None
+        if skill is None or findings is None:
             return
         local_files = folder_files(self._store.git, head, f"{shelf}/{name}")
         local = as_proposed(local_files, name)
@@ -477,12 +512,13 @@ class _Installation:
             return
         files = as_proposed(merge.files, target, replaces)
         published = as_proposed(merge.with_merged_modes(remote), target, replaces)
-        lines = [*lint_of_incoming(files), *skill.notes]
+        lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
         words = [*merge.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
-        self._publish(changes, skill.origin, lines)
+        self._collect(changes, skill.origin, lines)
+        self.commit_incoming()
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
         head = self._store.head()
@@ -498,14 +534,15 @@ class _Installation:
             self.report.known.append(f"{name}: is the package's already")
             return
         origin = Origin("the package", "", rules.digest_of(files), len(files))
-        self._publish([rules.seed_change(name, files, local_files)], origin, ())
+        self._collect([rules.seed_change(name, files, local_files)], origin, ())
+        self.commit_incoming()
 
-    def _is_secret(self, skill: SourceSkill) -> bool:
-        """Return True and report a problem if a skill must stay out because it holds secrets."""
+    def _lint(self, skill: SourceSkill) -> list[Finding] | None:
+        """Return the findings in a skill; None, and a problem, if a secret keeps the skill out."""
         findings = lint.lint_files(skill.folder.files, secret_kinds)
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
-            return False
+            return findings
         positions = join_items([finding.where for finding in secrets[:_PLACES]])
         others = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
         message = (
@@ -513,17 +550,47 @@ class _Installation:
             "with --with-secrets"
         )
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
-        return True
+        return None
 
-    def _publish(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
-        try:
-            done = commits.commit_changes(self._store, changes, self._now, dry=self._dry)
-        except UncommittedEditError as error:
-            path, _, reason = str(error).partition(": ")
-            self.report.waiting.append(WaitingItem(path, reason))
-            return
+    def _collect(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
         name = changes[0].targets[0].id
-        self.report.installed.append(InstalledSkill(name, origin.url, origin.digest, lines, done))
+        self._name_by_source[origin.url, origin.registry] = (name, origin)
+        self._incoming.append(_IncomingSkill(name, changes, origin, lines))
+
+    def commit_incoming(self) -> None:
+        """Commit the skills that were collected."""
+        skills, self._incoming = self._incoming, []
+        if not skills:
+            return
+        changes = [change for skill in skills for change in skill.changes]
+        try:
+            results = iter(commits.commit_changes(self._store, changes, self._now, dry=self._dry))
+        except UncommittedEditError as error:
+            if len(skills) == 1:
+                path, _, reason = str(error).partition(": ")
+                self.report.waiting.append(WaitingItem(path, reason))
+                return
+            for skill in skills:  # the edit concerns one of them
+                self._incoming = [skill]
+                self.commit_incoming()
+            return
+        for skill in skills:
+            done = list(itertools.islice(results, len(skill.changes)))
+            origin = skill.origin
+            self.report.installed.append(
+                InstalledSkill(skill.name, origin.url, origin.digest, skill.lint, done)
+            )
+
+    def _explain_known(self, head: Topics, origin: Origin) -> str | None:
+        for link in head.links.by_source([origin.ref]):
+            if link.target in head.records:
+                return f"{link.target.id}: is here already, from {rules.origin_of(link).url}"
+        if installed := self._name_by_source.get((origin.url, origin.registry)):
+            return (
+                f"{installed[0]}: came from {origin.url} in another version; "
+                f"`skillvault install --update {installed[0]}` brings this one"
+            )
+        return None
 
     def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
@@ -586,19 +653,6 @@ def _seeds() -> Iterator[tuple[str, Files]]:
             folder.name,
             {path.relative_to(folder).as_posix(): path.read_bytes() for path in files},
         )
-
-
-def _explain_known(head: Topics, origin: Origin) -> str | None:
-    for link in head.links.by_source([origin.ref]):
-        if link.target in head.records:
-            return f"{link.target.id}: is here already, from {rules.origin_of(link).url}"
-    for name, previous in origins(head).items():
-        if (previous.url, previous.registry) == (origin.url, origin.registry):
-            return (
-                f"{name}: came from {origin.url} in another version; "
-                f"`skillvault install --update {name}` brings this one"
-            )
-    return None
 
 
 def _was_removed(head: Topics, origin: Origin, name: str) -> bool:

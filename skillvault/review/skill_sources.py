@@ -222,11 +222,16 @@ class SourceSkill(Struct, frozen=True):
     @property
     def notes(self) -> list[str]:
         """Lines about what was changed in it beyond the vault's own keys."""
+        lines = [
+            f"{path}: a pointer of git LFS, not the file; run `git lfs pull` in the source"
+            for path, data in self.published.items()
+            if agent_skills.is_pointer(data)
+        ]
         content = next(self.published[name] for name in NAMES if name in self.published)
         text = content.decode(errors="replace")
-        if not front_matter.has_front_matter(text) or front_matter.mend(text) == text:
-            return []
-        return [f"{FILE}: its front matter was not valid YAML; values are put in quotes"]
+        if front_matter.has_front_matter(text) and front_matter.mend(text) != text:
+            lines.append(f"{FILE}: its front matter was not valid YAML; values are put in quotes")
+        return lines
 
     @property
     def is_internal(self) -> bool:

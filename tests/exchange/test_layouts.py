@@ -10,6 +10,8 @@ from skillvault.exchange.source_tree import (
     SourceTree,
     folder_tree,
     follow_links,
+    path_outside_host,
+    path_without_skills,
     read_skill_files,
     scan_skills,
     tree_of,
@@ -44,6 +46,8 @@ def folders(found: SkillScan) -> list[str]:
         (["SKILL.md", "tests/a/SKILL.md"], [""]),
         (["skills/test/SKILL.md", "skills/tests/a/SKILL.md"], ["skills/test", "skills/tests/a"]),
         (["a/skill.md"], ["a"]),
+        (["a/skill.md", "a/SKILL.md"], ["a"]),
+        (["Ab/SKILL.md", "ab/SKILL.md", "数据/SKILL.md"], ["Ab", "ab", "数据"]),
     ],
 )  # fmt: skip
 def test_each_file_is_a_skill_or_passed_over(skill_files: list[str], skills: list[str]) -> None:
@@ -104,6 +108,18 @@ def test_a_linked_file_or_folder_of_material_is_read_where_the_link_is() -> None
         "b.md": b"b.md",
         "docs/n.md": b"docs/n.md",
     }
+
+
+def test_a_skill_comes_in_without_a_submodule_in_its_folder() -> None:
+    tree = SourceTree({"SKILL.md": 1}, lambda _: {}, {"lib": "a submodule"})
+    found = scan_skills(tree)
+    assert [skill.paths for skill in found.skills] == [("SKILL.md",)]
+    assert [entry.path for entry in found.passed_over] == ["lib"]
+
+
+def test_a_hidden_folder_with_a_skill_is_no_version_of_the_one_at_the_top() -> None:
+    assert path_outside_host(".mine") is None
+    assert path_outside_host(".claude/skills/a") == path_without_skills("skills/a")
 
 
 def test_a_link_out_of_the_source_is_passed_over_once() -> None:

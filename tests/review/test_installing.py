@@ -565,6 +565,22 @@ def test_a_front_matter_that_was_mended_is_named(vault: Vault, author: Author) -
     assert "was not valid YAML" in report.installed[0].lint[-1]
 
 
+def test_a_pointer_of_git_lfs_is_named(vault: Vault, author: Author) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    author.write("review/assets/a.png", pointer)
+    report = install(vault, author.root)
+    assert report.installed[0].lint[-1].startswith("assets/a.png: a pointer of git LFS")
+
+
+def test_two_skills_of_one_name_come_in_at_once_under_two_names(
+    vault: Vault, author: Author
+) -> None:
+    author.write("b/SKILL.md", skill_file("review", "Second.").decode())
+    first, second = install(vault, author.root).installed
+    assert {first.name, second.name} > {"review"}
+    assert len({first.name, second.name}) == 2
+
+
 @pytest.mark.parametrize(
     ("url", "source"),
     [

@@ -63,6 +63,9 @@ def read_skill(
     if source is None:
         message = f"no {FILE} in it; a skill is a folder with one"
         return Problem(folder or FILE, None, "no-skill", message)
+    if is_pointer(files[source]):
+        message = f"{source} is a pointer of git LFS; run `git lfs pull` there, and try again"
+        return Problem(folder or FILE, None, "lfs", message)
     try:
         text = front_matter.mend(front_matter.text_of(files[source]))
         meta, body = front_matter.read_document(text, as_written=True)
@@ -75,6 +78,11 @@ def read_skill(
         return Problem(f"{folder}/{FILE}" if folder else FILE, error.key, error.code, error.message)
     other_files = {path: data for path, data in files.items() if path != source}
     return SkillFolder(skill, {FILE: content, **other_files})
+
+
+def is_pointer(content: bytes) -> bool:
+    """Return True for what git stores in the place of a file that git LFS has."""
+    return content.startswith(b"version https://git-lfs.github.com/spec/")
 
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
@@ -135,6 +143,13 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
         top["description"] = skill.description
     other_values = {key: value for key, value in author_meta.items() if key not in top}
     metadata = _metadata_of(author_meta)
+    doubles = _double_values(author_meta)
+    metadata = {
+        key: _vault_text(key, value) if isinstance(value, list) and stored_key in doubles else value
+        for key, value in metadata.items()
+        if (stored_key := f"{ORIGIN}.{_INNER}{key}") not in doubles or _is_readable(key, value)
+    }
+    stored_texts |= doubles
     metadata = {**metadata, **_vault_values(other_values, metadata), **stored_texts}
     metadata = {
         f"{ORIGIN}.{as_text(_INNER + k)}" if _DELIMITER in k or _needs_flow(v) else k: (
@@ -296,7 +311,7 @@ def _fit_value(key: str, value: Any) -> Any:
 
 def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
     """Convert a skill's `metadata` to the vault's form."""
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = {**_double_values(meta, origin)}
     for key, value in _metadata_of(meta).items():
         if key in _WORD_LISTS and isinstance(value, list):
             metadata[key], metadata[f"{origin}.{_INNER}{key}"] = _join_words(value), as_text(value)
@@ -305,6 +320,16 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
         else:
             metadata[f"{origin}.{as_text(_INNER + key)}"] = as_text(value)
     return metadata
+
+
+def _double_values(meta: Mapping[str, Any], origin: str = ORIGIN) -> dict[str, str]:
+    """Return the values in `metadata` of keys that an author wrote at the top too."""
+    keys = {vault_key for key, vault_key in _VAULT_KEYS.items() if key in meta}
+    return {
+        f"{origin}.{_INNER}{key}": as_text(value)
+        for key, value in _metadata_of(meta).items()
+        if key in keys
+    }
 
 
 def _vault_text(key: str, value: Any) -> str:
@@ -346,7 +371,12 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
     metadata = meta["metadata"]
     description = meta.get("description")
     if not isinstance(description, str) or not description.strip():
-        message = "description: missing; say what the skill does and when to use it"
+        fault = "missing"
+        if metadata.keys() & {f"{origin}.description" for origin in ORIGINS}:
+            fault = "a list or a mapping, not a text"
+        elif description and not isinstance(description, str):
+            fault = f"{description}, which is no text"
+        message = f"description: {fault}; say what the skill does and when to use it"
         raise BadInputError(message, code="missing-key", key="description")
     tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORD_LISTS)
     return Skill(
@@ -376,17 +406,21 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     stored_metadata = _metadata_of(meta)
     metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
     top = {key: value for key, value in meta.items() if key != "metadata"}
-    for key, value in stored_metadata.items():
-        name = _original_key(key)
-        if name is None:
-            continue
+    stored = [(name, key) for key in stored_metadata if (name := _original_key(key)) is not None]
+    # Those of `metadata` come last: a vault's own value there is of a key at the top.
+    for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_INNER)):
+        value = stored_metadata[key]
         if name.startswith(_INNER):
-            name = name.removeprefix(_INNER)
-            vault_value = stored_metadata.get(name) if name in _WORD_LISTS else None
-            metadata[name] = _latest_value(name, from_text(value), vault_value)
+            inner = name.removeprefix(_INNER)
+            is_read = inner in _VAULT_KEYS.values() and _is_readable(inner, from_text(value))
+            vault_value = stored_metadata.get(inner) if is_read else None
+            metadata[inner] = _latest_value(inner, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
             home = _VAULT_KEYS.get(name, "")
-            top[name] = _latest_value(home, from_text(value), metadata.pop(home, None))
+            inner_value = stored_metadata.get(f"{key.partition('.')[0]}.{_INNER}{home}")
+            is_read = inner_value is not None and _is_readable(home, from_text(inner_value))
+            vault_value = None if is_read else metadata.pop(home, None)
+            top[name] = _latest_value(home, from_text(value), vault_value)
     return top | ({"metadata": metadata} if metadata else {})
 
 

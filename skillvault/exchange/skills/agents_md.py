@@ -27,6 +27,7 @@ NAME = "agents-md"
 _SKILL = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
 _LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
+_EMPTY = "states nothing"
 _MAX_RULES = 200  # of one page, as a person reads each of them
 
 
@@ -51,12 +52,13 @@ def read_documents(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
 
 def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeEntry]:
     path_by_text: dict[str, str] = {}
-    for path in sorted(filter(fits, tree.sizes)):
+    # A link comes after the page that it leads to, which may be none of these.
+    for path in sorted(filter(fits, tree.sizes), key=lambda path: (path in tree.links, path)):
         try:
             text = front_matter.text_of(read_page(tree, path))
             equal_path = path_by_text.setdefault(" ".join(text.split()), path)
-            if path in tree.links or equal_path != path:
-                yield SkippedFile(path, f"says the same as {tree.links.get(path, equal_path)}")
+            if equal_path != path:
+                yield SkippedFile(path, f"says the same as {equal_path}")
             else:
                 yield from _read_page(tree, path, text)
         except BadInputError as error:
@@ -89,27 +91,39 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
     if not block and (pointer := documents.find_pointer("".join(texts))):
         yield SkippedFile(path, f"only points to another file ({shorten(pointer, 80)})")
         return
-    skills: list[_Section] = []
-    rules: list[DocumentRule] = []
     purpose = str(meta.get("description") or "")
-    for section in (part for page_text in texts for part in documents.split_sections(page_text)):
-        title = section.title or purpose or "Project notes"
-        place = f"{path}#{slug_of(title) or 'section'}"
-        if section.kind == "rules":
-            about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
-            rules += [DocumentRule(path, rule, about) for rule in documents.rules_of(section)]
-        elif section.kind in ("boilerplate", "empty"):
-            reason = "boilerplate" if section.kind == "boilerplate" else "states nothing"
-            yield SkippedFile(place, reason)
-        elif section.kind == "notes" and not documents.is_memory(path):
-            yield SkippedFile(place, "neither rules nor steps")
-        else:
-            skills.append(_skill_section(title, purpose, section.text))
+    sections = [part for page_text in texts for part in documents.split_sections(page_text)]
+    if not sections and not block:
+        yield SkippedFile(path, _EMPTY)
+    entries = [entry for part in sections for entry in _read_section(path, part, purpose)]
+    rules = [entry for entry in entries if isinstance(entry, DocumentRule)]
+    skills = [entry for entry in entries if isinstance(entry, _Section)]
+    yield from (entry for entry in entries if isinstance(entry, SkippedFile))
     yield from rules[:_MAX_RULES]
     if (surplus := len(rules) - _MAX_RULES) > 0:
         yield SkippedFile(path, f"{surplus} more rules; a page gives {_MAX_RULES}, so split it")
     stored = {f"agents-md.{key}": agent_skills.as_text(value) for key, value in meta.items()}
     yield from _convert_sections(path, skills, {"agents-md.file": path, **stored}, names)
+
+
+def _read_section(
+    path: str, section: documents.DocumentPart, purpose: str
+) -> Iterator[DocumentRule | SkippedFile | _Section]:
+    """Yield the rules of a section, or the section itself, or the reason against both."""
+    title = section.title or purpose or "Project notes"
+    place = f"{path}#{slug_of(title) or 'section'}"
+    rules = documents.rules_of(section) if section.kind == "rules" else []
+    if rules:
+        about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
+        yield from (DocumentRule(path, rule, about) for rule in rules)
+    elif section.kind == "boilerplate":
+        yield SkippedFile(place, "boilerplate")
+    elif section.kind in ("empty", "rules"):
+        yield SkippedFile(place, _EMPTY)
+    elif section.kind == "notes" and not documents.is_memory(path):
+        yield SkippedFile(place, "neither rules nor steps")
+    else:
+        yield _skill_section(title, purpose, section.text)
 
 
 def _skill_section(title: str, purpose: str, text: str) -> _Section:

@@ -12,9 +12,9 @@ from skillvault.model.next_words import states_rule
 from skillvault.model.text import managed_block, markdown
 
 _MEMORY = regex(
-    r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|copilot-instructions)\.md"
-    r"|\.(?:cursor|windsurf|cline)rules|\.(?:cursor|windsurf|claude|clinerules)/rules/.*\.mdc?"
-    r"|\.github/instructions/.*\.instructions\.md)$"
+    r"(?:^|/)(?:(?:AGENTS|AGENTS\.override|CLAUDE|CLAUDE\.local|GEMINI|QWEN|WARP|CRUSH"
+    r"|copilot-instructions)\.md|\.(?:\w+rules|rules|goosehints|junie/guidelines\.md)"
+    r"|\.(?:[\w-]+/(?:rules|steering)|clinerules)/.*\.mdc?|[^/]+\.(?:mdc|instructions\.md))$"
 )
 _GUIDE = regex(
     r"(?:^|/)(?:(?:contributing|development|developing|hacking|conventions|guidelines"
@@ -25,28 +25,46 @@ _GUIDE = regex(
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _FENCED = re.compile(r"^(?:```|~~~)", re.MULTILINE)
 _STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
-_ITEM = re.compile(r"^\s*[-*+]\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_FORBIDS = regex(
+    r"\W*(?:don'?ts?|do not|never|avoid|forbidden|prohibited|not allowed|nicht|verboten|interdit"
+    r"|prohibido|нельзя|запрещено|禁止|不要|不得)\b",
+    re.IGNORECASE,
+)
 _RULES_TITLE = regex(
     r"\b(?:rules?|conventions?|guidelines?|standards?|principles|dos?|don'?ts?|always|never"
-    r"|regeln|règles|reglas)\b|规则|规范|约定",
+    r"|regeln|konventionen|richtlinien|vorgaben|grundsätze|règles|consignes|reglas|normas|convenciones"
+    r"|правила|соглашения|требования|стандарты|принципы|запрещено)\b"
+    r"|规则|規則|规范|規約|约定|准则|原则|要求|禁止|注意事项|ルール|規範|방침|규칙",
     re.IGNORECASE,
 )
 _IMPERATIVE = regex(
-    r"(?:please )?(?:add|avoid|check|commit|create|define|delete|document|do|ensure|follow|format"
-    r"|group|handle|include|install|keep|limit|log|make|mark|name|pin|place|prefer|put|read|remove"
-    r"|return|run|separate|sort|start|store|test|update|use|validate|verify|write)\b",
+    r"(?:please )?(?:add|analyze|apply|ask|avoid|be|check|choose|commit|configure|confirm|consider"
+    r"|create|declare|define|delete|demonstrate|document|do|don't|enable|encapsulate|ensure|explain"
+    r"|extract|favor|focus on|follow|format|generate|group|handle|implement|include|install"
+    r"|integrate|keep|leave|leverage|limit|log|maintain|make|mark|minimize|monitor|move|name"
+    r"|optimize|organize|pin|place|prefer|prioritize|provide|put|read|reduce|refactor|register"
+    r"|rely on|remove|replace|respect|restrict|return|reuse|run|separate|set|show|sort|split|start"
+    r"|store|suggest|test|treat|update|use|utilize|validate|verify|wrap|write"
+    r"|(?:verwende|nutze|benutze|schreibe?|führe|halte|prüfe|achte|vermeide|füge|lösche?|keine?[nrms]?"
+    r"|utilise[rz]?|évite[rz]?|écri[srv]e?[rz]?|usa|usar|evita|evitar|escribe|não|no uses?)"
+    r"|(?:используйте?|пишите?|запускайте?|проверяйте?|избегайте?|добавляйте?|не \w+|нельзя))\b"
+    r"|(?:请|請|使用|避免|不要|不得|禁止|必须|确保|保持|优先|尽量|遵循|编写|添加|运行|检查|提交前)",
     re.IGNORECASE,
 )
 _BOILERPLATE = regex(
     r"(?:attribution|license|licence|credits|acknowledge?ments?|contributors|authors|sponsors"
-    r"|(?:table of )?contents|code of conduct|contact|questions\??|support)$",
+    r"|(?:table of )?contents|code of conduct|contact|questions\??|support|lizenz|danksagung(?:en)?"
+    r"|mitwirkende|inhalt(?:sverzeichnis)?|лицензия|авторы|благодарности|содержание|许可证?|致谢|目录"
+    r"|贡献者|ライセンス|謝辞|目次)$",
     re.IGNORECASE,
 )
 _OPENING = regex(r"^This file (?:provides|gives) guidance to .{0,120}$", re.MULTILINE)
 _POINTER = regex(
     r"@[\w./~-]+"
     r"|(?:please )?(?:see|read|refer to|follow|use|siehe|voir|ver)\b.{0,60}?"
-    r"[\w./-]+\.(?:md|mdc|txt)\b.{0,80}",
+    r"[\w./-]+\.(?:md|mdc|txt)\b.{0,80}"
+    r"|[^\n]{0,80}\b(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|copilot-instructions)\.md(?![\w/]).{0,80}",
     re.IGNORECASE,
 )
 
@@ -93,14 +111,19 @@ def split_sections(text: str) -> Iterator[DocumentPart]:
 
 
 def rules_of(section: DocumentPart) -> list[str]:
-    """Return the rules of a section: each item of a list, each sentence that states one."""
+    """Return the rules of a section: each item of a list, each sentence that states one.
+
+    A title such as "Don't" stands before each of them.
+    """
     rules: list[str] = []
+    title = section.title.strip("*_:：. ")
+    prefix = f"{title}: " if _FORBIDS.fullmatch(title) else ""
     for block in _blocks_of(section.text):
         if _ITEM.match(block):
             rules.append(" ".join(_ITEM.sub("", block).split()))
         else:
             rules += [text for text in markdown.statements(block) if _is_rule(text)]
-    return [rule for rule in rules if rule.strip("*_`: ")]
+    return [prefix + rule for rule in rules if rule.strip("*_`: ")]
 
 
 def _kind_of(title: str, text: str) -> PartKind:
@@ -109,7 +132,8 @@ def _kind_of(title: str, text: str) -> PartKind:
     blocks = _blocks_of(text)
     if not any(re.search(r"\w", block) for block in blocks):
         return "empty"
-    if _FENCED.search(text) or sum(bool(_STEP.match(block)) for block in blocks) > 1:
+    steps = [_ITEM.sub("", block) for block in blocks if _STEP.match(block)]
+    if _FENCED.search(text) or (len(steps) > 1 and 2 * sum(map(states_rule, steps)) <= len(steps)):
         return "how-to"
     items = [block for block in blocks if _ITEM.match(block)]
     candidates = items or [text for block in blocks for text in markdown.statements(block)]

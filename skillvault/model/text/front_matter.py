@@ -60,7 +60,7 @@ def compose(front: Mapping[str, Any], body: str) -> str:
 
 def has_front_matter(text: str) -> bool:
     """Return True if a text begins with front matter."""
-    return bool(_HANDLER.detect(text))
+    return bool(_HANDLER.detect(text)) and not text.startswith("----")  # which hosts do not read
 
 
 def split(text: str) -> tuple[str, str]:

@@ -176,3 +176,19 @@ def _check_valid(folder: Path, skill: SkillFolder) -> None:
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_bytes(skill.files["SKILL.md"])
     assert validate(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "a pointer of git LFS"),
+        (b"----\nname: a\ndescription: b\n----\n", "must begin with a line `---`"),
+        (b"---\nname: a\ndescription: 42\n---\n", "description: 42, which is no text"),
+        (b"---\nname: a\ndescription: [b, c]\n---\n", "description: a list or a mapping"),
+        (b"---\nname: a\ndescription: ''\n---\n", "description: missing"),
+    ],
+)
+def test_a_file_that_is_no_skill_is_refused_with_the_reason(page: bytes, message: str) -> None:
+    problem = read_skill({"SKILL.md": page}, "a")
+    assert isinstance(problem, Problem)
+    assert message in problem.message

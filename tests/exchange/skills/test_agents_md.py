@@ -99,13 +99,42 @@ def test_a_section_that_says_what_to_do_is_rules(section: str, stated: list[str]
     )
 
 
+@pytest.mark.parametrize(
+    ("section", "texts"),
+    [
+        ("1. Always test\n2. Never push\n3. Use uv\n", ["Always test", "Never push", "Use uv"]),
+        ("1. Clone it\n2. Open the page\n", []),
+        ("## Don't\n\n- [x] commit `.env`\n", ["Don't: commit `.env`"]),
+        ("## Richtlinien\n\n- Keine Makros\n- Kurze Namen\n", ["Keine Makros", "Kurze Namen"]),
+        ("- Verwende Typen\n- Schreibe Tests\n", ["Verwende Typen", "Schreibe Tests"]),
+        ("## 规范\n\n- 缩进两格\n", ["缩进两格"]),
+        ("- 使用严格模式\n- 避免全局变量\n", ["使用严格模式", "避免全局变量"]),
+        ("## Правила\n\n- Короткие имена\n", ["Короткие имена"]),
+        ("- Пишите тесты\n- Не коммитьте ключи\n", ["Пишите тесты", "Не коммитьте ключи"]),
+    ],
+)  # fmt: skip
+def test_rules_are_found_in_lists_of_any_form_and_language(section: str, texts: list[str]) -> None:
+    found = rules("agents-md", tree_of({"AGENTS.md": section.encode()}))
+    assert [text for text, _ in found] == texts
+
+
+@pytest.mark.parametrize("page", ["", "---\nalwaysApply: true\n---\n", "## Rules\n\n- **:**\n"])
+def test_a_page_without_a_statement_is_named(page: str) -> None:
+    reasons = passed_over("agents-md", tree_of({".cursor/rules/a.mdc": page.encode()}))
+    assert [*reasons.values()] == ["states nothing"]
+
+
 def test_a_list_below_a_title_of_rules_is_rules() -> None:
     tree = tree_of({"AGENTS.md": b"## Conventions\n\n- 100 characters a line\n"})
     assert rules("agents-md", tree) == [("100 characters a line", "Conventions")]
 
 
 @pytest.mark.parametrize(
-    "text", ["@AGENTS.md\n", "# Claude\n\nSee [AGENTS.md](AGENTS.md).\n", "Read docs/AGENTS.md."]
+    "text",
+    [
+        "@AGENTS.md\n", "# Claude\n\nSee [AGENTS.md](AGENTS.md).\n", "Read docs/AGENTS.md.",
+        "Die Regeln stehen in AGENTS.md.", "请阅读 AGENTS.md 获取说明。", "Правила в AGENTS.md",
+    ],
 )  # fmt: skip
 def test_a_page_that_points_to_another_is_named(text: str) -> None:
     reasons = passed_over("agents-md", tree_of({"CLAUDE.md": text.encode()}))
@@ -120,6 +149,14 @@ def test_equal_pages_and_links_are_read_once() -> None:
         "CLAUDE.md": "says the same as AGENTS.md",
         "GEMINI.md": "says the same as AGENTS.md",
     }
+
+
+@pytest.mark.parametrize("target", ["AGENTS.md", "docs/notes.md"])
+def test_a_page_is_read_though_a_link_to_it_stands_first(target: str) -> None:
+    path = ".github/copilot-instructions.md"
+    tree = tree_of(dict.fromkeys((path, target), b"Use uv.\n"))
+    linked = SourceTree(tree.sizes, tree.read, {}, {path: target})
+    assert rules("agents-md", linked) == [("Use uv.", "Project notes")]
 
 
 def test_boilerplate_and_comments_are_no_skills() -> None:
@@ -140,6 +177,9 @@ def test_boilerplate_and_comments_are_no_skills() -> None:
         (".cursor/rules/api.mdc", "description: The API\nglobs: *.ts,src/**\nalwaysApply: false\n"),
         (".github/instructions/api.instructions.md", 'description: The API\napplyTo: "**/*.ts"\n'),
         (".windsurf/rules/api.md", "trigger: glob\ndescription: The API\n"),
+        ("rules/api.mdc", "description: The API\n"),
+        (".kiro/steering/api.md", "description: The API\n"),
+        (".clinerules/api.md", "description: The API\n"),
     ],
 )
 def test_rules_of_other_tools_are_read_without_their_front_matter(path: str, front: str) -> None:

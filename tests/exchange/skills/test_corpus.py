@@ -38,6 +38,8 @@ WAYS = {
     ],
     "version": ["version: 1.10\n", "version: '1.10'\n", "version: 2\n", "version: 1.0.0-beta\n"],
     "date": ["date: 2026-01-05\n", "date: 2026-01-05T10:15:00Z\n", "date: 12:30\n"],
+    "tags": ["tags: [a, b]\n", "tags: a, b\n"],
+    "created_at": ["created_at: 2026-01-05T10:15:00+00:00\n"],
     "draft": ["draft: yes\n", "draft: No\n", "draft: on\n", "draft: ~\n", "draft:\n"],
     "license": ["license: MIT # or later\n", "license: a --- b\n"],
     "hooks": [
@@ -52,6 +54,7 @@ WAYS = {
         "metadata:\n", "metadata: {}\n", 'metadata: {"os": ["linux"], "v": 1.10}\n',
         "metadata: '{\"os\": 1}'\n",
         "metadata:\n  status: draft\n  tags: a b\n",
+        "metadata:\n  version: 1.20\n  created: never\n", "metadata: {version: 3, tags: [x]}\n",
     ],
 }  # fmt: skip
 

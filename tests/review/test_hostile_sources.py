@@ -282,7 +282,6 @@ def put_backslash(author: Person) -> None:
 
 
 GIT_TREES: dict[str, tuple[Callable[[Person], None], str]] = {
-    "a submodule": (put_submodule, "a submodule"),
     "very many files": (put_many, "too-large"),
     "a large file": (put_large, "too-large"),
     "names that differ in case": (put_twins, "unsafe-path"),
@@ -294,12 +293,17 @@ GIT_TREES: dict[str, tuple[Callable[[Person], None], str]] = {
 def test_a_hostile_tree_installs_nothing(shut: Vault, repository: Person, case: str) -> None:
     put, words = GIT_TREES[case]
     put(repository)
-    if case == "a submodule":
-        repository.git("add", "review/SKILL.md")
-        repository.git("commit", "-qm", "x")
-        assert words in told(shut, f"file://{repository.root}")
-    else:
-        assert words in told(shut, commit(repository))
+    assert words in told(shut, commit(repository))
+
+
+def test_a_submodule_is_left_out_and_named(shut: Vault, repository: Person) -> None:
+    put_submodule(repository)
+    repository.git("add", "review/SKILL.md")
+    repository.git("commit", "-qm", "x")
+    source = parse_source(f"file://{repository.root}")
+    report = shut.curate.installer.install(source, now=NOW)
+    assert [one.name for one in report.installed] == ["review"]
+    assert [tuple(one) for one in report.passed_over] == [("review/module", "a submodule")]
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "/etc", "../../outside", "nowhere", "link"])

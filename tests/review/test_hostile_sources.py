@@ -303,7 +303,9 @@ def test_a_submodule_is_left_out_and_named(shut: Vault, repository: Person) -> N
     source = parse_source(f"file://{repository.root}")
     report = shut.curate.installer.install(source, now=NOW)
     assert [one.name for one in report.installed] == ["review"]
-    assert [tuple(one) for one in report.passed_over] == [("review/module", "a submodule")]
+    assert [(one.path, one.reason) for one in report.passed_over] == [
+        ("review/module", "a submodule")
+    ]
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "/etc", "../../outside", "nowhere", "link"])

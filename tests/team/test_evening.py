@@ -56,7 +56,7 @@ def test_a_workflow_that_is_there_stays_and_is_named(tmp_path: Path) -> None:
 def test_the_evening_of_a_team(tmp_path: Path) -> None:
     text = DOCS.read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    make, clone, connect, record, learn, gate, monday, sign, roles = blocks[:9]
+    make, clone, connect, record, learn, gate, monday, _, sign, roles = blocks[:10]
     remote = str(bare(tmp_path / "team.git"))
     for name in (*PEOPLE, "agent"):
         (tmp_path / name).mkdir()

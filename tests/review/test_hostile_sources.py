@@ -296,12 +296,12 @@ def test_a_hostile_tree_installs_nothing(shut: Vault, repository: Person, case: 
     assert words in told(shut, commit(repository))
 
 
-def test_a_submodule_is_left_out_and_named(shut: Vault, repository: Person) -> None:
+def test_a_submodule_is_left_out_and_named(vault: Vault, repository: Person) -> None:
     put_submodule(repository)
     repository.git("add", "review/SKILL.md")
     repository.git("commit", "-qm", "x")
     source = parse_source(f"file://{repository.root}")
-    report = shut.curate.installer.install(source, now=NOW)
+    report = vault.curate.installer.install(source, now=NOW)
     assert [one.name for one in report.installed] == ["review"]
     assert [(one.path, one.reason) for one in report.passed_over] == [
         ("review/module", "a submodule")

@@ -265,7 +265,8 @@ reason, undo reason
 """
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """
-answer file, answer key, answer now, answer vault_path, ask drop, ask session, close domain, distill
+answer file, answer key, answer now, answer vault_path, ask drop, ask session, check against, clone
+path, clone url, close domain, distill
 domain, export domain, export folder, fact add domain, fact add review_by, fact add supersedes, fact
 approve name, fact keep name, fact keep review_by, fact list domain, fact reject name, fact retire
 name, fact show ref, record domain, skill create domain, skill create name, skill rename new, skill
@@ -645,5 +646,5 @@ def _fields(skill: Skill) -> dict[str, Any]:
 def test_the_page_takes_text_for_decisions_alone() -> None:
     methods = re.findall(r"def do_(\w+)", inspect.getsource(server))
     assert methods == ["GET", "HEAD", "POST"]
-    calls = re.findall(r"vault\.(?:memory|curate)\.(\w+)\(", inspect.getsource(decisions))
-    assert {*calls} == {"approve", "reject"}
+    calls = re.findall(r"\b(?:memory|curate)\.(\w+)", inspect.getsource(decisions))
+    assert {*calls} == {"approve", "reject", "put"}

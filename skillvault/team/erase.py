@@ -505,6 +505,8 @@ class _Work:
             if name != ref and ref.startswith(_SPACES[0]):
                 runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
         self.erasure.is_in_config = self._is_hit(git_dir / "config")
+        # The index also lists the untracked files of earlier looks; git makes this list again.
+        runner.run("-c", "core.untrackedCache=keep", "update-index", "--no-untracked-cache")
         settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
         runner.run(*settings, "repack", "-a", "-d", "-q")
         runner.run(*settings, "prune", "--expire=now")

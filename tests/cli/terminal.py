@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -36,6 +37,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._pid, self._master = pty.fork()
         if self._pid == 0:
+            # A test that runs in the background inherits that this is ignored.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             screen = {"TERM": "xterm-256color", "COLUMNS": str(columns), "NO_COLOR": "1"}
             os.chdir(root)
             if program:

@@ -3,9 +3,12 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from skillvault.model.errors import GitError, SkillvaultError, UncommittedEditEr
 from skillvault.team import erase as erasing
 from skillvault.team.erase import Erasure
 from skillvault.vault.commit.cold import leave_out_months
+from skillvault.vault.index.rows import _decompress
 from tests.cli.terminal import Terminal
 from tests.clones import LATER, Clone, Team
 from tests.conftest import Person
@@ -93,12 +97,31 @@ def hits(clone: Clone, words: Sequence[str] = WORDS) -> list[str]:
     for path in clone.root.rglob("*"):
         if path.is_file() and "objects" not in path.parts:
             texts[str(path)] = str(path).encode() + path.read_bytes()
+    database = clone.root / ".git/skillvault/index.db"
+    texts["values"] = b"".join(_values(database)) if database.exists() else b""
     return [
         f"{place}: {word}"
         for place, text in texts.items()
         for word in words
         if word in text.decode(errors="replace").casefold()
+        if len(word) > 3 or "index.db" not in place  # compressed bytes hold short words by chance
     ]
+
+
+def _values(database: Path) -> Iterator[bytes]:
+    """The records in the database, as they were before they were compressed."""
+    with closing(sqlite3.connect(database)) as connection:
+        for (value,) in connection.execute("select value from file"):
+            yield _plain(value)
+
+
+def _plain(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        return f"{value}\n".encode()
+    try:
+        return _decompress(value)
+    except zlib.error:
+        return value
 
 
 def test_each_clone_that_erased_has_no_trace_and_the_vault_is_whole(team: Team) -> None:

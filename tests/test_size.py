@@ -17,7 +17,7 @@ LINES = {
     "judge": 2314,
     "learning": 11832,
     "loop": 5738,
-    "model": 5603,
+    "model": 5604,
     "page": 728,
     "review": 1872,
     "serving": 1148,
@@ -25,7 +25,7 @@ LINES = {
     "team": 1119,
     "vault": 10993,
 }
-ALL_LINES = 79070
+ALL_LINES = 79074
 MODULES = 362
 WITH_ONE_IMPORTER = 33
 REPEATED_FUNCTIONS = 12

@@ -28,6 +28,7 @@ from skillvault.model.next_words import Reaction, read_reaction
         ("no, eso no. aquí usamos pnpm, nunca npm", "aquí usamos pnpm, nunca npm"),
         ("las fechas siempre en UTC", "las fechas siempre en UTC"),
         ("non, on utilise uv ici, jamais pip", "on utilise uv ici, jamais pip"),
+        ("no, mails must always go out by the queue", "mails must always go out by the queue"),
         ("aucun mot de passe dans le dépôt", "aucun mot de passe dans le dépôt"),
         ("不对，我们这里用 pnpm，不要用 npm", "我们这里用 pnpm，不要用 npm"),
         ("日志统一走 logger，不要用 print", "日志统一走 logger，不要用 print"),

@@ -249,7 +249,8 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
         if is_new_task and not (is_for_later or rule.has("lasting")):
             continue
         context = _LATER * is_for_later + _REJECTED * is_failure
-        if _is_long_enough(rule.text) and _weigh_rule(rule, is_for_later) + context >= _MIN_RULE:
+        points = _weigh_rule(rule, is_for_later, is_failure)
+        if _is_long_enough(rule.text) and points + context >= _MIN_RULE:
             yield rule.text
 
 
@@ -264,11 +265,14 @@ def _rule_of(sentence: Words) -> Words:
     return sentence.cut("") if is_report else words
 
 
-def _weigh_rule(rule: Words, is_for_later: bool) -> int:
-    """Return the sum of the signs of a rule; 0 for words about nothing that lasts."""
+def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool) -> int:
+    """Return the sum of the signs of a rule; 0 for words about nothing that lasts.
+
+    Strong words about the product are a rule if they reject the work, else the next task.
+    """
     is_about_code = _is_about_code(rule)
     points = _sum_signs(rule, _RULE_SIGNS)
-    is_strong = points >= _STRONG and not rule.has("product")
+    is_strong = points >= _STRONG and (is_failure or not rule.has("product"))
     is_about_work = is_about_code or rule.has("lasting") or is_strong
     if not is_for_later and not (points and is_about_work):
         return 0

@@ -385,6 +385,15 @@ def test_a_paused_vault_is_said_once_and_resumes_by_itself(vault: Vault, person:
         until(lambda: told.said[-1] == "resumed")
 
 
+def test_a_paused_light_clone_says_so_once(vault: Vault, person: Person) -> None:
+    leave_out_months(vault.store, datetime.now(UTC).date(), 1)
+    person.git("switch", "-q", "--detach")
+    drop(vault, "one")
+    with watching(vault) as told:
+        still(2)
+        assert len([line for line in told.said if line.startswith("paused: ")]) == 1
+
+
 def test_a_broken_vault_yaml_is_said_once_and_mended_by_a_commit(
     vault: Vault, person: Person
 ) -> None:

@@ -105,6 +105,8 @@ def _write_line(record: Record) -> str:
 
 def print_recomputed(report: Report) -> None:
     """Print a commit of many changes: its line, and a line for each further change."""
+    if not report.done:
+        echo("nothing changes")
     if report.done and not report.done[0].commit:
         for done in report.done:
             print_done(done)

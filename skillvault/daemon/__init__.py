@@ -199,8 +199,6 @@ class Watch:
         """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
-        if day != self._day:  # a month may have been closed
-            self._follow_month(day)
         if tip != self._head:  # a person's commit may change the policy
             policy = store.head().policy
             self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
@@ -216,6 +214,8 @@ class Watch:
             consolidate=(self._cycles + 1) % self._every == 0,
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
+        if day != self._day:  # a month may have been closed
+            self._follow_month(day)
         self._day, self._head = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()
         waiting = [file for file in report.waiting if file.reason not in obstacles]

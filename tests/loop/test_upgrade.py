@@ -74,4 +74,6 @@ def test_an_upgrade_is_shown_first_and_is_one_commit(vault: Vault) -> None:
     assert len({done.commit for done in report.done}) == 1
     assert [one.change.subject for one in shown.done] == [one.change.subject for one in report.done]
     assert vault.run(now=NOW).done == []
+    args = ["--vault", str(vault.root), "run", "--upgrade", "--now", NOW.isoformat()]
+    assert CliRunner().invoke(cli, args).output == "nothing changes\n"
     assert vault.check().problems == []

@@ -1,6 +1,7 @@
 """cold, clone: a clone of a vault without the files of closed months."""
 
 import shutil
+from contextlib import ExitStack
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -90,16 +91,18 @@ def clone(url: str, path: Path | None, keep: int, now: datetime | None) -> None:
     if root.exists():
         raise UsageError(f"{root}: exists already; name another folder")
     root.parent.mkdir(parents=True, exist_ok=True)
-    clone_history(url, root)
-    git, report = Git(root), SetupReport()
-    head = git.head()
-    if head is None or layout.VAULT_FILE not in git.entries(head, [layout.VAULT_FILE]):
-        shutil.rmtree(root)
-        raise NotAVaultError(
-            f"{url}: is not a vault (it has no {layout.VAULT_FILE}); nothing was kept"
-        )
-    count = check_out_open_months(git, _today(now), keep)
-    equip(root, git, report, post_merge=False)
+    with ExitStack() as cleanup:
+        cleanup.callback(shutil.rmtree, root, ignore_errors=True)
+        clone_history(url, root)
+        git, report = Git(root), SetupReport()
+        head = git.head()
+        if head is None or layout.VAULT_FILE not in git.entries(head, [layout.VAULT_FILE]):
+            raise NotAVaultError(
+                f"{url}: is not a vault (it has no {layout.VAULT_FILE}); nothing was kept"
+            )
+        count = check_out_open_months(git, _today(now), keep)
+        equip(root, git, report, post_merge=False)
+        cleanup.pop_all()
     echo(
         f"cloned {pluralize(count, 'file')} to {root}, with the texts of {pluralize(keep, 'month')}"
     )

@@ -56,6 +56,23 @@ def cloned(vault: Vault, *words: str) -> Path:
     return clone
 
 
+def test_a_clone_that_fails_leaves_no_folder(old_vault: Vault) -> None:
+    person, target = Person(old_vault.root), old_vault.root.with_name("light")
+    remote = old_vault.root.with_name("remote.git")
+    person.git("clone", "-q", "--bare", "--no-local", str(old_vault.root), str(remote))
+    arguments = ["clone", str(remote), str(target), "--now", NOW.isoformat()]
+    Person(remote).git("config", "uploadpack.allowFilter", "true")
+    for pack in (remote / "objects/pack").glob("*.pack"):  # the objects one by one
+        data = pack.read_bytes()
+        pack.unlink()
+        pack.with_suffix(".idx").unlink()
+        subprocess.run(["git", "-C", str(remote), "unpack-objects", "-q"], input=data, check=True)
+    blob = Person(remote).git("rev-parse", "HEAD:vault.yaml").strip()
+    (remote / "objects" / blob[:2] / blob[2:]).unlink()
+    assert CliRunner().invoke(cli, arguments).exit_code != 0
+    assert not target.exists()
+
+
 def blobs_here(root: Path) -> int:
     """How many files git has here, without asking the remote."""
     words = ("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered")

@@ -24,7 +24,14 @@ from skillvault.model.records import (
     Skill,
 )
 from skillvault.model.text.front_matter import read_document as front_matter
-from skillvault.model.text.front_matter import split, text_of, with_body, with_key, without_key
+from skillvault.model.text.front_matter import (
+    split,
+    text_of,
+    with_body,
+    with_key,
+    with_mapping,
+    without_key,
+)
 from skillvault.vault.files import layout
 from tests.given import NOW, as_file, outcome, raw
 from tests.vault.given import DATA, HAND_MADE, TEXTS, front_matters, nested, spliced
@@ -481,3 +488,9 @@ def test_another_body_leaves_every_other_byte(front: str, body: str) -> None:
     assert after.startswith(f"---\n{front}---\n".encode())
     assert front_matter(after.decode())[1] == "# New\n\nbody"
     assert with_body(after, old) == data or not old
+
+
+def test_a_list_in_a_mapping_that_becomes_a_text_keeps_its_place() -> None:
+    content = b"---\nm:\n  a: 1\n  b:\n  - x\n  c: 2\n---\n\nText.\n"
+    edited = with_mapping(content, {"m": {"a": 1, "b": "x", "c": 2}})
+    assert edited == b"---\nm:\n  a: 1\n  b: x\n  c: 2\n---\n\nText.\n"

@@ -201,7 +201,7 @@ def _edit_keys(
         if isinstance(value, Mapping | list):
             raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
         if key in mapping:
-            front = strict_yaml.with_value(front, (*path, key), value)
+            front = strict_yaml.with_value(front, (*path, key), value, order=list(old_mapping))
     return front
 
 

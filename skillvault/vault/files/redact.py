@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.model.errors import BadInputError
+from skillvault.model.lazy import regex
 from skillvault.model.text import hidden_characters
 from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, mark_secrets
 
@@ -20,11 +21,11 @@ _TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(
 FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
 _STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=True)
 # A token begins no word in its middle, but may after `_` or `-`, as in `key_hf_…`.
-_START = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
-_RUN = re.compile(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
-_PART = re.compile(r"\{(\w+):(\d+)(?:-(\d+))?\}")
+_START = regex(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
+_RUN = regex(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
+_PART = regex(r"\{(\w+):(\d+)(?:-(\d+))?\}")
 # A token of an unlisted vendor: a short name, then generated characters.
-_UNLISTED = re.compile(
+_UNLISTED = regex(
     r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])"
     r"[A-Za-z0-9]{32,4000}"
@@ -33,13 +34,13 @@ _UNLISTED = re.compile(
     r"[0-9a-f]{32,4000}|(?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
     r"|(?:live|prod|oat)[_-](?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
 )
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = regex(
     r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}.*?"
     r"(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)",
     re.DOTALL,
 )
 # A private key without its head: the first bytes of one, or its last lines.
-_KEY_BODY = re.compile(
+_KEY_BODY = regex(
     r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H]"
     r"[A-Za-z0-9+/]{2}AgEA"
     r"|M[A-H][A-Za-z0-9+/]CAQ[AE]|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi(?:BSU0Eg|BFQyB|BPUEVOU1NIIF"
@@ -48,11 +49,9 @@ _KEY_BODY = re.compile(
     r"|(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{16,4000}+(?:\\n|\s){1,4}){1,100}+"
     r"(?=-----END [A-Z ]{0,20}PRIVATE KEY)"
 )
-_JSON_WEB_TOKEN = re.compile(
-    r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=][\w.=-]{0,4000})?"
-)
+_JSON_WEB_TOKEN = regex(r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=][\w.=-]{0,4000})?")
 _MARKER = "[redacted: Secret Keyword]"
-_MARK = re.compile(r"\[redacted: ([^\]]+)\]")
+_MARK = regex(r"\[redacted: ([^\]]+)\]")
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _LONG_NUMBER = 100_000  # below it a number under such a key counts something
 
@@ -73,22 +72,26 @@ def _tail(tail: str) -> re.Pattern[str]:
     )
 
 
-# The formats of each beginning, those of shorter ones included: `sk-ant-` begins with `sk-`.
-_BEGUN = {
-    start: [
+@cache
+def _formats_of(start: str) -> list[tuple[int, str, str]]:
+    """Return (length, kind, tail) of each format of a token that begins with `start`.
+
+    A token that begins with `sk-ant-` also begins with `sk-`, and may have the format of either.
+    """
+    return [
         (len(other), kind, tail)
         for other, kind, tail in FORMATS
         if other and start.startswith(other)
     ]
-    for start in _STARTS
-}
+
+
 _WITHOUT_START = [(kind, _tail(tail)) for start, kind, tail in FORMATS if not start]
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of each token in a run without spaces."""
     for match in _START.finditer(run):
-        for length, kind, tail in _BEGUN[match[0]]:
+        for length, kind, tail in _formats_of(match[0]):
             token = _tail(tail).match(run, match.start() + length)
             if token and _is_generated(token[0]):
                 yield match.start(), token.end(), kind

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import ahocorasick
 
+from skillvault.model.lazy import regex
+
 _DATA = tomllib.loads(Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8"))
 _INNER = frozenset(_DATA["inner"])
 _ALONE = frozenset(_DATA["alone"])
@@ -40,16 +42,16 @@ _VALUE = (
     rf"(?:[bfru]?\\{{0,4}}[{_QUOTES}](?P<quoted>{_WITHIN_QUOTES}{{3,100}})"
     rf"|(?P<secret>{_BARE}{{3,100}}))"
 )
-_FURTHER = {"quoted": re.compile(rf"{_WITHIN_QUOTES}*"), "secret": re.compile(rf"{_BARE}*")}
+_FURTHER = {"quoted": regex(rf"{_WITHIN_QUOTES}*"), "secret": regex(rf"{_BARE}*")}
 _LONG = r"(?=[a-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
 _REST = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?!->|[{_UNSPACED}])[\w.-]){{0,40}}+)"
 
 # How a value is given to a name: what stands between them.
 _CLOSED = rf"{_REST}(?:\s\d{{1,2}}(?=:))?[\\'\"`\])}}*>]{{0,6}}"
-_FLAGGED = re.compile(
+_FLAGGED = regex(
     rf"{_CLOSED}(?:[=:]|\s{{1,4}}|\s{{0,3}}\\?\n\s{{0,12}}(?:-\s)?|['\"]?,\s{{0,20}}){_VALUE}"
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = regex(
     rf"{_CLOSED}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?"
     rf"[,\s]{{1,20}})?(?:-\s)?['\"<]?"
     r"[a-z]{0,20}value['\">]{0,2}\s{0,3}[:=]?\s{0,4}"
@@ -62,27 +64,27 @@ _ASSIGNED = re.compile(
     r"|</\w{1,30}>\s{0,20}<\w{1,30}>|\s{1,8}\|\s{0,8}"
     rf"|(?<=>)){_VALUE}"
 )
-_SAID = re.compile(
+_SAID = regex(
     rf"{_REST}(?P<gap>[^\d\n!-&()*+./:-@\[-`{{-~「『“«—–]{{0,60}}?)"
     rf"(?P<sign>[\s:=—–(→]{{0,4}})(?:(?<![^\W{_UNSPACED}])|(?<=[^ -~])(?=[a-z0-9]))(?<![.@/\\'-])"
     rf"(?=[bfru]?[{_QUOTES}]|[^\s'\"`<>,;|{_UNSPACED}]{{0,80}}?[\d@#$%^]){_VALUE}"
 )
 # One of them is within a value that looks generated, or before it; else it has both cases.
-_GENERATED = re.compile(rf"[\d!@#$%^&*?~{_QUOTES}]")
-_SAID_BEFORE = re.compile(
+_GENERATED = regex(rf"[\d!@#$%^&*?~{_QUOTES}]")
+_SAID_BEFORE = regex(
     r"(?<![\w@/.$-])[\"'`]?(?P<secret>(?=[^\s]{0,99}?\d)[^\s'\"`<>{}()\[\],;|\\]{6,60})"
     r"[\"'`]?\s{1,2}"
     r"(?:is|as|was|ist|als|es|como|est|comme|é|è|come|como|to)\s(?:[\w'’-]{1,14}\s){0,3}"
     r"[\w-]{0,20}\Z"
 )
 # A table: the heads of its columns, what separates cells, a row.
-_TABLE = re.compile(
+_TABLE = regex(
     r"(?P<head>[\w '\"-]{0,40}(?:[,;|\t][\w '\"-]{1,40}){1,20}[,;|\t]?)(?=\r?\n)"
     r"(?:\r?\n[|: -]{3,300}(?=\n))?"
 )
-_CELL = re.compile(r"[,;|\t]")
-_ROW = re.compile(r"[^\r\n]+")
-_NO_VALUE = re.compile(
+_CELL = regex(r"[,;|\t]")
+_ROW = regex(r"[^\r\n]+")
+_NO_VALUE = regex(
     r"\[redacted: |#[0-9a-f]{3,8}\Z|0x[0-9a-f]{1,16}\Z|[$%]\w|"
     r"\$?[({<%]|\.{2,}|[*x.•#_-]{3,}\Z|/|~/|[a-z][\w+.-]{1,20}://|\\|[&|=!]{1,3}\Z"
     r"|\d{1,4}(?:[-/.:]\d{1,4}){1,3}(?:[tz.:\d-]{0,20}\Z)"
@@ -92,30 +94,30 @@ _NO_VALUE = re.compile(
     re.IGNORECASE,
 )
 # Names of methods and versions: `OAuth2Client`, `PBKDF2WithHmacSHA256`.
-_TECHNICAL = re.compile(
+_TECHNICAL = regex(
     r"(?:o?auth|sha|md|argon|pbkdf|base|utf|hmac|aes|rsa|ed|ecdsa|x|p|[rhe]s|http|ipv|i18n|l10n"
     r"|k8s|s3|ec|log"
     r"|web|v|gpt|db|user|id|step|test|token|password|secret|key|pass|node|py|python|win|es|h|vec"
     r"|py|sql)\d",
     re.IGNORECASE,
 )
-_ANOTHER = re.compile(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
-_EMPHASIS = re.compile(r"\A[*_~#@$%&^]+|(?<!\d)[!?*_~.,]+\Z|[?*_~.,]+\Z")
-_SIGN = re.compile(r"[!@#$%^&*?~]")
+_ANOTHER = regex(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
+_EMPHASIS = regex(r"\A[*_~#@$%&^]+|(?<!\d)[!?*_~.,]+\Z|[?*_~.,]+\Z")
+_SIGN = regex(r"[!@#$%^&*?~]")
 _DIGESTS = ("sha256:", "sha512-", "sha384-", "sha1-", "sha256-", "md5:")
-_DIGIT, _HUMP = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
-_JOINT, _WORD_AND_NUMBER = re.compile(r"[-_./:+=\\]"), re.compile(r"[^\W\d]{2,}\d+")
-_TURN = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
-_IN_CODE = re.compile(r"[a-z_]\w{0,60}(?:(?:\.|::|->)[a-z_]\w{0,60}){1,8}\Z", re.IGNORECASE)
-_NAMES_SECRET = re.compile(
+_DIGIT, _HUMP = regex(r"\d"), regex(r"[a-z][A-Z]")
+_JOINT, _WORD_AND_NUMBER = regex(r"[-_./:+=\\]"), regex(r"[^\W\d]{2,}\d+")
+_TURN = regex(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
+_IN_CODE = regex(r"[a-z_]\w{0,60}(?:(?:\.|::|->)[a-z_]\w{0,60}){1,8}\Z", re.IGNORECASE)
+_NAMES_SECRET = regex(
     r"[\w.-]*(?:password|passwd|pwd|pass|token|secret|key)(?:[a-z_]{0,20}|[_-]?\d)"
 )
 _PARTICLES = tuple("はをがは는은를을가이是为為成")
 _PINS = ("passcode", "暗証番号", "الرقم السري", "pin")
-_KEY_OF_WHAT = re.compile(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
+_KEY_OF_WHAT = regex(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
 _IDENTIFIER = "-_.$@abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _BEFORE_TWO = ("env ", "setx ", "set ", "put ", "-x ", "config ")
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
+_PARTS = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
@@ -520,7 +522,7 @@ def _command(template: str) -> Cue:
     if tail.startswith("@"):
         value = value.replace(r"[^\s'\"<>|]{4,200}", r"[^\s'\"<>|@]{4,200}")
     pattern = pattern[:end] + value + ("['\"]?" if tail else "") + tail
-    return Cue("Password Option", (sign,), re.compile(rf"(?<![\w./-]){pattern}"))
+    return Cue("Password Option", (sign,), regex(rf"(?<![\w./-]){pattern}"))
 
 
 CUES = (
@@ -528,7 +530,7 @@ CUES = (
         Cue(
             cue["kind"],
             tuple(cue["signs"]),
-            re.compile("".join(cue["pattern"]).replace("LONG", _LONG)),
+            regex("".join(cue["pattern"]).replace("LONG", _LONG)),
             cue.get("strength", 0),
         )
         for cue in _DATA["cue"]

@@ -365,7 +365,7 @@ class Vault:
 
         `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
         defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For
-        an unknown domain the answer is empty and not recorded; see `choose_domain` for none.
+        a misspelt domain the answer is empty and not recorded; see `choose_domain` for none.
 
         With a `decision` the answer is recorded through the inbox, and skills may be held out;
         without one nothing is written. `agent` is the `source.agent` of the outcomes that are
@@ -375,7 +375,8 @@ class Vault:
         """
         one_text("task", task, ", and what is known as context={...}")
         if domain is None:
-            domain = shelves.choose_domain(self.shelf, Path.cwd(), task)
+            must_fit = decision is not None or not task.strip()
+            domain = shelves.choose_domain(self.shelf, Path.cwd(), task, must_fit=must_fit)
         setup.check_domains([one_text("domain", domain)])
         query = selection.Query(
             domain=domain,

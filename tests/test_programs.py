@@ -80,5 +80,6 @@ def test_a_task_finds_its_domain(vault: Vault) -> None:
         vault.memory.add_fact(text, domain, now=NOW)
     assert vault.recommend(task="How long do beans soak?").domain == "cooking"
     assert vault.recommend(task="Which compiler do we pin?").domain == "coding"
+    assert vault.recommend(task="Paint a zeppelin").prompt == ""
     with pytest.raises(UsageError, match="pass one of coding, cooking"):
-        vault.recommend(task="Paint a zeppelin")
+        vault.recommend(task="Paint a zeppelin", decision="d-1")

@@ -254,9 +254,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
 
 
 def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
-    similar = answer.near_domain
-    hint = f"did you mean {similar}?" if similar else "record an outcome of it, or correct the name"
-    say(f"{answer.domain}: no such domain; {hint}")
+    say(f"{answer.domain}: no such domain; did you mean {answer.near_domain}?")
     for pin in pins:
         say(f"--pin {pin}: ignored, because there is no such domain")
     if answer.decision is not None:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.shelf import Strategy
 
 _Answer = TypeVar("_Answer")
+FIRST_DOMAIN = "general"  # of a vault that has none yet
 _TASKS = 200  # skills of which is asked how well they answer a task
 _PAGE = 500  # skills of which is asked at once by which tasks they are found
 _LATEST = 100  # outcomes by whose tasks a skill is found
@@ -214,12 +215,12 @@ class Shelf:
     def recommend(self, query: Query, task: str = "") -> Selection:
         """Return the few best skills and facts for a task, and why each other skill was left out.
 
-        See `learning.recommend`. An unknown domain has no skills.
+        See `learning.recommend`. A misspelt domain gets nothing, a new one what has no domain.
         """
         return answer_question(self, lambda head: self._recommend(head, query, task))
 
     def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
-        if (near_domain := ground.unknown_domain(head, query.domain)) is not None:
+        if near_domain := ground.unknown_domain(head, query.domain):
             return recommend.empty(query, near_domain)
         ranks = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
@@ -431,23 +432,29 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
         yield name, "\n".join(tasks)
 
 
-def choose_domain(shelf: Shelf, folder: Path, task: str = "") -> str:
+def choose_domain(shelf: Shelf, folder: Path, task: str = "", *, must_fit: bool = True) -> str:
     """Return the domain of a question that names none.
 
     It is that of the folder's repository, else the only one of the vault, else the one whose skill
-    or fact answers the task best. UsageError if nothing tells it.
+    or fact answers the task best. A vault without a domain gets `general`. If none of several
+    domains fits, UsageError, or without `must_fit` the first, which will not answer either.
     """
     head = shelf.ready()
     repository = domain_of(folder, head.policy.hook.domains, None)
     if domain := repository if repository in head.domains else head.only_domain:
         return domain
+    if not head.domains:
+        return FIRST_DOMAIN
     for hit in head.search(task, _TASKS, kinds=("skill", "fact")):
         kind, _, name = hit.id.partition(":")
         record = head.skills.get(name) if kind == "skill" else head.facts.get(name)
         if record is not None and record.domain is not None:
             return record.domain
-    names = f": pass one of {', '.join(head.domains)}" if head.domains else ""
-    raise UsageError(f"nothing tells the domain; add --domain NAME{names}")
+    if not must_fit:
+        return head.domains[0]
+    raise UsageError(
+        f"several domains fit; add --domain NAME: pass one of {', '.join(head.domains)}"
+    )
 
 
 def has_model() -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -130,22 +131,34 @@ def test_with_rules_alone_it_is_not_said_that_nothing_is_learned(vault: Vault) -
     assert err == "no skill about this yet; the rules of LEARNINGS.md are printed\n"
 
 
-@pytest.mark.parametrize(
-    ("domain", "hint"),
-    [
-        ("codding", "did you mean coding?"),
-        ("zeppelins", "record an outcome of it, or correct the name"),
-    ],
-)
-def test_of_a_domain_that_is_not_there_nothing_is_shown(
-    learned: Vault, domain: str, hint: str
+def test_a_misspelt_domain_gets_nothing_but_the_right_name(learned: Vault) -> None:
+    args = ("--domain", "codding", "--task", "fix a flaky test", "--pin", "reading-a-lift")
+    out, err = call(learned, "recommend", *args)
+    hint = "codding: no such domain; did you mean coding?\n"
+    pin = "--pin reading-a-lift: ignored, because there is no such domain\n"
+    assert (out, err) == ("", hint + pin)
+    answer, _ = call(learned, "recommend", *args, "--format", "json")
+    assert json.loads(answer)["near_domain"] == "coding"
+
+
+@pytest.mark.parametrize("domain", [(), ("--domain", "zeppelins")])
+def test_skills_without_a_domain_answer_in_a_vault_without_one(
+    vault: Vault, tmp_path: Path, domain: tuple[str, ...]
 ) -> None:
-    args = ("--task", "fix a flaky test", "--pin", "reading-a-lift")
-    out, err = call(learned, "recommend", "--domain", domain, *args)
-    pin = "--pin reading-a-lift: ignored, because there is no such domain"
-    assert (out, err) == ("", f"{domain}: no such domain; {hint}\n{pin}\n")
-    found, _ = call(learned, "recommend", "--domain", domain, *args, "--format", "json")
-    assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    text = "---\nname: mail\ndescription: Send an email with Gmail.\n---\n\nUse the API.\n"
+    (folder / "SKILL.md").write_text(text)
+    call(vault, "install", str(folder))
+    call(vault, "skill", "approve", "mail")
+    out, _ = call(vault, "recommend", *domain, "send an email with gmail")
+    assert "Use the API." in out
+
+
+def test_a_task_that_no_domain_answers_gets_silence_and_no_error(learned: Vault) -> None:
+    learned.record(raw(domain="perps"))
+    out, err = call(learned, "recommend", "book a flight to Lisbon")
+    assert (out, err) == ("", "nothing learned about this yet; record how it ends\n")
 
 
 @pytest.mark.parametrize("task", ["fix a flaky test", "book a flight to Lisbon"])

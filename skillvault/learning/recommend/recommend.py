@@ -129,9 +129,9 @@ class WithheldSkill(Struct, frozen=True):
 class Selection(Struct, frozen=True):
     """The answer of `recommend`: the shown by their place, the left out from the best on.
 
-    `near_domain` is set for a domain that the vault does not know: the known one that it looks
-    like, or "". `unknown_context` are the keys and values that no boost and no skill knows.
-    `prompt` is the text for an agent to read before the task, "" for nothing.
+    `near_domain` is the domain that a misspelt one resembles. `unknown_context` are the keys and
+    values that no boost and no skill knows. `prompt` is the text for an agent to read before the
+    task, "" for nothing.
     """
 
     domain: str
@@ -303,7 +303,7 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
 
 
 def empty(query: Query, near_domain: str) -> Selection:
-    """Return the answer for an unknown domain; `near_domain` is one like it, or ""."""
+    """Return the answer for a misspelt domain; `near_domain` is the domain that it resembles."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -398,6 +399,7 @@ def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Ans
 
 
 def _read_text(head: Topics) -> Callable[[str], str]:
+    @cache  # a question compares each text with up to twenty others
     def read(name: str) -> str:
         vault_skill = head.skills.get(name)
         entry = None if vault_skill else head.layers.of_name(name)

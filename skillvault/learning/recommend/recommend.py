@@ -345,7 +345,8 @@ def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bo
     """
     if candidate.name in pins or (candidate.seed and candidate.status == "pinned"):
         return True
-    return (query.role, query.stage) != (None, None) and _has_label(candidate, query)
+    has_label = query.role is not None or query.stage is not None
+    return has_label and _has_label(candidate, query)
 
 
 def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
@@ -402,15 +403,14 @@ def _split_by_match(
     Of a large library nearly all are of the second kind, and need no score. If an answer explains
     every skill, all are ordered together.
     """
-    query, weighing, leads = request.query, request.weighing, request.background.leads
+    query, weighing = request.query, request.weighing
     if not weighing.has_task or query.explain:
         return list(candidates), []
+    near_names = {*weighing.matched_names, *request.background.leads}
     near: list[Candidate] = []
     far: list[Candidate] = []
     for candidate in candidates:
-        name = candidate.name
-        is_near = weighing.has_match(name) or name in leads
-        is_near = is_near or _is_asked(candidate, query, request.pins)
+        is_near = candidate.name in near_names or _is_asked(candidate, query, request.pins)
         (near if is_near else far).append(candidate)
     return near, far
 

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -137,9 +137,10 @@ class Weighing:
         """Return the skills with at least this evidence that they answer the task."""
         return [name for name, match in self._matches.items() if match.evidence >= least]
 
-    def has_match(self, name: str) -> bool:
-        """Return True if the text of a skill shares a word with the task."""
-        return name in self._matches
+    @property
+    def matched_names(self) -> Collection[str]:
+        """The skills whose texts share a word with the task."""
+        return self._matches.keys()
 
     def measure_evidence(self, name: str) -> float:
         """Return the evidence that a skill answers the task, 0..1."""

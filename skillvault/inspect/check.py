@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from skillvault.inspect import lookup
 from skillvault.learning.account.evidence import find_miscounts
-from skillvault.learning.account.statements import account_of, calls_for_skill, findings_of
+from skillvault.learning.account.statements import calls_for_skill, findings_of
 from skillvault.loop import learned
+from skillvault.loop.quotations import Quotations
 from skillvault.loop.registry import AGENDA, STEPS
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Commit, Problem
@@ -92,6 +93,7 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
 
     Pinned skills and skills that are kept without evidence are left out.
     """
+    quotations = Quotations(head)
     unsupported_names = {place.name for place in head.skills.without_outcomes()}
     paths = [
         path
@@ -103,10 +105,12 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
         name = path.split("/")[1]
         skill = head.skills.find(name)
         if name not in unsupported_names and not (skill and skill.status == "pinned"):
-            yield from _miscounts(head, path, content)
+            yield from _miscounts(head, quotations, path, content)
 
 
-def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
+def _miscounts(
+    head: Snapshot, quotations: Quotations, path: str, content: bytes
+) -> Iterator[Problem]:
     try:
         evidence = from_text(content.decode(errors="replace"))
     except BadInputError as error:
@@ -115,7 +119,7 @@ def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
     records = head.outcomes.get_many(evidence.read)
     outcomes = tuple(records[name] for name in evidence.read if name in records)
     evaluations = head.evaluations.get_many(evidence.read)
-    account = account_of(outcomes, evaluations, head.recommendations.tasks(outcomes))
+    account = quotations.build_account(outcomes, evaluations)
     if missing_count := len(evidence.read) - len(outcomes):
         if not outcomes or calls_for_skill(findings_of(account, evidence.kind, head.policy)):
             message = f"{missing_count} of its outcomes are gone; run skillvault"

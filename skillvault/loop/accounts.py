@@ -19,24 +19,19 @@ from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
     ACTIONS,
     account_keys,
-    account_of,
     findings_of,
     try_keys,
 )
-from skillvault.learning.corrections import StatedRules, read_stated_rules
 from skillvault.learning.generate import ExistingSkill, skill_subject
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.tries.tries import requests_of
 from skillvault.loop.clock import clock
 from skillvault.loop.next_versions import RunMaterial, with_version, with_waiting_account
+from skillvault.loop.quotations import Quotations
 from skillvault.loop.registry import COUNTED, RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
-from skillvault.model.decision_outcomes import scope_of
-from skillvault.model.next_words import read_reaction
-from skillvault.model.records import IndexedOutcome, Outcome, Position, Ref, Skill, SkillKind
-from skillvault.vault.files import redact
+from skillvault.model.records import IndexedOutcome, Position, Ref, Skill, SkillKind
 from skillvault.vault.index.subjects import SCOPES, AccountKey, ActionKeys, Scope, Subjects
 
 _Task = TypeVar("_Task")
@@ -154,10 +149,6 @@ class ActionRules:
         return rules
 
 
-def _quoted_rules(text: str) -> Iterator[str]:
-    yield from read_reaction(text).rules
-
-
 class DueAccount(NamedTuple):
     """An account up to its reading point, its kinds of skills, and the keys that made it due."""
 
@@ -177,7 +168,7 @@ class Accounts:
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
         self._said: dict[str, dict[str, ActionKeys]] = {}
         self._clocks: dict[str, datetime | None] = {}
-        self._stated: dict[str, StatedRules] = {}
+        self._quotations = Quotations(run.view)
         self.readings = Readings(run)
         self.actions = ActionRules(run, self.readings)
 
@@ -248,30 +239,9 @@ class Accounts:
             outcomes = tuple(records[name] for name in ids if name in records)
             trusted = (outcome for outcome in outcomes if outcome.trust == "local")
             actions = sorted({(outcome.domain, outcome.decision.action) for outcome in trusted})
-            tasks = self._view.recommendations.tasks(outcomes)
             rules = tuple(rule for action in actions for rule in self.actions.rules(*action))
-            unquoted = {o.id for o in outcomes if not self._may_quote(o, requests_of(o))}
-            quotable_tasks = {
-                o.id: tasks[o.id]
-                for o in outcomes
-                if o.id in tasks and self._may_quote(o, _quoted_rules(tasks[o.id]))
-            }
-            self._accounts[key] = account_of(
-                outcomes, evaluations, quotable_tasks, rules, unquoted=unquoted
-            )
+            self._accounts[key] = self._quotations.build_account(outcomes, evaluations, rules)
         return self._accounts[key]
-
-    def _may_quote(self, outcome: Outcome, texts: Iterable[str]) -> bool:
-        """Return True if a text about a run may quote what a person said before or after it."""
-        scope = scope_of(outcome)
-        if scope not in self._stated:
-            rules = [r for r in self._view.facts.approved_corrections() if r.scope == scope]
-            corrections = self._view.corrections.of_scope(scope)
-            self._stated[scope] = read_stated_rules(corrections, rules, redact.secret_kinds)
-        stated = self._stated[scope]
-        if not (stated.valid or stated.unquotable):
-            return True
-        return all(stated.may_quote(text, outcome.occurred_at) for text in texts)
 
     def findings(self, account: Account, kind: SkillKind) -> Findings:
         """Return the statements of an account for a kind of skill."""

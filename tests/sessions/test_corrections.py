@@ -118,6 +118,7 @@ def test_a_guide_quotes_no_rule_that_later_words_withdraw(client: Client) -> Non
     client.vault.run(now=another.at)
     assert "always run black" not in guides(client.vault).lower()
     assert "ruff formats" in guides(client.vault)
+    assert client.vault.check().problems == []
     assert client.vault.run(now=another.at).done == []
 
 

@@ -137,8 +137,9 @@ def tried_sentence(
         counts = Counter(run.status for run in tries)
         parts = [f"{counts[status]} {word}" for status, word in _ENDED.items() if counts[status]]
         note = f" ({len(tries)} runs: {', '.join([*parts, *_average(tries)])})"
-    deed = f"{label}{_deed_and_result(attempt)}".strip()
-    return _end_sentence(f"{attempt.at:%Y-%m-%d} {_ENDED[attempt.status]}: {deed}{note}")
+    deed = f"{label}{_deed_and_result(attempt)}".strip().removesuffix(":")
+    ended = f"{attempt.at:%Y-%m-%d} {_ENDED[attempt.status]}"
+    return _end_sentence(f"{': '.join(filter(None, [ended, deed]))}{note}")
 
 
 def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:

@@ -50,13 +50,15 @@ def try_of(
 ) -> Try:
     """Return an outcome as a try, with the conclusions of its evaluation.
 
-    Without `quotes_words` the try says nothing of a person's next words but their status.
+    Without `quotes_words` the try says nothing of a person's next words but their status, and has
+    no deed if they judged it: without the words nobody can tell what was wrong with the deed.
     """
-    if not quotes_words and outcome.result.summary.startswith(NEXT_WORDS):
-        outcome = replace(outcome, result=replace(outcome.result, summary=""))
+    is_silent = not quotes_words and outcome.result.summary.startswith(NEXT_WORDS)
+    if is_silent:
+        outcome = replace(outcome, result=replace(outcome.result, summary="", evidence=""))
     decision, result = outcome.decision, outcome.result
-    answer = answer_text(outcome) or ""
-    deed = deed_of(outcome, answer)
+    answer = "" if is_silent else answer_text(outcome) or ""
+    deed = "" if is_silent else deed_of(outcome, answer)
     verdict = evaluation if evaluation and evaluation.is_by_model else None
     judgement = verdict if verdict and verdict.judge.name != OFFLINE else None
     # The claims of a transcript on its way are none of its decision.

@@ -138,5 +138,7 @@ def test_a_risky_rule_of_a_person_is_no_advice(words: str, advice: list[str]) ->
 
 def test_of_words_that_may_not_be_quoted_only_the_status_stays() -> None:
     end = {"status": "failure", "observed_by": "person", "summary": f"{NEXT_WORDS}no, run black"}
+    end["evidence"] = "All checks passed!"
     attempt = try_of(outcome(raw(result=end)), quotes_words=False)
     assert (attempt.status, attempt.advice, attempt.result) == ("failure", (), "")
+    assert attempt.deed == ""

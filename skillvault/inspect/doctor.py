@@ -117,9 +117,14 @@ Check = Callable[[Examination], Iterator[Row]]
 
 
 def examine(place: Path | None, now: datetime) -> list[Row]:
-    """Run every check on the vault in `place`; without a place, on the nearest vault."""
+    """Run every check on the vault in `place`; without a place, on the nearest vault.
+
+    Without either, the current folder may be a project, whose git is none of our business.
+    """
     exam = Examination(_root_of(place), now)
-    for name, function in CHECKS.items():
+    is_project = place is None and layout.vault_above(exam.root) is None
+    for name in CHECKS_WITHOUT_VAULT if is_project else CHECKS:
+        function = CHECKS[name]
         exam.rows += [
             Row(
                 row.check,
@@ -204,7 +209,8 @@ def _vault(exam: Examination) -> Iterator[Row]:
     head = exam.head()
     if layout.VAULT_FILE not in head.files:
         state = "is not committed" if mark.is_file() else "is not here or above"
-        yield Row("vault", "problem", f"{mark} {state}: no vault yet", "skillvault init")
+        detail = f"{mark} {state}: no vault yet, or name yours with --vault"
+        yield Row("vault", "problem", detail, "skillvault init")
     elif not mark.is_file():
         yield Row("vault", "problem", f"{mark} is gone", "git restore vault.yaml")
     else:
@@ -683,3 +689,4 @@ CHECKS: dict[str, Check] = {
     "inbox": _waiting,
     "clients": _clients,
 }
+CHECKS_WITHOUT_VAULT = ("skillvault", "git", "libraries", "vault", "clients")

@@ -99,6 +99,15 @@ def test_a_folder_that_is_no_vault_says_how_to_make_one(tmp_path: Path) -> None:
     assert rows(tmp_path)["repository"][0].fix == "skillvault init"
 
 
+def test_a_project_gets_no_advice_about_its_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Person(tmp_path).git("init", "-q", "-b", "master")
+    monkeypatch.chdir(tmp_path)
+    problem_checks = [row.check for row in Vault.doctor(now=NOW) if row.state != "ok"]
+    assert problem_checks == ["vault"]
+
+
 def test_a_folder_that_does_not_exist_is_no_vault(tmp_path: Path) -> None:
     with pytest.raises(NotAVaultError, match="no vault here"):
         Vault.doctor(tmp_path / "not" / "here")

@@ -365,10 +365,11 @@ def _print_judge(judge: "JudgeStatus") -> None:
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
-        counts = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
+        counts = f"{accuracy.successes} successes and {accuracy.failures} failures"
         bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
         chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
-        echo(f"verdicts: {accuracy.balanced * 100:.0f} % right ({bounds}) on {counts}{chance}")
+        share = f"{accuracy.balanced * 100:.0f} % ({bounds})"
+        echo(f"verdicts: the judge foresaw {share} of {counts}{chance}")
 
 
 def _client_usage(judge: "JudgeStatus") -> str:

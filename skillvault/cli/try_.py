@@ -246,6 +246,9 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
         if click.confirm(question, default=False, err=True):
             options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
             setup.main([client, *options], "skillvault setup", standalone_mode=False)
+        else:
+            echo("To hook up one project, go to its folder and type")
+            echo(f"  skillvault setup {client} --domain {CODING} --vault {target}")
 
 
 def _ask_place(root: Path) -> Path:

@@ -65,7 +65,7 @@ def test_status_tells_its_balanced_accuracy_with_an_interval(even: Vault) -> Non
     assert accuracy.low < 0.5 < accuracy.high
     assert said(even, "status")["judge"]["accuracy"] == to_builtins(accuracy)
     bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
-    line = f"verdicts: 50 % right ({bounds}) on 20"
+    line = f"verdicts: the judge foresaw 50 % ({bounds}) of 20"
     assert line in call(even, "status").stdout
 
 

@@ -62,12 +62,7 @@ def origins(head: Topics) -> dict[str, Origin]:
     return {name: rules.origin_of(link) for name, link in links.items()}
 
 
-def lint_of(files: Files) -> list[str]:
-    """Return the lines that a person should read about a skill's files before approving them."""
-    return lint.lint_lines(lint.lint_files(files, secret_kinds))
-
-
-def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[str]:
+def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[Finding]:
     """Lint files as they will be in proposed/, with the marker that hides them from agents.
 
     Files that equal those of the source have its `findings`.
@@ -76,16 +71,16 @@ def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Findi
     new_files = {path: data for path, data in marked.items() if source_files.get(path) != data}
     equal_paths = marked.keys() - new_files.keys()
     findings = [finding for finding in findings if finding.path in equal_paths]
-    return lint.lint_lines(sorted([*findings, *lint.lint_files(new_files, secret_kinds)]))
+    return sorted([*findings, *lint.lint_files(new_files, secret_kinds)])
 
 
-def lint_of_waiting(store: Store, name: str) -> list[str]:
-    """Lint an installed skill that waits in proposed/; [] for any other skill."""
+def lint_waiting(store: Store, name: str) -> list[Finding] | None:
+    """Lint an installed skill that waits in proposed/; None for any other skill."""
     head = store.head()
     skill = head.skills.proposed.get_many([name]).get(name)
     if skill is None or skill.origin != "installed":
-        return []
-    return lint_of(folder_files(store.git, head, f"proposed/{name}"))
+        return None
+    return lint.lint_files(folder_files(store.git, head, f"proposed/{name}"), secret_kinds)
 
 
 def is_clean(store: Store, head: Topics, name: str) -> bool:
@@ -155,12 +150,16 @@ def _merge_file(
 
 
 class InstalledSkill(Struct, frozen=True):
-    """A skill that this run installed, with its address, its lint lines and its commits."""
+    """A skill that this run installed, with its address, its lint and its commits.
+
+    `lint` are lines for a person, about the `findings` and what was mended.
+    """
 
     name: str
     url: str
     digest: str
     lint: Sequence[str]
+    findings: Sequence[Finding]
     done: Sequence[ChangeResult]
 
 
@@ -343,6 +342,7 @@ class _IncomingSkill(NamedTuple):
     changes: Sequence[Change]
     origin: Origin
     lint: Sequence[str]
+    findings: Sequence[Finding]
 
 
 class _Installation:
@@ -383,9 +383,10 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = as_proposed(skill.folder.files, name)
-        lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
+        findings = lint_incoming(files, skill.folder.files, findings)
+        lines = [*lint.lint_lines(findings), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
-        self._collect([change], origin, lines)
+        self._collect([change], origin, lines, findings)
         if len(self._incoming) == _AT_ONCE:
             self.commit_incoming()
 
@@ -512,12 +513,13 @@ class _Installation:
             return
         files = as_proposed(merge.files, target, replaces)
         published = as_proposed(merge.with_merged_modes(remote), target, replaces)
-        lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
+        findings = lint_incoming(files, skill.folder.files, findings)
+        lines = [*lint.lint_lines(findings), *skill.notes]
         words = [*merge.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
-        self._collect(changes, skill.origin, lines)
+        self._collect(changes, skill.origin, lines, findings)
         self.commit_incoming()
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
@@ -534,7 +536,7 @@ class _Installation:
             self.report.known.append(f"{name}: is the package's already")
             return
         origin = Origin("the package", "", rules.digest_of(files), len(files))
-        self._collect([rules.seed_change(name, files, local_files)], origin, ())
+        self._collect([rules.seed_change(name, files, local_files)], origin)
         self.commit_incoming()
 
     def _lint(self, skill: SourceSkill) -> list[Finding] | None:
@@ -552,10 +554,16 @@ class _Installation:
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
         return None
 
-    def _collect(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
+    def _collect(
+        self,
+        changes: Sequence[Change],
+        origin: Origin,
+        lines: Sequence[str] = (),
+        findings: Sequence[Finding] = (),
+    ) -> None:
         name = changes[0].targets[0].id
         self._name_by_source[origin.url, origin.registry] = (name, origin)
-        self._incoming.append(_IncomingSkill(name, changes, origin, lines))
+        self._incoming.append(_IncomingSkill(name, changes, origin, lines, findings))
 
     def commit_incoming(self) -> None:
         """Commit the skills that were collected."""
@@ -578,7 +586,9 @@ class _Installation:
             done = list(itertools.islice(results, len(skill.changes)))
             origin = skill.origin
             self.report.installed.append(
-                InstalledSkill(skill.name, origin.url, origin.digest, skill.lint, done)
+                InstalledSkill(
+                    skill.name, origin.url, origin.digest, skill.lint, skill.findings, done
+                )
             )
 
     def _explain_known(self, head: Topics, origin: Origin) -> str | None:

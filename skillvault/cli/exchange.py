@@ -191,6 +191,10 @@ def print_report(
             is_one = len(report.rules) == 1
             waits = "would wait" if dry else f"wait{'s' * is_one}; `skillvault review` shows them"
             say(f"{len(report.rules)} rule{'s' * (not is_one)} {waits}")
+        if report.passages:
+            passages = pluralize(len(report.passages), "passage")
+            asking = "`skillvault run` asks Claude, `ask --send` a client, `ask` an agent"
+            say(f"{passages} for the judge to decide; {asking}")
         limit = None if verbose or len(report.known) <= MANY else MANY
         for sentence in report.known[:limit]:
             say(sentence)
@@ -259,14 +263,14 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
         }
         for skill in report.installed
     ]
-    rules, facts = (
+    rules, passages, facts = (
         [{"id": record.id, "text": record.text} for record in records]
-        for records in (report.rules, report.facts)
+        for records in (report.rules, report.passages, report.facts)
     )
     plain = msgspec.to_builtins(
         {key: getattr(report, key) for key in ("known", "passed_over", "waiting", "problems")}
     )
-    return {"installed": rows, "rules": rules, "facts": facts, **plain}
+    return {"installed": rows, "rules": rules, "passages": passages, "facts": facts, **plain}
 
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)

@@ -44,7 +44,7 @@ def test_json_has_everything_and_nothing_else_is_printed(vault: Vault, source: P
     result = call(vault, "install", source, "--json")
     answer = json.loads(result.stdout)
     assert list(answer) == [
-        "installed", "rules", "facts", "known", "passed_over", "waiting", "problems",
+        "installed", "rules", "passages", "facts", "known", "passed_over", "waiting", "problems",
     ]  # fmt: skip
     (row,) = answer["installed"]
     assert list(row) == ["name", "source", "digest", "lint", "commits"]

@@ -10,7 +10,10 @@ from skillvault.api import Vault
 from skillvault.loop.judging.question_queue import AgentReply, AskedQuestion
 from skillvault.model.errors import BadInputError, UsageError
 from tests.conftest import NOW
-from tests.judge.conftest import appoint
+from tests.judge.conftest import api, appoint
+from tests.judge.server import Server, message, told
+
+__all__ = ["api"]
 
 PAGE = """\
 ## Database
@@ -112,3 +115,14 @@ def test_a_rejected_rule_is_not_proposed_again_by_an_answer(
 def test_the_offline_judge_decides_nothing(vault: Vault, shop: Path) -> None:
     with pytest.raises(UsageError, match=r"CONTRIBUTING.md#database: neither rules nor steps"):
         vault.curate.installer.learn(str(shop), now=NOW)
+
+
+def test_claude_is_asked_once_in_the_next_run(vault: Vault, shop: Path, api: Server) -> None:
+    appoint(vault)
+    api.script = lambda body: message(ASK_ANN if "Database" in told(body) else NOTHING)
+    vault.curate.installer.learn(str(shop), now=NOW)
+    vault.run(now=NOW)
+    assert [rule.about for rule in vault.memory.waiting()] == ["Database"]
+    assert len(vault.store.head().answers) == 2
+    assert vault.run(now=NOW).done == []
+    assert len(api.requests) == 2

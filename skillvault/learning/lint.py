@@ -90,8 +90,8 @@ def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
     counts = Counter(code for findings in skills for code in {f.code for f in findings})
     kinds = ", ".join(f"{code} in {count:,}" for code, count in sorted(counts.items()))
     flagged = sum(map(bool, skills))
-    found = f"findings in {flagged:,} of {len(skills):,} skills ({kinds})" if kinds else ""
-    return f"Lint: {found or 'nothing found'}; {NO_PROOF}."
+    sentence = f"findings in {flagged:,} of {len(skills):,} skills ({kinds})"
+    return f"Lint: {sentence if kinds else 'nothing found'}; {NO_PROOF}."
 
 
 def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:

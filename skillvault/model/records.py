@@ -505,8 +505,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     """A rule in a person's words that waits for approval; an approved rule is a fact.
 
     A person stated it for the repository `scope` in `session` after the run `about`, and again in
-    the `confirmed` sessions. Before approval only the person `said_by`, an e-mail, is shown it. An
-    `undecided` one is a passage of a document, of which the judge says if it states rules.
+    the `confirmed` sessions. Before approval only the person `said_by`, an e-mail, is shown it.
     """
 
     id: str
@@ -516,7 +515,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     session: str
     created_at: Time
     kind: Literal["correction"] = "correction"
-    state: Literal["proposed", "withdrawn", "undecided"] = "proposed"
+    state: Literal["proposed", "withdrawn", "undecided"] = "proposed"  # a passage is undecided
     said_by: str | None = None
     confirmed: tuple[str, ...] = ()
     about: str | None = None

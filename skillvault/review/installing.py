@@ -432,7 +432,7 @@ class _Installation:
         if new_facts:
             change = rules.memory_change(domain, new_facts)
             self.report.facts += new_facts
-            self._commit(change)
+            self._commit_change(change)
 
     def _propose_rules(
         self, page: str, entries: Sequence[DocumentRule], domain: str, scope: str
@@ -453,11 +453,11 @@ class _Installation:
             self.report.known.append(f"{page}: {count} known already")
         self.report.rules += proposed.rules
         if proposed.rules:
-            self._commit(corrections.document_change(page, proposed.rules))
+            self._commit_change(corrections.document_change(page, proposed.rules))
         new_passages = self._select_new(passages)
         self.report.passages += new_passages
         if new_passages:
-            self._commit(corrections.passage_change(page, new_passages))
+            self._commit_change(corrections.passage_change(page, new_passages))
 
     def _select_new(self, passages: Sequence[Correction]) -> list[Correction]:
         """Return the passages that the judge was never to decide about."""
@@ -466,7 +466,7 @@ class _Installation:
         names = {ref.id for ref in mentions}
         return [passage for passage in passages if passage.id not in names]
 
-    def _commit(self, change: Change) -> None:
+    def _commit_change(self, change: Change) -> None:
         self.report.done += commits.commit_changes(self._store, [change], self._now, dry=self._dry)
 
     def take_or_renew(self, skill: SourceSkill) -> None:

@@ -218,7 +218,7 @@ class Questions:
         if isinstance(brief, Passage):
             passage_reader = PassageReader(brief.source.text)
             return self._question(
-                matter, request, (PassageReply, passage_reader.check, passage_reader.draft)
+                matter, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
             )
         reader = SkillReader(brief, plain, headings)
         is_of_sessions = isinstance(brief, SessionExcerpt)

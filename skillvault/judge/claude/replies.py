@@ -404,7 +404,9 @@ class PassageReader(NamedTuple):
 
     passage: str
 
-    def check(self, reply: PassageReply, _record: RecordFigures, *, last: bool) -> PassageReply:
+    def check_support(
+        self, reply: PassageReply, _record: RecordFigures, *, last: bool
+    ) -> PassageReply:
         """Return the reply; UnusableError with every reason.
 
         In the `last` reply, rules and steps that the passage does not support are removed instead.

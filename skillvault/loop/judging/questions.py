@@ -302,7 +302,7 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
 
 def passage_texts(run: Run) -> Iterator[RewritableText]:
     """Yield the passages of documents of which the judge says what they state."""
-    for passage in run.view.corrections.undecided():
+    for passage in run.view.corrections.passages():
         yield RewritableText(passage.id, Passage(passage), partial(decide_passage, run, passage))
 
 

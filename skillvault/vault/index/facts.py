@@ -206,13 +206,13 @@ class Corrections(Topic):
 
     def waiting(self) -> list[Correction]:
         """Return the waiting corrections, by id."""
-        return [rule for rule in self._proposed() if rule.state == "proposed"]
+        return [rule for rule in self._read_proposals() if rule.state == "proposed"]
 
-    def undecided(self) -> list[Correction]:
+    def passages(self) -> list[Correction]:
         """Return the passages of documents of which the judge says what they state, by id."""
-        return [passage for passage in self._proposed() if passage.state == "undecided"]
+        return [passage for passage in self._read_proposals() if passage.state == "undecided"]
 
-    def _proposed(self) -> Iterable[Correction]:
+    def _read_proposals(self) -> Iterable[Correction]:
         query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
         return self._reader.records(self._reader.rows(query), Correction)
 

@@ -17,6 +17,7 @@ from skillvault.model.lazy import regex
 from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref, Skill, stamp
 from skillvault.model.sameness.versions import find_value_change
+from skillvault.model.text.hidden_characters import remove_hidden
 from skillvault.model.text.text import join_items, pluralize, rule_key, shorten, slug
 
 STEP = "propose"
@@ -229,8 +230,9 @@ def document_rule(
 
 def document_passage(rule: Correction) -> Correction:
     """Return a passage of a document, of which the judge says if it states rules or steps."""
-    digest = sha256(f"{rule.scope}\n{rule.text}".encode()).hexdigest()[:_DIGITS]
-    return replace(rule, id=f"{PASSAGE}{digest}", state="undecided")
+    text = remove_hidden(rule.text)
+    digest = sha256(f"{rule.scope}\n{text}".encode()).hexdigest()[:_DIGITS]
+    return replace(rule, id=f"{PASSAGE}{digest}", text=text, state="undecided")
 
 
 def passage_change(page: str, passages: Sequence[Correction]) -> Change:

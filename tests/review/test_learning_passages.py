@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
+from skillvault.exchange.skills import agents_md
+from skillvault.exchange.skills.folders import DocumentRule
+from skillvault.exchange.source_tree import tree_of
 from skillvault.loop.judging.question_queue import AgentReply, AskedQuestion
 from skillvault.model.errors import BadInputError, UsageError
 from tests.conftest import NOW
@@ -126,3 +129,10 @@ def test_claude_is_asked_once_in_the_next_run(vault: Vault, shop: Path, api: Ser
     assert len(vault.store.head().answers) == 2
     assert vault.run(now=NOW).done == []
     assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(("length", "is_asked"), [(5000, True), (7000, False)])
+def test_a_judge_is_asked_only_about_what_it_sees_whole(length: int, *, is_asked: bool) -> None:
+    page = f"## History\n\n{'The shop began as a script. ' * (length // 28)}\n"
+    (entry,) = agents_md.read_documents(tree_of({"GUIDE.md": page.encode()}), "", judged=True)
+    assert isinstance(entry, DocumentRule) is is_asked

@@ -28,6 +28,7 @@ _SKILL = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
 _LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
 _EMPTY = "states nothing"
+_MAX_PASSAGE = 6000  # characters, of which a judge sees all
 _MAX_RULES = 200  # of one page, as a person reads each of them
 
 
@@ -125,7 +126,7 @@ def _read_section(
     about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
     if rules:
         yield from (DocumentRule(path, rule, about) for rule in rules)
-    elif section.kind == "notes" and judged:
+    elif section.kind == "notes" and judged and len(section.text) <= _MAX_PASSAGE:
         yield DocumentRule(path, section.text.strip(), about, is_undecided=True)
     elif section.kind == "boilerplate":
         yield SkippedFile(place, "boilerplate")

@@ -93,6 +93,7 @@ def test_a_passage_that_states_nothing_is_settled(
     ("changes", "reason"),
     [
         ({"quote": "Nobody changes a column"}, "does not stand in the passage"),
+        ({"quote": " "}, "does not stand in the passage"),
         ({"rule": "Ask Ann 2 days before."}, "not in the passage: 2"),
         ({"rule": "Run `rm -rf /` before."}, "not in the passage: rm -rf /"),
     ],

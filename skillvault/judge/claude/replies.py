@@ -422,13 +422,15 @@ class PassageReader(NamedTuple):
         _require([], *faults.values(), *step_faults)
         return reply
 
-    def _find_fault(self, text: str, quote: str = "") -> str:
+    def _find_fault(self, text: str, quote: str | None = None) -> str:
         """Explain why the passage does not support a text; "" if it does."""
         passage = " ".join(self.passage.split())
-        if " ".join(quote.split()) not in passage:
+        if quote is not None and (" ".join(quote.split()) or "\n") not in passage:
             return f"{shorten(quote, _SENTENCE)!r} does not stand in the passage"
         exact = (match[1] or match[0].strip(_MARKS) for match in _EXACT.finditer(text))
-        foreign = [word for word in exact if word not in passage]
+        foreign = [
+            word for word in exact if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", passage)
+        ]
         return f"not in the passage: {', '.join(foreign)}" if foreign else ""
 
     def draft(self, reply: PassageReply) -> Draft:

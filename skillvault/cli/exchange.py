@@ -1,6 +1,9 @@
 """import, export, install, learn: outcomes, skills and rules of other people, in and out."""
 
+import re
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,6 +15,7 @@ import msgspec
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
+    MANY,
     WriteOptions,
     dry_option,
     echo,
@@ -21,6 +25,7 @@ from skillvault.cli.options import (
     say,
     track,
     vault_option,
+    verbose_option,
     write_options,
 )
 from skillvault.cli.recommend import learned_shape, print_cuts
@@ -29,9 +34,10 @@ from skillvault.exchange import formats
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SkippedFile
 from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
+from skillvault.learning.lint import sum_up
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
-from skillvault.model.text.text import flatten, shorten
+from skillvault.model.text.text import flatten, pluralize, shorten
 from skillvault.review.installing import InstalledSkill, InstallReport, SourceListing
 from skillvault.review.skill_sources import FORMATS
 from skillvault.serving.exporting import ExportReport
@@ -58,6 +64,7 @@ from skillvault.vault.files.arrival import make_printable
     metavar="URL",
     help="Ask this ClawHub registry (default: CLAWHUB_REGISTRY, else clawhub.ai).",
 )
+@verbose_option
 @write_options
 def install(  # noqa: PLR0913 (click hands a command one argument an option)
     source: str | None,
@@ -68,6 +75,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     force: bool,
     with_secrets: bool,
     registry: str,
+    verbose: bool,
     options: WriteOptions,
 ) -> None:
     """Install skills of other people; they wait for your approval.
@@ -92,7 +100,8 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
         report = installer.install(_parse_source(source, registry), names, **choices)
     if not options.dry and report.installed:
         pack(vault)
-    print_report(report, as_data=options.as_data, dry=options.dry)
+    origin = "" if updates or seeds else source or ""
+    print_report(report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
 
 
 def _check_options(
@@ -165,26 +174,53 @@ def _sum_up(listing: SourceListing) -> str:
     return f"{files}: {', '.join(parts)}"
 
 
-def print_report(report: InstallReport, *, as_data: bool, dry: bool) -> None:
-    """Print what was installed; exit with 1 if a skill was not installed."""
+def print_report(
+    report: InstallReport, source: str = "", *, as_data: bool, dry: bool, verbose: bool
+) -> None:
+    """Print what was installed; exit with 1 if a skill was not installed.
+
+    More than ten skills are counted, unless `verbose`. `source` selects them for an approval.
+    """
     if as_data:
         print_json(_report_shape(report))
     else:
-        for installed in report.installed:
-            _print_installed(installed)
+        _print_proposed(report, source, dry=dry, verbose=verbose)
         for done in report.done:
             print_done(done)
         if report.rules:
             is_one = len(report.rules) == 1
             waits = "would wait" if dry else f"wait{'s' * is_one}; `skillvault review` shows them"
             say(f"{len(report.rules)} rule{'s' * (not is_one)} {waits}")
-        for sentence in report.known:
+        if report.passages:
+            passages = pluralize(len(report.passages), "passage")
+            asking = "`skillvault run` asks Claude, `ask --send` a client, `ask` an agent"
+            say(f"{passages} for the judge to decide; {asking}")
+        limit = None if verbose or len(report.known) <= MANY else MANY
+        for sentence in report.known[:limit]:
             say(sentence)
+        if limit:
+            say(f"and {len(report.known) - limit:,} more like this; -v prints each")
         print_waiting(report.waiting)
-        _say_passed_over(report.passed_over)
+        _say_passed_over(report.passed_over, verbose=verbose)
         _say_problems(report.problems)
     if report.problems or report.waiting:
         sys.exit(1)
+
+
+def _print_proposed(report: InstallReport, source: str, *, dry: bool, verbose: bool) -> None:
+    """Print each installed skill; of many only their counts and the next commands."""
+    count = len(report.installed)
+    if verbose or count <= MANY:
+        for installed in report.installed:
+            _print_installed(installed)
+        return
+    echo(f"{'would propose' if dry else 'proposed'} {pluralize(count, 'skill')}; -v prints each")
+    say(sum_up([skill.findings for skill in report.installed]))
+    if not dry:
+        origin = f" --from {shlex.quote(source)}" if source else ""
+        say("next: skillvault review (it selects, filters and takes all like one), or")
+        say(f"      skillvault skill approve --clean{origin} (those without findings), or")
+        say(f"      skillvault skill approve{origin or ' NAME...'}")
 
 
 def _print_installed(skill: InstalledSkill) -> None:
@@ -199,9 +235,15 @@ def _print_installed(skill: InstalledSkill) -> None:
         )
 
 
-def _say_passed_over(entries: Sequence[SkippedFile]) -> None:
-    for entry in entries:
-        say(f"passed over: {entry.path}: {entry.reason}")
+def _say_passed_over(entries: Sequence[SkippedFile], *, verbose: bool = True) -> None:
+    if verbose or len(entries) <= MANY:
+        for entry in entries:
+            say(f"passed over: {entry.path}: {entry.reason}")
+        return
+    # Without the name of another file, which differs from reason to reason.
+    reasons = Counter(re.split(r"[,;(]|\S*[./]\S*", entry.reason)[0] for entry in entries)
+    counts = ", ".join(f"{count:,} {reason.strip()}" for reason, count in reasons.most_common())
+    say(f"passed over: {pluralize(len(entries), 'place')}: {counts}; -v names each")
 
 
 def _say_problems(problems: Sequence[Problem]) -> None:
@@ -221,14 +263,14 @@ def _report_shape(report: InstallReport) -> dict[str, Any]:
         }
         for skill in report.installed
     ]
-    rules, facts = (
+    rules, passages, facts = (
         [{"id": record.id, "text": record.text} for record in records]
-        for records in (report.rules, report.facts)
+        for records in (report.rules, report.passages, report.facts)
     )
     plain = msgspec.to_builtins(
         {key: getattr(report, key) for key in ("known", "passed_over", "waiting", "problems")}
     )
-    return {"installed": rows, "rules": rules, "facts": facts, **plain}
+    return {"installed": rows, "rules": rules, "passages": passages, "facts": facts, **plain}
 
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
@@ -388,6 +430,7 @@ _REPORTS = ("ctrf", "junit")
     type=click.Choice(FORMATS),
     help="Read skills in this format (default: recognized from the files).",
 )
+@verbose_option
 @write_options
 def import_(
     format_name: str,
@@ -396,6 +439,7 @@ def import_(
     decision: str | None,
     trust: Trust,
     skill_format: str | None,
+    verbose: bool,
     options: WriteOptions,
 ) -> None:
     """Import results or skills of other tools.
@@ -442,7 +486,8 @@ def import_(
         )
     if install_report.installed and not options.dry:
         pack(vault)
-    print_report(install_report, as_data=options.as_data, dry=options.dry)
+    origin = str(files[0]) if len(files) == 1 else ""
+    print_report(install_report, origin, as_data=options.as_data, dry=options.dry, verbose=verbose)
 
 
 @click.command()
@@ -456,15 +501,17 @@ def import_(
 @click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
 @click.option("--domain", metavar="NAME", help="Put the rules of documents into this domain.")
 @click.option("--keep-both", is_flag=True, help="Keep older versions of the rule beside it.")
+@verbose_option
 @vault_option
 @dry_option
 @json_option
-def learn(
+def learn(  # noqa: PLR0913 (click hands a command one argument an option)
     rule: str | None,
     scope: tuple[str, ...],
     lists: bool,
     domain: str | None,
     keep_both: bool,
+    verbose: bool,
     vault_path: Path | None,
     dry: bool,
     as_data: bool,
@@ -487,7 +534,7 @@ def learn(
         if scope:
             raise UsageError("--scope works only with a rule; remove it")
         report = vault.curate.installer.learn(rule, domain=domain, dry=dry)
-        print_report(report, as_data=as_data, dry=dry)
+        print_report(report, rule, as_data=as_data, dry=dry, verbose=verbose)
     elif domain is not None:
         raise UsageError("--domain works only with a folder, a file or a URL; remove it")
     elif rule is not None:

@@ -24,6 +24,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years of which expiry dates are still valid
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _FAR = 10_000  # the most hours, days or weeks of a span of time
+MANY = 10  # skills, above which they are counted and not printed one by one
 _LONG = 200  # items of work that are worth a progress bar
 
 
@@ -77,6 +78,13 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
         type=VaultPath(path_type=Path),
         metavar="PATH",
         help="Use this vault (default: SKILLVAULT_VAULT, else here or above, else the plugin's).",
+    )(function)
+
+
+def verbose_option(function: _F) -> _F:
+    """Add `--verbose`: each skill and each file, however many."""
+    return click.option(
+        "-v", "--verbose", is_flag=True, help=f"Print each one, even of more than {MANY}."
     )(function)
 
 

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from skillvault.api import Vault, question
 from skillvault.cli.why import due_lines, notes_of, rule_lines
+from skillvault.learning.lint import lint_lines
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import Correction, Fact, Skill
 from skillvault.model.text.hidden_characters import escape_hidden
@@ -155,8 +156,9 @@ class ReviewSession:
                 self._show_next()
                 continue
             page = screen(skill, self._position + 1, len(self._names), self._selected)
-            lint = self._vault.curate.lint(name)[:1]
-            self._show(Group(page, *map(Text, lint), *_KEY_LINES))
+            findings = self._vault.curate.lint(name)
+            lines = [] if findings is None else lint_lines(findings)[:1]
+            self._show(Group(page, *map(Text, lines), *_KEY_LINES))
             key = _read_key()
             if key in _LEAVE:
                 break

@@ -9,6 +9,7 @@ import msgspec
 
 from skillvault.api import Vault, question
 from skillvault.cli.options import (
+    MANY,
     WriteOptions,
     at_option,
     echo,
@@ -23,6 +24,7 @@ from skillvault.cli.options import (
 from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.exchange.sources import parse_source
 from skillvault.inspect import lookup
+from skillvault.learning import lint
 from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.clock import clock
 from skillvault.loop.run import Report, Run
@@ -302,11 +304,13 @@ def approve(names: tuple[str, ...], source: str | None, clean: bool, options: Wr
         raise UsageError("name skills, or select them by --from SOURCE or --clean")
     curate = options.open_vault().curate
     names = names or tuple(_select_proposals(curate, source, clean=clean))
-    lint = [line for name in names for line in curate.lint(name)] if not clean else []
+    findings = [] if clean else [f for name in names if (f := curate.lint(name)) is not None]
     report = curate.approve(*names, **options.keywords)
-    for line in lint if not options.as_data else ():
-        say(line)
-    print_changes(report, as_data=options.as_data, lint=lint)
+    lines = [line for skill in findings for line in lint.lint_lines(skill)]
+    if not options.as_data:
+        for line in lines if len(findings) <= MANY else [lint.sum_up(findings)]:
+            say(line)
+    print_changes(report, as_data=options.as_data, lint=lines)
 
 
 @skill.command()

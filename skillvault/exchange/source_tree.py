@@ -401,6 +401,8 @@ def follow_links(tree: SourceTree) -> SourceTree:
         target = _link_target(link, tree.links)
         if target is not None and target in tree.sizes:
             links[link] = files[link] = target
+        elif target is not None and link.startswith(f"{target}/".lstrip("/")):
+            unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, a folder above it"
         elif target is not None and target in folders:
             links[link] = target
             if target and target not in skill_parents and _skill_above(link, skills) is not None:

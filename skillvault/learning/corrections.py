@@ -15,14 +15,16 @@ from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import is_risky, read_reaction
-from skillvault.model.records import Correction, Fact, Outcome, Ref, stamp
+from skillvault.model.records import Correction, Fact, Outcome, Ref, Skill, stamp
 from skillvault.model.sameness.versions import find_value_change
-from skillvault.model.text.text import join_items, rule_key, shorten, slug
+from skillvault.model.text.hidden_characters import remove_hidden
+from skillvault.model.text.text import join_items, pluralize, rule_key, shorten, slug
 
 STEP = "propose"
 DOCUMENT = "document "  # before the path of a document, in place of a session
 CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
 _SUBJECT, _ID, _ABOUT = 50, 48, 300  # characters
+PASSAGE, _DIGITS = "passage-", 12  # the name of a passage: this, and so many hex digits
 _NEGATION = regex(
     r"\b(?:never|not|no|don'?t|avoid|instead of|rather than|nie|niemals|nicht|kein\w*|statt|nunca"
     r"|jamás|en vez de|en lugar de|jamais|pas|au lieu de)\b|不要|别|禁止|不用|而不是",
@@ -226,6 +228,41 @@ def document_rule(
     )
 
 
+def document_passage(rule: Correction) -> Correction:
+    """Return a passage of a document, of which the judge says if it states rules or steps."""
+    text = remove_hidden(rule.text)
+    digest = sha256(f"{rule.scope}\n{text}".encode()).hexdigest()[:_DIGITS]
+    return replace(rule, id=f"{PASSAGE}{digest}", text=text, state="undecided")
+
+
+def passage_change(page: str, passages: Sequence[Correction]) -> Change:
+    """Return the change that keeps passages of a document until the judge decides."""
+    return Change(
+        step=STEP,
+        subject=shorten(f"{pluralize(len(passages), 'passage')} of {page}", _SUBJECT),
+        reason="By structure alone they are neither rules nor steps; the judge decides.",
+        writes=tuple(passages),
+        targets=tuple(Ref("correction", passage.id) for passage in passages),
+    )
+
+
+def decided_change(passage: Correction, rules: Sequence[Correction], skill: Skill | None) -> Change:
+    """Return the change that proposes what the judge found in a passage of a document."""
+    page = passage.session.removeprefix(DOCUMENT)
+    parts = [*(f"- {rule.text}" for rule in rules), *([skill.description] if skill else [])]
+    targets = [Ref("correction", rule.id) for rule in rules]
+    targets += [Ref("skill", skill.name)] if skill else []
+    return Change(
+        step=STEP,
+        subject=shorten(f"{passage.about or passage.id} of {page}", _SUBJECT),
+        reason="\n".join(parts) or "It states neither a rule nor steps.",
+        writes=(*rules, *([skill] if skill else [])),
+        removes=(path_of(passage),),
+        sources=(Ref("correction", passage.id),),
+        targets=tuple(targets),
+    )
+
+
 def document_change(page: str, rules: Sequence[Correction]) -> Change:
     """Return the change that proposes the rules of a document."""
     count = f"{len(rules)} rule{'s' * (len(rules) > 1)}"
@@ -304,7 +341,7 @@ def _removal(correction: Correction) -> Change:
 
 def path_of(correction: Correction) -> str:
     """Return the path of a correction that waits for approval, or was withdrawn."""
-    folder = "proposed" if correction.state == "proposed" else "archive"
+    folder = "archive" if correction.state == "withdrawn" else "proposed"
     return f"{folder}/memory/{correction.domain}/{correction.id}.md"
 
 

@@ -85,6 +85,15 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
     return lines
 
 
+def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
+    """Say in how many skills each kind of finding is, by the findings of each skill."""
+    counts = Counter(code for findings in skills for code in {f.code for f in findings})
+    kinds = ", ".join(f"{code} in {count:,}" for code, count in sorted(counts.items()))
+    flagged = sum(map(bool, skills))
+    sentence = f"findings in {flagged:,} of {len(skills):,} skills ({kinds})"
+    return f"Lint: {sentence if kinds else 'nothing found'}; {NO_PROOF}."
+
+
 def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     try:
         text = data.decode("utf-8")

@@ -8,6 +8,7 @@ from itertools import chain
 
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
+from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.learning import answer as answers
 from skillvault.learning.answer import STEP, Rewording
 from skillvault.learning.promote.evaluated_runs import evaluated_run
@@ -15,6 +16,7 @@ from skillvault.loop.evaluate import Judgment, case_of, judge_case
 from skillvault.loop.judging.judge_replies import check_reply
 from skillvault.loop.judging.questions import (
     general_texts,
+    passage_texts,
     session_texts,
     text_question,
     texts_about,
@@ -59,7 +61,14 @@ def step(run: Run) -> Iterator[Change]:
                 run.wait(path, reason)
         elif change is not None:
             yield change
+    yield from _ask_claude(run)
     run.settle(STEP, {*due_keys, *(answer.id for answer in new_answers)} - waiting)
+
+
+def _ask_claude(run: Run) -> Iterator[Change]:
+    """Yield a change for each passage of a document that Claude decides; no agent answers it."""
+    for text in passage_texts(run) if isinstance(run.judge, ClaudeJudge) else ():
+        yield from run.write_skill(text.skill, text.brief, text.compose)
 
 
 def _find_edits(run: Run, change: Change) -> dict[str, str]:
@@ -163,7 +172,7 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
 def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) -> Change | None:
     """Return the change of the text that an answer is about; None if its material changed since."""
     names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
-    texts = (texts_about(run, answer.domain, names), general_texts(run))
+    texts = (texts_about(run, answer.domain, names), general_texts(run), passage_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):
         question = text_question(judge, text)
         if question is None or question.matter.question != answer.id:
@@ -174,7 +183,8 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
             return None  # `check` reports what is wrong with it
         change = text.compose(draft)
         change = run.gate.convert(change) if change else None
-        if change and (change.rewrites or change.edits or change.files or change.moves):
+        effects = change and (*change.rewrites, *change.edits, *change.files, *change.moves)
+        if change and (effects or change.removes):
             return answers.text_change(answer, change, is_new=is_new)
         return None
     return None

@@ -119,6 +119,17 @@ class ChangeResult(Struct, frozen=True):
         return headline_of(self.sharing or [self.change]) if is_first else None
 
 
+def results_of(changes: Sequence[Change], commits: Sequence[str]) -> list[ChangeResult]:
+    """Return the result of each change, which knows the changes that share its commit."""
+    sharing: dict[str, list[Change]] = {}
+    for change, commit in zip(changes, commits, strict=True):
+        sharing.setdefault(commit, []).append(change)
+    return [
+        ChangeResult(change, commit, sharing[commit])
+        for change, commit in zip(changes, commits, strict=True)
+    ]
+
+
 class Report(Struct):
     """The results of a run.
 
@@ -486,11 +497,8 @@ class Run:
         self._own_commits.update(commits)
         names = [name for staged in pending for name in staged.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
-        sharing: dict[str, list[Change]] = {}
-        for staged, commit in zip(pending, commits, strict=True):
-            sharing.setdefault(commit, []).append(staged.change)
-        for staged, commit in zip(pending, commits, strict=True):
-            self._add_result(ChangeResult(staged.change, commit, sharing[commit]))
+        for result in results_of([staged.change for staged in pending], commits):
+            self._add_result(result)
 
     def _add_result(self, result: ChangeResult) -> None:
         self.report.done.append(result)

@@ -15,6 +15,7 @@ from skillvault.model.conditions import Separation, conditions_of
 from skillvault.model.records import (
     Answer,
     Applicability,
+    Correction,
     Decision,
     Evaluation,
     Fact,
@@ -278,7 +279,7 @@ class Draft(Struct, frozen=True):
 
     `title` omits the kind. `sections` are (heading, text). `note` says that the text is not the
     appointed judge's. `tags`, `roles` and `stages` are slugs. `record` is the stored answer that it
-    was made of.
+    was made of. `rules` are those of a passage.
     """
 
     title: str
@@ -290,6 +291,7 @@ class Draft(Struct, frozen=True):
     stages: tuple[str, ...] = ()
     answer: AcceptedAnswer | None = None
     record: Answer | None = None
+    rules: tuple[str, ...] = ()
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -361,4 +363,10 @@ class SessionExcerpt(Struct, frozen=True, kw_only=True):
     sessions: tuple[Session, ...]
 
 
-Brief = Findings | Recurrence | Period | Agreement | SessionExcerpt
+class Passage(Struct, frozen=True):
+    """A passage of a document, which states rules, steps or neither."""
+
+    source: Correction
+
+
+Brief = Findings | Recurrence | Period | Agreement | SessionExcerpt | Passage

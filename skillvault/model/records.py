@@ -515,7 +515,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     session: str
     created_at: Time
     kind: Literal["correction"] = "correction"
-    state: Literal["proposed", "withdrawn"] = "proposed"
+    state: Literal["proposed", "withdrawn", "undecided"] = "proposed"  # a passage is undecided
     said_by: str | None = None
     confirmed: tuple[str, ...] = ()
     about: str | None = None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from skillvault.judge import Judge
 from skillvault.loop.learner import learner_elsewhere
 from skillvault.loop.registry import AGENDA
-from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, run_steps
+from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, results_of, run_steps
 from skillvault.model.change import WHOLE, Change
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.vault.commit.publish import StagedChange
@@ -83,4 +83,4 @@ def commit_changes(
             shas = store.apply(staged_changes, base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return [ChangeResult(item.change, sha) for item, sha in zip(staged_changes, shas, strict=True)]
+    return results_of([staged_change.change for staged_change in staged_changes], shas)

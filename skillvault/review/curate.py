@@ -31,6 +31,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout, redact
 
 if TYPE_CHECKING:
+    from skillvault.learning.lint import Finding
     from skillvault.model.change import Change
     from skillvault.model.policy import Policy
 
@@ -226,9 +227,12 @@ class Curator:
         change = curate.forget(*skill)
         return self._commit(change, now, dry=dry)
 
-    def lint(self, name: str) -> list[str]:
-        """Return the lines that a person should read before approving an installed skill."""
-        return installing.lint_of_waiting(self._store, name.replace("_", "-"))
+    def lint(self, name: str) -> "list[Finding] | None":
+        """Return what a person should read before approving an installed skill.
+
+        None for any other skill.
+        """
+        return installing.lint_waiting(self._store, name.replace("_", "-"))
 
     def _approve_change(self, skill: Skill, shelf: str, content: bytes | None = None) -> "Change":
         next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")

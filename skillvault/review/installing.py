@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from skillvault.exchange.skills.folders import DocumentRule, MemoryFact
 from skillvault.exchange.source_tree import SkippedFile
@@ -23,8 +22,8 @@ from skillvault.learning.install import Origin
 from skillvault.learning.lint import Finding
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
+from skillvault.loop.documents import find_new_rules
 from skillvault.loop.run import ChangeResult, WaitingItem
-from skillvault.loop.similar_facts import find_similar_versions
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Correction, Fact, Link, Problem, Ref
@@ -62,12 +61,7 @@ def origins(head: Topics) -> dict[str, Origin]:
     return {name: rules.origin_of(link) for name, link in links.items()}
 
 
-def lint_of(files: Files) -> list[str]:
-    """Return the lines that a person should read about a skill's files before approving them."""
-    return lint.lint_lines(lint.lint_files(files, secret_kinds))
-
-
-def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[str]:
+def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[Finding]:
     """Lint files as they will be in proposed/, with the marker that hides them from agents.
 
     Files that equal those of the source have its `findings`.
@@ -76,16 +70,16 @@ def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Findi
     new_files = {path: data for path, data in marked.items() if source_files.get(path) != data}
     equal_paths = marked.keys() - new_files.keys()
     findings = [finding for finding in findings if finding.path in equal_paths]
-    return lint.lint_lines(sorted([*findings, *lint.lint_files(new_files, secret_kinds)]))
+    return sorted([*findings, *lint.lint_files(new_files, secret_kinds)])
 
 
-def lint_of_waiting(store: Store, name: str) -> list[str]:
-    """Lint an installed skill that waits in proposed/; [] for any other skill."""
+def lint_waiting(store: Store, name: str) -> list[Finding] | None:
+    """Lint an installed skill that waits in proposed/; None for any other skill."""
     head = store.head()
     skill = head.skills.proposed.get_many([name]).get(name)
     if skill is None or skill.origin != "installed":
-        return []
-    return lint_of(folder_files(store.git, head, f"proposed/{name}"))
+        return None
+    return lint.lint_files(folder_files(store.git, head, f"proposed/{name}"), secret_kinds)
 
 
 def is_clean(store: Store, head: Topics, name: str) -> bool:
@@ -155,12 +149,16 @@ def _merge_file(
 
 
 class InstalledSkill(Struct, frozen=True):
-    """A skill that this run installed, with its address, its lint lines and its commits."""
+    """A skill that this run installed, with its address, its lint and its commits.
+
+    `lint` are lines for a person, about the `findings` and what was mended.
+    """
 
     name: str
     url: str
     digest: str
     lint: Sequence[str]
+    findings: Sequence[Finding]
     done: Sequence[ChangeResult]
 
 
@@ -173,6 +171,7 @@ class InstallReport(Struct):
     passed_over: list[SkippedFile] = field(default_factory=list)
     waiting: list[WaitingItem] = field(default_factory=list)
     rules: list[Correction] = field(default_factory=list)  # proposed, by the commits `done`
+    passages: list[Correction] = field(default_factory=list)  # that the judge is to decide
     facts: list[Fact] = field(default_factory=list)  # added, by the commits `done`
     done: list[ChangeResult] = field(default_factory=list)
 
@@ -184,6 +183,7 @@ class InstallReport(Struct):
         self.passed_over += report.passed_over
         self.waiting += report.waiting
         self.rules += report.rules
+        self.passages += report.passages
         self.facts += report.facts
         self.done += report.done
 
@@ -281,14 +281,17 @@ class Installer:
     ) -> InstallReport:
         """Propose the rules and how-tos of the documents of a folder, of a file or of a URL.
 
+        If the judge is a model, it is asked about the passages that structure cannot decide.
         UsageError for a domain that the vault does not have.
         """
-        self._store.head().check_domain(domain)
+        head = self._store.head()
+        head.check_domain(domain)
         work = self._begin(now, dry=dry)
+        judged = head.policy.judge.provider != "offline"
         if source.startswith(_WEB):
-            work.take_all(skill_sources.read_page(source), None, domain)
+            work.take_all(skill_sources.read_page(source, judged=judged), None, domain)
         else:
-            contents = skill_sources.read_path(Path(source), skill_sources.DOCUMENTS)
+            contents = skill_sources.read_path(Path(source), skill_sources.DOCUMENTS, judged=judged)
             work.take_all(contents, _repository_of(Path(source)), domain)
         return work.report
 
@@ -343,6 +346,7 @@ class _IncomingSkill(NamedTuple):
     changes: Sequence[Change]
     origin: Origin
     lint: Sequence[str]
+    findings: Sequence[Finding]
 
 
 class _Installation:
@@ -383,9 +387,10 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = as_proposed(skill.folder.files, name)
-        lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
+        findings = lint_incoming(files, skill.folder.files, findings)
+        lines = [*lint.lint_lines(findings), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
-        self._collect([change], origin, lines)
+        self._collect([change], origin, lines, findings)
         if len(self._incoming) == _AT_ONCE:
             self.commit_incoming()
 
@@ -397,7 +402,7 @@ class _Installation:
         if contents.rules:
             domain = domain or self._store.head().only_domain or CODING
             for page, rules in itertools.groupby(contents.rules, key=lambda rule: rule.page):
-                self._propose_rules(page, rules, domain, repository or domain)
+                self._propose_rules(page, list(rules), domain, repository or domain)
         for domain, memories in itertools.groupby(
             sorted(contents.facts, key=lambda fact: fact.domain), key=lambda fact: fact.domain
         ):
@@ -427,42 +432,42 @@ class _Installation:
         if new_facts:
             change = rules.memory_change(domain, new_facts)
             self.report.facts += new_facts
-            self.report.done += commits.commit_changes(
-                self._store, [change], self._now, dry=self._dry
-            )
+            self._commit_change(change)
 
     def _propose_rules(
-        self, page: str, rules: Iterable[DocumentRule], domain: str, scope: str
+        self, page: str, entries: Sequence[DocumentRule], domain: str, scope: str
     ) -> None:
-        """Commit the rules of a document that were never proposed before."""
-        head = self._store.head()
-        proposals: dict[str, Correction] = {}
-        mentions: set[str] = set()
-        for entry in rules:
-            versions = find_similar_versions(head, entry.text, domain, scope=scope)
-            mentions.update(fact.id for fact in versions.copies)
+        """Commit the rules and passages of a document that were never in the vault."""
+        rules, passages = list[Correction](), list[Correction]()
+        for entry in entries:
             rule = corrections.document_rule(
                 entry.text, domain, scope, page=page, about=entry.about, at=self._now
             )
-            if versions.replaced:
-                rule = replace(rule, supersedes=versions.replaced[-1].id)
-            if not versions.copies:
-                proposals[rule.id] = rule
-        refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
-        mentions |= {ref.id for ref in head.history.last_mentions(refs)}
-        mentions |= {ref.id for ref in refs if ref in head.records}
-        texts = {" ".join(fact.text.split()) for fact in head.facts.values()}
-        mentions |= {name for name, rule in proposals.items() if rule.text in texts}
-        new_rules = [rule for name, rule in proposals.items() if name not in mentions]
-        if mentions:
-            count = f"{len(mentions)} rule{'s are' if len(mentions) > 1 else ' is'}"
+            if entry.is_undecided:
+                passages.append(corrections.document_passage(rule))
+            else:
+                rules.append(rule)
+        proposed = find_new_rules(self._store.head(), rules)
+        if proposed.repeats:
+            count = f"{proposed.repeats} rule{'s are' if proposed.repeats > 1 else ' is'}"
             self.report.known.append(f"{page}: {count} known already")
-        if new_rules:
-            change = corrections.document_change(page, new_rules)
-            self.report.rules += new_rules
-            self.report.done += commits.commit_changes(
-                self._store, [change], self._now, dry=self._dry
-            )
+        self.report.rules += proposed.rules
+        if proposed.rules:
+            self._commit_change(corrections.document_change(page, proposed.rules))
+        new_passages = self._select_new(passages)
+        self.report.passages += new_passages
+        if new_passages:
+            self._commit_change(corrections.passage_change(page, new_passages))
+
+    def _select_new(self, passages: Sequence[Correction]) -> list[Correction]:
+        """Return the passages that the judge was never to decide about."""
+        history = self._store.head().history
+        mentions = history.last_mentions([Ref("correction", passage.id) for passage in passages])
+        names = {ref.id for ref in mentions}
+        return [passage for passage in passages if passage.id not in names]
+
+    def _commit_change(self, change: Change) -> None:
+        self.report.done += commits.commit_changes(self._store, [change], self._now, dry=self._dry)
 
     def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of a skill from the same place."""
@@ -512,12 +517,13 @@ class _Installation:
             return
         files = as_proposed(merge.files, target, replaces)
         published = as_proposed(merge.with_merged_modes(remote), target, replaces)
-        lines = [*lint_of_incoming(files, skill.folder.files, findings), *skill.notes]
+        findings = lint_incoming(files, skill.folder.files, findings)
+        lines = [*lint.lint_lines(findings), *skill.notes]
         words = [*merge.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
-        self._collect(changes, skill.origin, lines)
+        self._collect(changes, skill.origin, lines, findings)
         self.commit_incoming()
 
     def copy_seed(self, name: str, files: Files, *, force: bool) -> None:
@@ -534,7 +540,7 @@ class _Installation:
             self.report.known.append(f"{name}: is the package's already")
             return
         origin = Origin("the package", "", rules.digest_of(files), len(files))
-        self._collect([rules.seed_change(name, files, local_files)], origin, ())
+        self._collect([rules.seed_change(name, files, local_files)], origin)
         self.commit_incoming()
 
     def _lint(self, skill: SourceSkill) -> list[Finding] | None:
@@ -552,10 +558,16 @@ class _Installation:
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
         return None
 
-    def _collect(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
+    def _collect(
+        self,
+        changes: Sequence[Change],
+        origin: Origin,
+        lines: Sequence[str] = (),
+        findings: Sequence[Finding] = (),
+    ) -> None:
         name = changes[0].targets[0].id
         self._name_by_source[origin.url, origin.registry] = (name, origin)
-        self._incoming.append(_IncomingSkill(name, changes, origin, lines))
+        self._incoming.append(_IncomingSkill(name, changes, origin, lines, findings))
 
     def commit_incoming(self) -> None:
         """Commit the skills that were collected."""
@@ -578,7 +590,9 @@ class _Installation:
             done = list(itertools.islice(results, len(skill.changes)))
             origin = skill.origin
             self.report.installed.append(
-                InstalledSkill(skill.name, origin.url, origin.digest, skill.lint, done)
+                InstalledSkill(
+                    skill.name, origin.url, origin.digest, skill.lint, skill.findings, done
+                )
             )
 
     def _explain_known(self, head: Topics, origin: Origin) -> str | None:

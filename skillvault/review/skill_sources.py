@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange import fetch
-from skillvault.exchange.skills import agent_skills, well_known
+from skillvault.exchange.skills import agent_skills, agents_md, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
 from skillvault.exchange.skills.folders import NAMES, DocumentRule, MemoryFact, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
@@ -341,30 +341,38 @@ class ReadPath(Struct):
     passed_over: list[SkippedFile]
 
 
-def read_path(path: Path, format_name: str | None = None) -> ReadPath:
+def read_path(path: Path, format_name: str | None = None, *, judged: bool = False) -> ReadPath:
     """Read the skills and rules of a folder or file.
 
-    Without `format_name` the format is recognized by the files. UsageError if there is no skill, or
-    no such format.
+    Without `format_name` the format is recognized by the files. With `judged`, passages of
+    documents that structure cannot decide are read too. UsageError if there is no skill, or no such
+    format.
     """
     real_path = layout.real_path(path.expanduser())
     real_path = real_path.parent if real_path.name in NAMES else real_path
     tree = without_secrets(_path_tree(real_path))
-    return _read_tree(tree, format_name or format_of(tree), real_path, str(path))
+    name = format_name or format_of(tree)
+    return _read_tree(tree, name, real_path, str(path), judged=judged)
 
 
-def read_page(url: str) -> ReadPath:
+def read_page(url: str, *, judged: bool = False) -> ReadPath:
     """Fetch a document and read its skills and rules; BadInputError for a page of HTML."""
     content = fetch.Fetcher(url).fetch(url)
     if content.lstrip()[:1] == b"<" and b"</" in content:
         message = f"{url}: a page of HTML; name the address of its Markdown"
         raise BadInputError(message, code="html")
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2]
-    return _read_tree(without_secrets(tree_of({name: content})), DOCUMENTS, None, url)
+    tree = without_secrets(tree_of({name: content}))
+    return _read_tree(tree, DOCUMENTS, None, url, judged=judged)
 
 
 def _read_tree(
-    tree: SourceTree, format_name: str | None, path: Path | None, address: str
+    tree: SourceTree,
+    format_name: str | None,
+    path: Path | None,
+    address: str,
+    *,
+    judged: bool = False,
 ) -> ReadPath:
     """Read a tree in a format; `path` is its folder or file, if there is one."""
     reader = SKILL_FORMATS[format_name].read if format_name in SKILL_FORMATS else None
@@ -373,6 +381,8 @@ def _read_tree(
             f"{address}: no skills of a format that is known; name it with --from "
             f"{join_items(FORMATS, last='or')}"
         )
+    if judged:
+        reader = partial(agents_md.read_documents, judged=True)
     entries = list(reader(tree, path.name.removesuffix(".md") if path else ""))
     contents = ReadPath(
         [],

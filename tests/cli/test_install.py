@@ -44,7 +44,7 @@ def test_json_has_everything_and_nothing_else_is_printed(vault: Vault, source: P
     result = call(vault, "install", source, "--json")
     answer = json.loads(result.stdout)
     assert list(answer) == [
-        "installed", "rules", "facts", "known", "passed_over", "waiting", "problems",
+        "installed", "rules", "passages", "facts", "known", "passed_over", "waiting", "problems",
     ]  # fmt: skip
     (row,) = answer["installed"]
     assert list(row) == ["name", "source", "digest", "lint", "commits"]
@@ -130,3 +130,54 @@ def test_a_list_of_named_skills_has_no_sum(vault: Vault, source: Path) -> None:
     (source / "bad/SKILL.md").write_bytes(skill_file("good"))
     assert "2 SKILL.md files: 2 skills" in call(vault, "install", source, "--list").stdout
     assert "SKILL.md" not in call(vault, "install", source, "--list", "--skill", "good").stdout
+
+
+def make_skills(folder: Path, count: int) -> None:
+    """Write so many skills, the first two of which name a URL."""
+    for number in range(count):
+        (folder / f"skill-{number}").mkdir(parents=True)
+        text = skill_file(f"skill-{number}").decode() + "See https://example.com\n" * (number < 2)
+        (folder / f"skill-{number}/SKILL.md").write_text(text)
+
+
+def test_more_than_ten_skills_are_counted_with_the_next_commands(
+    vault: Vault, tmp_path: Path
+) -> None:
+    source = tmp_path / "many"
+    make_skills(source, 12)
+    result = call(vault, "install", source)
+    assert result.stdout == "proposed 12 skills; -v prints each\n"
+    assert "findings in 2 of 12 skills (url in 2)" in result.stderr
+    assert f"skillvault skill approve --clean --from {source}" in result.stderr
+    known = call(vault, "install", source).stderr.splitlines()
+    assert known[10:] == ["and 2 more like this; -v prints each"]
+    assert len(call(vault, "install", source, "--verbose").stderr.splitlines()) == 12
+
+
+def test_verbose_prints_each_of_many_skills(vault: Vault, tmp_path: Path) -> None:
+    make_skills(tmp_path / "many", 12)
+    result = call(vault, "install", tmp_path / "many", "-v", "--dry-run")
+    assert result.stdout.count("would commit: install: skill-") == 12
+    assert result.stderr.count("Lint: ") == 12
+
+
+def test_an_approval_of_many_skills_is_one_line_for_its_commit(
+    vault: Vault, tmp_path: Path
+) -> None:
+    make_skills(tmp_path / "many", 12)
+    call(vault, "install", tmp_path / "many")
+    result = call(vault, "skill", "approve", "--from", tmp_path / "many")
+    assert result.stdout == f"{str(vault.store.tip())[:10]} approve: skill-0 and 11 more\n"
+    assert result.stderr == (
+        "Lint: findings in 2 of 12 skills (url in 2); a clean lint proves no safety.\n"
+    )
+
+
+def test_many_places_that_are_passed_over_are_counted_by_reason(
+    vault: Vault, tmp_path: Path
+) -> None:
+    make_skills(tmp_path / "many/skills", 1)
+    make_skills(tmp_path / "many/tests", 12)
+    assert "passed over: 12 places: 12 of a test; -v names each" in (
+        call(vault, "install", tmp_path / "many").stderr
+    )

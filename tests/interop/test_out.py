@@ -29,7 +29,8 @@ VALID = sorted(
     name
     for name, format_ in SKILL_FORMATS.items()
     # Claude Code and OpenClaw get the front matter as its author wrote it.
-    if format_.write and name not in ("eurekaclaw", "claude-code", "openclaw", *HOSTS)
+    if format_.write
+    and name not in ("eurekaclaw", "claude-code", "claude-plugin", "openclaw", *HOSTS)
 )
 
 
@@ -138,6 +139,19 @@ def test_claude_takes_the_export_without_a_warning(learned: Vault, tmp_path: Pat
     (out / ".claude/skills/release-it/SKILL.md").write_text("---\nname: release-it\n---\n")
     done = claude.run("plugin", "validate", "--strict", str(out), cwd=tmp_path)
     assert done.returncode == 1, "it looks at every skill"
+
+
+def test_claude_takes_the_exported_plugin_and_its_marketplace(
+    learned: Vault, tmp_path: Path
+) -> None:
+    claude = Program("claude", tmp_path / "home")
+    out = tmp_path / "out"
+    assert set(learned.exporter.export("claude-plugin", out).skills) == live(learned)
+    done = claude.run("plugin", "validate", "--strict", str(out), cwd=tmp_path)  # both of them
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(f"skillvault-skills:{name}" in done.stdout for name in live(learned))
+    for call in (("marketplace", "add", str(out)), ("install", "skillvault-skills")):
+        assert claude.run("plugin", *call, cwd=tmp_path).returncode == 0
 
 
 def test_codex_shows_its_model_every_exported_skill_uncut(learned: Vault, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ _SKILL = re.compile(r"<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n")
 _LINE = re.compile(r"^- (?P<name>[a-z0-9-]+) \(`(?P<path>[^`\n]+)`\): ", re.MULTILINE)
 _MAX_DESCRIPTION = 300
 _EMPTY = "states nothing"
+_MAX_PASSAGE = 6000  # characters, of which a judge sees all
 _MAX_RULES = 200  # of one page, as a person reads each of them
 
 
@@ -44,13 +45,18 @@ def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
     return _read_pages(tree, documents.is_memory)
 
 
-def read_documents(tree: SourceTree, _folder: str) -> Iterator[TreeEntry]:
-    """Yield the rules and how-tos of the documents of a tree, or of its one file."""
+def read_documents(tree: SourceTree, _folder: str, *, judged: bool = False) -> Iterator[TreeEntry]:
+    """Yield the rules and how-tos of the documents of a tree, or of its one file.
+
+    With `judged`, sections that are neither by structure are undecided.
+    """
     is_one = len(tree.sizes) == 1
-    return _read_pages(tree, lambda path: is_one or documents.is_document(path))
+    return _read_pages(tree, lambda path: is_one or documents.is_document(path), judged=judged)
 
 
-def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeEntry]:
+def _read_pages(
+    tree: SourceTree, fits: Callable[[str], bool], *, judged: bool = False
+) -> Iterator[TreeEntry]:
     path_by_text: dict[str, str] = {}
     # A link comes after the page that it leads to, which may be none of these.
     for path in sorted(filter(fits, tree.sizes), key=lambda path: (path in tree.links, path)):
@@ -60,7 +66,7 @@ def _read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> Iterator[TreeE
             if equal_path != path:
                 yield SkippedFile(path, f"says the same as {equal_path}")
             else:
-                yield from _read_page(tree, path, text)
+                yield from _read_page(tree, path, text, judged=judged)
         except BadInputError as error:
             yield Problem(path, error.key, error.code, error.message)
 
@@ -73,7 +79,9 @@ class _Section(NamedTuple):
     text: str
 
 
-def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
+def _read_page(
+    tree: SourceTree, path: str, text: str, *, judged: bool = False
+) -> Iterator[TreeEntry]:
     has_front = front_matter.has_front_matter(text)
     meta, text = front_matter.read_foreign(text) if has_front else ({}, text)
     if mark := _SKILL.match(text):  # a file of an export
@@ -95,7 +103,9 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
     sections = [part for page_text in texts for part in documents.split_sections(page_text)]
     if not sections and not block:
         yield SkippedFile(path, _EMPTY)
-    entries = [entry for part in sections for entry in _read_section(path, part, purpose)]
+    entries = [
+        entry for part in sections for entry in _read_section(path, part, purpose, judged=judged)
+    ]
     rules = [entry for entry in entries if isinstance(entry, DocumentRule)]
     skills = [entry for entry in entries if isinstance(entry, _Section)]
     yield from (entry for entry in entries if isinstance(entry, SkippedFile))
@@ -107,15 +117,17 @@ def _read_page(tree: SourceTree, path: str, text: str) -> Iterator[TreeEntry]:
 
 
 def _read_section(
-    path: str, section: documents.DocumentPart, purpose: str
+    path: str, section: documents.DocumentPart, purpose: str, *, judged: bool
 ) -> Iterator[DocumentRule | SkippedFile | _Section]:
     """Yield the rules of a section, or the section itself, or the reason against both."""
     title = section.title or purpose or "Project notes"
     place = f"{path}#{slug_of(title) or 'section'}"
     rules = documents.rules_of(section) if section.kind == "rules" else []
+    about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
     if rules:
-        about = ". ".join(filter(None, (title, purpose if purpose != title else "")))
         yield from (DocumentRule(path, rule, about) for rule in rules)
+    elif section.kind == "notes" and judged and len(section.text) <= _MAX_PASSAGE:
+        yield DocumentRule(path, section.text.strip(), about, is_undecided=True)
     elif section.kind == "boilerplate":
         yield SkippedFile(place, "boilerplate")
     elif section.kind in ("empty", "rules"):

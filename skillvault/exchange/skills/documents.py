@@ -22,7 +22,13 @@ _GUIDE = regex(
     r"|(?:runbooks?|playbooks?|how-?tos?|guidelines|conventions)/.*\.(?:md|markdown))$",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# The begin of a comment, or code, in which there are no comments.
+_COMMENT = re.compile(
+    r"<!--"
+    r"|^[ \t]*(?P<fence>`{3,}|~{3,})(?:.*?^[ \t]*(?P=fence)|.*\Z)"
+    r"|(?<!`)(?P<ticks>`+)(?!`)[^\n]{1,400}?(?<!`)(?P=ticks)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
 _FENCED = re.compile(r"^(?:```|~~~)", re.MULTILINE)
 _STEP = re.compile(r"^\d+[.)]\s", re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -91,9 +97,22 @@ def is_document(path: str) -> bool:
 
 def clean(text: str) -> str:
     """Return a text without comments, the block of skillvault and stock sentences."""
-    head, end, tail = managed_block.without_block(text).rpartition("-->")
-    # Without an end behind it, each begin of a comment would search the whole text.
-    return _OPENING.sub("", _COMMENT.sub("", head + end) + tail)
+    return _OPENING.sub("", _remove_comments(managed_block.without_block(text)))
+
+
+def _remove_comments(text: str) -> str:
+    parts: list[str] = []
+    start = position = 0
+    while match := _COMMENT.search(text, position):
+        position = match.end()
+        if match[0] != "<!--":
+            continue
+        end = text.find("-->", position)
+        if end < 0:  # nor behind any later begin
+            break
+        parts.append(text[start : match.start()])
+        start = position = end + len("-->")
+    return "".join([*parts, text[start:]])
 
 
 def find_pointer(text: str) -> str | None:

@@ -37,11 +37,15 @@ class TreeSkill(Struct, frozen=True):
 
 
 class DocumentRule(Struct, frozen=True):
-    """A rule in a document of a tree: `page` is its path, `about` is what it is for."""
+    """A rule in a document of a tree: `page` is its path, `about` is what it is for.
+
+    An undecided one is a passage of which structure does not say if it states rules.
+    """
 
     page: str
     text: str
     about: str
+    is_undecided: bool = False
 
 
 class MemoryFact(Struct, frozen=True):

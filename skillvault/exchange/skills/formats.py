@@ -4,10 +4,14 @@ Claude Code, Codex and OpenClaw read plain folders with a few keys of their own;
 have a module each.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from skillvault.exchange.skills import (
     agent_skills,
@@ -53,6 +57,34 @@ def _has_claude_code(tree: SourceTree) -> bool:
     return any(f"/{_CLAUDE_CODE_ROOT}/" in f"/{skill.folder}/" for skill in find_skills(tree))
 
 
+_write_claude_skills = partial(
+    export_folders,
+    write=agent_skills.write_authored,
+    cost=lambda skill: len(f"- {skill.name}: {skill.description}\n"),
+    default_budget=CLAUDE_CODE_BUDGET,
+)
+
+
+def _write_plugin(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
+    """Write the skills as a plugin of Claude Code, in a marketplace that has it alone.
+
+    Its version has a digest of the skills, by which the host sees that they changed.
+    """
+    export = _write_claude_skills(skills, budget, root="skills")
+    digest = hashlib.sha256(msgspec.json.encode(export.units, order="sorted")).hexdigest()[:8]
+    about = {"name": "skillvault-skills", "description": "Skills of a skillvault vault"}
+    person = {"name": "skillvault"}
+    manifests = {
+        "plugin.json": {**about, "version": f"1.0.0+{digest}", "author": person},
+        "marketplace.json": {**about, "owner": person, "plugins": [{**about, "source": "./"}]},
+    }
+    files = {
+        name: msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
+        for name, manifest in manifests.items()
+    }
+    return replace(export, units={**export.units, ".claude-plugin": files})
+
+
 # Codex's list if it does not know the context, less its built-in skills (1,723 in 0.169). In a
 # known context the list may take 2 %. Codex cuts descriptions beyond that.
 CODEX_BUDGET = 8_000 - 2_000
@@ -89,15 +121,10 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     ),
     "claude-code": SkillFormat(
         partial(read_folders, origin="claude-code"),
-        partial(
-            export_folders,
-            root=_CLAUDE_CODE_ROOT,
-            write=agent_skills.write_authored,
-            cost=lambda skill: len(f"- {skill.name}: {skill.description}\n"),
-            default_budget=CLAUDE_CODE_BUDGET,
-        ),
+        partial(_write_claude_skills, root=_CLAUDE_CODE_ROOT),
         _has_claude_code,
     ),
+    "claude-plugin": SkillFormat(None, _write_plugin),
     "agent-skills": SkillFormat(
         partial(read_folders, origin="agent-skills"), None, lambda tree: bool(find_skills(tree))
     ),

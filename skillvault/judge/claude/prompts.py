@@ -24,6 +24,7 @@ from skillvault.model.brief import (
     Brief,
     Draft,
     Findings,
+    Passage,
     Period,
     Recurrence,
     SessionExcerpt,
@@ -32,12 +33,20 @@ from skillvault.model.brief import (
     blind_case,
 )
 from skillvault.model.conditions import Separation, clause
-from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, Session, stamp
+from skillvault.model.records import (
+    OFFLINE,
+    Correction,
+    Decision,
+    Evaluation,
+    Outcome,
+    Session,
+    stamp,
+)
 from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
 NAMES = (
     "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
-    "session",
+    "session", "passage",
 )  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; a smaller cap if the whole is too long
@@ -59,6 +68,7 @@ _ACCOUNTS = {
     "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
 }
 _AGREEMENT = ("Synthesized Insight", "Key Principles")
+_STEPS = "Steps"
 _SESSION = ("What Failed and Why", "What Then Worked")
 
 
@@ -211,6 +221,8 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
             prompt, material, headings = "agreement", _agreement(brief), _AGREEMENT
         case SessionExcerpt():
             prompt, material, headings = "session", _sessions(brief), _SESSION
+        case Passage():
+            prompt, material, headings = "passage", _passage(brief.source), (_STEPS,)
     return prompt, material, headings
 
 
@@ -266,6 +278,8 @@ def brief_subject(brief: Brief) -> str:
             return f"{brief.together.kind} {' | '.join(subjects)}"
         case SessionExcerpt():
             return " ".join(session.id for session in brief.sessions)
+        case Passage():
+            return brief.source.id
 
 
 def about(domain: str, decision: Decision) -> str:
@@ -355,6 +369,10 @@ def _sessions(brief: SessionExcerpt) -> dict[str, Any]:
         "sessions": [_session(session) for session in brief.sessions[-_SHOWN:]],
         "sessions_in_all": len(brief.sessions),
     }
+
+
+def _passage(source: Correction) -> dict[str, Any]:
+    return {"document": source.session, "heading": source.about or "", "passage": source.text}
 
 
 def _session(session: Session) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from skillvault.judge.claude.replies import (
     InsightReply,
     KeptReply,
     OpinionReply,
+    PassageReader,
+    PassageReply,
     SessionReply,
     SkillReader,
     SkillReply,
@@ -39,6 +41,7 @@ from skillvault.model.brief import (
     Draft,
     InsightText,
     Opinion,
+    Passage,
     QuestionTopic,
     SessionExcerpt,
     Verdict,
@@ -210,9 +213,14 @@ class Questions:
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.brief_subject(brief)
         matter = QuestionTopic(prompt, subject, _material_digest(material))
-        reader = SkillReader(brief, plain, headings)
         extras = asking.extra_material(brief, plain, self.rules.reasoning_characters)
         request = {"sections": list(headings), **extras, **material}
+        if isinstance(brief, Passage):
+            passage_reader = PassageReader(brief.source.text)
+            return self._question(
+                matter, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
+            )
+        reader = SkillReader(brief, plain, headings)
         is_of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if is_of_sessions else SkillReply
         reading = (shape, reader.check_figures, reader.draft)

@@ -36,6 +36,8 @@ _USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 SUPPOSED = "Supposed: "
 _SLUG = 4  # words of a fact's name
+_EXACT = re.compile(r"`([^`]+)`|https?://\S+|\S*\d\S*")  # what no rewording may change
+_MARKS = ".,;:!?()[]\"'`*_"
 _NEAR = 0.3  # likeness from which an insight might be taken for a fact
 _Shape = TypeVar("_Shape", bound=Struct)
 
@@ -376,3 +378,68 @@ def _tidy(text: str) -> str:
     lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()
+
+
+# ── a passage of a document ──────────────────────────────────────────────────────────
+
+
+class RuleReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule of a passage, with the words of the passage that state it."""
+
+    rule: str
+    quote: str
+
+
+class PassageReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules and the steps that a passage states; all is empty if it states none."""
+
+    rules: list[RuleReply]
+    title: str
+    description: str
+    steps: list[str]
+
+
+class PassageReader(NamedTuple):
+    """Reads what a passage of a document states from a reply."""
+
+    passage: str
+
+    def check_support(
+        self, reply: PassageReply, _record: RecordFigures, *, last: bool
+    ) -> PassageReply:
+        """Return the reply; UnusableError with every reason.
+
+        In the `last` reply, rules and steps that the passage does not support are removed instead.
+        """
+        faults = {rule: self._find_fault(rule.rule, rule.quote) for rule in reply.rules}
+        texts = [reply.title, reply.description, *reply.steps] if reply.steps else []
+        step_faults = list(filter(None, map(self._find_fault, texts)))
+        if reply.steps and not (flatten(reply.title) and flatten(reply.description)):
+            step_faults.append("the steps have no title or no description")
+        if last:
+            rules = [rule for rule in reply.rules if not faults[rule]]
+            return replace(reply, rules=rules, steps=[] if step_faults else reply.steps)
+        _require([], *faults.values(), *step_faults)
+        return reply
+
+    def _find_fault(self, text: str, quote: str | None = None) -> str:
+        """Explain why the passage does not support a text; "" if it does."""
+        passage = " ".join(self.passage.split())
+        if quote is not None and (" ".join(quote.split()) or "\n") not in passage:
+            return f"{shorten(quote, _SENTENCE)!r} does not stand in the passage"
+        exact = (match[1] or match[0].strip(_MARKS) for match in _EXACT.finditer(text))
+        foreign = [
+            word for word in exact if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", passage)
+        ]
+        return f"not in the passage: {', '.join(foreign)}" if foreign else ""
+
+    def draft(self, reply: PassageReply) -> Draft:
+        """Return the rules of a reply, and its steps as the draft of a skill."""
+        steps = (f"{number}. {flatten(step)}" for number, step in enumerate(reply.steps, 1))
+        rules = (shorten(flatten(rule.rule), _SENTENCE) for rule in reply.rules)
+        return Draft(
+            title=shorten(flatten(reply.title), TITLE),
+            description=shorten(_plain_line(reply.description), DESCRIPTION),
+            sections=(("Steps", "\n".join(steps)),) if reply.steps else (),
+            rules=tuple(dict.fromkeys(filter(None, rules))),
+        )

@@ -20,6 +20,7 @@ from skillvault.model.brief import (
     InsightKind,
     InsightText,
     Opinion,
+    Passage,
     Period,
     Recurrence,
     SessionExcerpt,
@@ -111,6 +112,8 @@ class OfflineJudge:
                 return drafting.draft_agreement(brief)
             case SessionExcerpt():
                 return drafting.draft_sessions(brief)
+            case Passage():
+                return Draft("", "", (), note="By structure it is neither rules nor steps.")
 
     def advise(
         self,

@@ -21,6 +21,7 @@ from skillvault.model.brief import (
     Brief,
     Draft,
     Findings,
+    Passage,
     Period,
     Recurrence,
     SessionExcerpt,
@@ -98,6 +99,8 @@ def place_of_brief(brief: Brief) -> AnswerPlace:
     if isinstance(brief, SessionExcerpt):
         time = max(session.ended_at for session in brief.sessions)
         return AnswerPlace(brief.domain, time, _least_trust(brief.sessions))
+    if isinstance(brief, Passage):
+        return AnswerPlace(brief.source.domain, brief.source.created_at)
     return place_of(brief_outcomes(brief))
 
 
@@ -110,7 +113,7 @@ def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
             return brief.outcomes
         case Agreement():
             return brief.together.account.outcomes
-        case Recurrence() | SessionExcerpt():
+        case Recurrence() | SessionExcerpt() | Passage():
             return ()
 
 

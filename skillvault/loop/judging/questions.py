@@ -23,6 +23,7 @@ from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.refresh import SkillRefresh
 from skillvault.loop.clock import clock
 from skillvault.loop.distill import DomainSessions
+from skillvault.loop.documents import decide_passage
 from skillvault.loop.evaluate import case_of
 from skillvault.loop.general import compose_general, living_general_patterns
 from skillvault.loop.judging.judge_replies import (
@@ -42,6 +43,7 @@ from skillvault.model.brief import (
     Draft,
     Findings,
     InsightText,
+    Passage,
     Recurrence,
     SessionExcerpt,
     blind_case,
@@ -152,7 +154,7 @@ def _find_questions(
             if _is_about(text.brief, names):
                 yield from _text_questions(run, judge, text)
     names = list(chain.from_iterable(recent.values()))
-    for text in general_texts(run) if names else ():
+    for text in chain(general_texts(run) if names else (), passage_texts(run)):
         if _is_about(text.brief, names):
             yield from _text_questions(run, judge, text)
     for domain in sorted(run.view.sessions.domains_of("untrusted")):
@@ -296,6 +298,12 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
         if excerpts:
             brief = excerpt_of(excerpts)
             yield RewritableText(name, brief, partial(_reword_session, run, brief, skill))
+
+
+def passage_texts(run: Run) -> Iterator[RewritableText]:
+    """Yield the passages of documents of which the judge says what they state."""
+    for passage in run.view.corrections.passages():
+        yield RewritableText(passage.id, Passage(passage), partial(decide_passage, run, passage))
 
 
 def _reword_session(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:

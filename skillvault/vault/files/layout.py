@@ -149,7 +149,7 @@ def path_of(record: records.Record) -> str:
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
             return fact_path(record)
         case records.Correction():
-            shelf = "proposed" if record.state == "proposed" else "archive"
+            shelf = "archive" if record.state == "withdrawn" else "proposed"
             return f"{shelf}/memory/{record.domain}/{record.id}.md"
         case records.Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")

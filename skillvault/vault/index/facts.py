@@ -206,13 +206,21 @@ class Corrections(Topic):
 
     def waiting(self) -> list[Correction]:
         """Return the waiting corrections, by id."""
+        return [rule for rule in self._read_proposals() if rule.state == "proposed"]
+
+    def passages(self) -> list[Correction]:
+        """Return the passages of documents of which the judge says what they state, by id."""
+        return [passage for passage in self._read_proposals() if passage.state == "undecided"]
+
+    def _read_proposals(self) -> Iterable[Correction]:
         query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
-        return list(self._reader.records(self._reader.rows(query), Correction))
+        return self._reader.records(self._reader.rows(query), Correction)
 
     def of_scope(self, scope: str) -> list[Correction]:
         """Return those of a repository or domain that wait or were withdrawn, by id."""
         query = f"{FILES} join correction c on f.n = c.n where c.scope = ? order by c.id"
-        return list(self._reader.records(self._reader.rows(query, [scope]), Correction))
+        rules = self._reader.records(self._reader.rows(query, [scope]), Correction)
+        return [rule for rule in rules if rule.state != "undecided"]
 
 
 class LazyFacts(Mapping[str, Fact]):

@@ -31,6 +31,7 @@ WAYS = {
         "description: >-\n  Use when: a test fails\n  and: the log is long.\n",
         "description: |\n  First: this.\n  Then: that.\n", 'description: "Use: now"  # why\n',
         "description: 'It''s: here'\n", "description: reads\n  on two lines\n",
+        "description: > Use when it fails\n", "description: | Use: when\n  it fails\n",
     ],
     "allowed-tools": [
         "allowed-tools:\n  - Read\n  - Bash(git:*)\n", "allowed-tools: [Read, 'Bash(make:*)']\n",

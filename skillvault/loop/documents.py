@@ -1,0 +1,82 @@
+"""Rules of documents that wait for approval, and passages that the judge decides."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from skillvault.learning import corrections, install
+from skillvault.loop.run import Run
+from skillvault.loop.similar_facts import find_similar_versions
+from skillvault.model.brief import Draft
+from skillvault.model.change import Change
+from skillvault.model.records import Correction, Ref, Skill, stamp
+from skillvault.model.text.text import slug
+from skillvault.vault.index.snapshot import Topics
+
+
+class ProposedRules(NamedTuple):
+    """Rules that are new to a vault, and the number of repeated ones."""
+
+    rules: list[Correction]
+    repeats: int
+
+
+def find_new_rules(head: Topics, rules: Iterable[Correction]) -> ProposedRules:
+    """Return the rules of documents that were never in the vault; they may replace older facts."""
+    proposals: dict[str, Correction] = {}
+    mentions: set[str] = set()
+    for rule in rules:
+        versions = find_similar_versions(head, rule.text, rule.domain, scope=rule.scope)
+        mentions.update(fact.id for fact in versions.copies)
+        if not versions.copies:
+            older = versions.replaced[-1].id if versions.replaced else None
+            proposals[rule.id] = replace(rule, supersedes=older)
+    refs = [Ref(kind, name) for name in proposals for kind in ("correction", "fact")]
+    mentions |= {ref.id for ref in head.history.last_mentions(refs)}
+    mentions |= {ref.id for ref in refs if ref in head.records}
+    texts = {" ".join(fact.text.split()) for fact in head.facts.values()}
+    mentions |= {name for name, rule in proposals.items() if rule.text in texts}
+    new_rules = [rule for name, rule in proposals.items() if name not in mentions]
+    return ProposedRules(new_rules, len(mentions))
+
+
+def decide_passage(run: Run, passage: Correction, draft: Draft) -> Change | None:
+    """Return the change that proposes what the judge found in a passage; None without an answer."""
+    if draft.note:  # it is the offline judge's
+        return None
+    page = passage.session.removeprefix(corrections.DOCUMENT)
+    rules = (
+        corrections.document_rule(
+            text,
+            passage.domain,
+            passage.scope,
+            page=page,
+            about=passage.about or "",
+            at=passage.created_at,
+        )
+        for text in draft.rules
+    )
+    skill = _build_skill(run, passage, draft) if draft.sections else None
+    return corrections.decided_change(passage, find_new_rules(run.view, rules).rules, skill)
+
+
+def _build_skill(run: Run, passage: Correction, draft: Draft) -> Skill | None:
+    """Return the steps of a passage as a skill that waits for approval."""
+    name = install.free_name(
+        slug(draft.title) or passage.id,
+        passage.id.removeprefix(corrections.PASSAGE),
+        run.view.skills.is_name_taken,
+    )
+    if name is None:
+        return None
+    page = passage.session.removeprefix(corrections.DOCUMENT)
+    body = f"{draft.sections[0][1]}\n\nFrom {page}, {passage.about or 'its beginning'}."
+    return Skill(
+        name=name,
+        description=draft.description,
+        body=body,
+        status="proposed",
+        origin="installed",
+        created=stamp(passage.created_at),
+    )

@@ -84,18 +84,17 @@ class Client(NamedTuple):
     """A client that can be asked: its program, what is worth a call of it, and how it is called.
 
     `login_command()` returns the command that ends with 0 if a person is logged in, an empty one
-    if no login is needed. `is_cheap`: a call for one
-    question is worth its overhead. So many questions (`waiting`), or one that waits so many
-    `old_days`, are worth a call, however little each changes. `overhead` are the tokens of a call
-    beside its questions; `model` is asked by default, "" for the client's own choice.
+    if no login is needed. So many questions (`waiting`) are worth a call; None if a few are, right
+    after a session. One that waits so many `old_days` is worth a call, however little it changes.
+    `overhead` are the tokens of a call beside its questions; `model` is asked by default, "" for
+    the client's own choice.
     `build_call(batch, model, folder)` returns a call whose files will stand in `folder`.
     `read_output(stdout, stderr, at)` returns the answers; ClientFault if there are none.
     """
 
     program: str
     login_command: Callable[[], tuple[str, ...]]
-    is_cheap: bool
-    waiting: int
+    waiting: int | None
     old_days: int
     overhead: int
     model: str

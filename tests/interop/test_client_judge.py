@@ -32,7 +32,7 @@ DESKS: dict[str, type[ClaudeDesk | CodexDesk]] = {"claude": ClaudeDesk, "codex":
 # Claude Code takes no reply without every field of its schema.
 REMAINDER = {"relation": "new", "fact": "", "observed": False, "evidence": "", "slug": "funding"}
 # What each start of a client writes, and the note of one that runs.
-ALWAYS = ("/plugins/store/", ".sqlite", "/.tmp/", "/.claude/sessions/")
+ALWAYS = ("/plugins/store/", "/.claude/sessions/", ".sqlite", "/.codex/tmp/")
 WRITTEN = "chase high funding"  # words of the guide that the model writes
 
 

@@ -40,9 +40,8 @@ class RecordFigures:
             material = json.loads(self.text.partition("\n")[2].rpartition("\n")[0])
         except ValueError:
             return self
-        facts = material.pop("facts", {})
-        shown_facts = {key: line for key, line in facts.items() if key == exception}
-        return RecordFigures(json.dumps([shown_facts, material], ensure_ascii=False))
+        fact = material.pop("facts", {}).get(exception)
+        return RecordFigures(json.dumps([fact, material], ensure_ascii=False))
 
     @cached_property
     def pairs(self) -> frozenset[tuple[float, float]]:

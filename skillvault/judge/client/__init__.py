@@ -193,10 +193,11 @@ def _reset_time(reset: re.Match[str], at: datetime) -> datetime | None:
         end = local_time.replace(
             hour=hour, minute=int(reset["minute"] or 0), second=0, microsecond=0
         )
-        if not reset["month"]:
-            return (end if end > local_time else end + timedelta(days=1)).astimezone(UTC)
-        month = datetime.strptime(reset["month"].title(), "%b").month  # noqa: DTZ007 (no time)
-        end = end.replace(month=month, day=int(reset["day"]))
-        return (end if end > local_time else end.replace(year=end.year + 1)).astimezone(UTC)
+        next_end = end + timedelta(days=1)
+        if reset["month"]:
+            month = datetime.strptime(reset["month"].title(), "%b").month  # noqa: DTZ007 (no time)
+            end = end.replace(month=month, day=int(reset["day"]))
+            next_end = end.replace(year=end.year + 1)
+        return (end if end > local_time else next_end).astimezone(UTC)
     except (ValueError, ZoneInfoNotFoundError):
         return None

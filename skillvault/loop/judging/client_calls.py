@@ -160,10 +160,8 @@ class ClientCalls:
         Both are if many questions wait, or if the week's calls reach for all of a client that is
         asked after each session; else those of which one waits for long.
         """
-        if self._client.waiting is None:
-            is_all = self._spare_calls() >= _CALLS_FOR_ALL
-        else:
-            is_all = len(open_now) >= self._client.waiting
+        most = self._client.waiting
+        is_all = self._spare_calls() >= _CALLS_FOR_ALL if most is None else len(open_now) >= most
         longest = timedelta(days=self._client.old_days)
         old_kinds = {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
         return {True, False} if is_all else old_kinds
@@ -175,13 +173,11 @@ class ClientCalls:
         changed. Without anything urgent it must leave a call for what may come. The question for a
         guide shows its latest outcomes whole, so theirs can wait.
         """
-        urgent_guides = [q for q in open_now if q.is_urgent and not q.is_lesson]
-        outcomes = frozenset[str]().union(*(guide.told for guide in urgent_guides))
-        lessons = [q for q in open_now if q.is_lesson and q.about not in outcomes]
-        guides = [q for q in open_now if not q.is_urgent and q.changed > 0.0]
+        outcomes = frozenset[str]().union(*(q.told for q in open_now if q.is_urgent))
         least = 1 if any(question.is_urgent for question in open_now) else 2
-        is_affordable = self._client.waiting is None and self._spare_calls() >= least
-        return [*urgent_guides, *lessons, *guides] if is_affordable else []
+        if self._client.waiting is not None or self._spare_calls() < least:
+            return []
+        return [q for q in open_now if q.changed > 0.0 or (q.is_lesson and q.about not in outcomes)]
 
     def _spare_calls(self) -> float:
         """Return the calls that the trusted outcomes of a week are worth, less those it had."""
@@ -347,15 +343,10 @@ class ClientCalls:
         if note is None or not note.child or is_alive(note.asker):
             return
         is_late = time.time() - note.started > self._rules.client_seconds + _GRACE
-        if is_late and _is_running(note.child) and self._is_locked():
+        if is_late and _is_running(note.child):
+            with suppress(VaultBusyError), client_lock(self._home, 0.0):
+                return  # a child of this vault would hold the lock
             _kill_group(note.child)
-
-    def _is_locked(self) -> bool:
-        try:
-            with client_lock(self._home, 0.0):
-                return False
-        except VaultBusyError:
-            return True
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 

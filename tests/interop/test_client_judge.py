@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
 DESKS: dict[str, type[ClaudeDesk | CodexDesk]] = {"claude": ClaudeDesk, "codex": CodexDesk}
 # Claude Code takes no reply without every field of its schema.
 REMAINDER = {"relation": "new", "fact": "", "observed": False, "evidence": "", "slug": "funding"}
+# What each start of a client writes, and the note of one that runs.
+ALWAYS = ("/plugins/store/", "/.claude/sessions/", ".sqlite", "/.codex/tmp/")
 WRITTEN = "chase high funding"  # words of the guide that the model writes
 
 
@@ -157,14 +160,11 @@ def count_hooks(desk: ClaudeDesk | CodexDesk, folder: Path) -> Path:
     return place
 
 
-def records_of(home: Path) -> list[str]:
-    """The transcripts, the history and the projects that a client keeps."""
-    settings = home / ".claude.json"
-    projects = json.loads(settings.read_text()).get("projects", {}) if settings.exists() else {}
-    sessions = [*home.glob(".claude/projects/**/*.jsonl"), *home.glob(".codex/sessions/**/*.jsonl")]
-    history = home / ".codex/history.jsonl"
-    lines = history.read_text().splitlines() if history.exists() else []
-    return sorted([*projects, *map(str, sessions), *lines])
+def read_home(home: Path) -> dict[str, str]:
+    """Return the digests of all that a client keeps, without what each of its starts writes."""
+    places = [home / ".claude.json", *home.glob(".claude/**/*"), *home.glob(".codex/**/*")]
+    files = {str(p): sha256(p.read_bytes()).hexdigest() for p in places if p.is_file()}
+    return {name: data for name, data in files.items() if not any(one in name for one in ALWAYS)}
 
 
 def make_eight_wait(vault: Vault) -> None:
@@ -211,11 +211,11 @@ def test_the_next_session_brings_the_guide_that_the_client_wrote(
         # The client is asked now, and the person works on beside it.
         model.turns[:] = [[words("Hello.")]]
         assert work(desk, model, "Say hello") == hello
-        records = records_of(desk.program.home)
+        home = read_home(desk.program.home)
         model.gate.set()
         until(lambda: any(WRITTEN in one.description for one in skills(desk.vault)))
         until(lambda: not (desk.vault.root / ".git/skillvault/client").exists())
-        assert records_of(desk.program.home) == records
+        assert read_home(desk.program.home) == home
         assert desk.files() == files
         model.turns[:] = [[words("Hello.")]]
         assert work(desk, model, "Say hello") == hello
@@ -279,14 +279,16 @@ def kill(desk: ClaudeDesk | CodexDesk, model: JudgingModel, moment: str, victims
 
 
 @pytest.mark.parametrize("judge_desk", ["claude", "codex"], indirect=True)
-def test_no_question_is_lost_and_no_stored_answer_asked_for_again(
+def test_no_kill_loses_a_question_or_repeats_a_stored_answer(
     judge_desk: ClaudeDesk | CodexDesk, person: Person
 ) -> None:
     desk, vault = judge_desk, judge_desk.vault
     appoint(person, desk.client)
-    with serving_model(kind=JudgingModel) as model:
+    with serving_model([words("Hello.")], kind=JudgingModel) as model:
         assert isinstance(model, JudgingModel)
         desk.configure(model)
+        work(desk, model, "Say hello")
+        home = read_home(desk.program.home)
         for number, (moment, victims) in enumerate(KILLS):
             one = raw(number, decision__target=f"part-{number}", decision__reasoning="")
             vault.record([("o.json", as_file(one))], now=NOW)
@@ -302,4 +304,5 @@ def test_no_question_is_lost_and_no_stored_answer_asked_for_again(
             assert vault.queue.open_questions() == []
     answers = vault.store.head().answers.values()
     assert len(answers) == len(model.asked)
+    assert read_home(desk.program.home) == home
     assert not (vault.root / ".git/skillvault/client").exists()

@@ -1,11 +1,13 @@
 """Who judges in a vault: the model behind the API, or an agent that says the same in files.
 
-The suites of faults, money and kills play both. One script answers both, as `server.claude` does.
+The suites of money and kills play both, that of faults a client, too. One script answers all, as
+`server.claude` does.
 """
 
 import json
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
@@ -16,10 +18,11 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.loop.judging.client_calls import ClientCalls
 from skillvault.loop.judging.question_queue import AskedQuestion
 from skillvault.loop.run import Report
 from skillvault.model.brief import Verdict
-from skillvault.model.errors import BadInputError, NoAnswerError
+from skillvault.model.errors import BadInputError, NoAnswerError, UnavailableError
 from tests.conftest import NOW
 from tests.forked import called, calling, done, log_of, started
 from tests.given import as_file, trade
@@ -53,21 +56,21 @@ class ClaudeAsker:
         return self._ledger.closed_reason()
 
 
-class AgentAsker:
-    """Asks an agent for verdicts, in a vault; it answers in files as the script of a server."""
+class VaultAsker:
+    """Asks for verdicts in a vault; `answer` has its questions answered."""
 
     pays = False
 
-    def __init__(self, vault: Vault, api: Server) -> None:
-        appoint(vault, provider="agent")
-        self._vault, self._api = vault, api
+    def __init__(self, vault: Vault, answer: Callable[[Vault], object], **rules: object) -> None:
+        appoint(vault, **rules)
+        self._vault, self._answer = vault, answer
 
     def ask(self, reasoning: object) -> Verdict:
         """The verdict on a decision; UnansweredError where the offline one stands."""
         one = trade(decision__reasoning=f"Because of {reasoning}.")
         self._vault.record([("o.json", as_file(one))], now=NOW)
         assert self._vault.run(["evaluate"], now=NOW).waiting == []
-        answer_all(self._api.script, self._vault.root)
+        self._answer(self._vault)
         (evaluation,) = self._vault.store.head().evaluations.values()
         if not any(a.kind == "verdict" for a in self._vault.store.head().answers.values()):
             raise NoAnswerError("no answer was kept")
@@ -150,9 +153,13 @@ class ByAgent:
     def __init__(self, api: Server) -> None:
         self.api = api
 
-    def asker(self, vault: Vault, place: Path, _clock: Clock, *, seconds: float) -> AgentAsker:
+    def asker(self, vault: Vault, place: Path, _clock: Clock, *, seconds: float) -> VaultAsker:
         """Who asks for verdicts, in a copy of a vault; nobody waits for them."""
-        return AgentAsker(Vault(Path(shutil.copytree(vault.root, place / "vault"))), self.api)
+        return VaultAsker(
+            copy_vault(vault, place),
+            lambda v: answer_all(self.api.script, v.root),
+            provider="agent",
+        )
 
     def begun(self, vault: Vault) -> BaseProcess:
         """The process in which answers come and are kept, at work."""
@@ -194,8 +201,31 @@ class ByAgent:
         return {names.get(kind, "text") for kind in kinds}
 
 
+class ByClient:
+    """A scripted client, which asks the API on loopback."""
+
+    def __init__(self, api: Server) -> None:
+        self.api = api
+
+    def asker(self, vault: Vault, place: Path, clock: Clock, *, seconds: float) -> VaultAsker:
+        """Who asks for verdicts, in a copy of a vault; to start a client takes a second."""
+
+        def answer(vault: Vault) -> None:
+            report = ClientCalls(vault.store, vault.queue, clock.wall).ask_waiting()
+            if report.stopped:
+                raise UnavailableError(report.stopped)
+
+        rules = {"provider": "client", "client_seconds": max(seconds, 10.0)}
+        return VaultAsker(copy_vault(vault, place), answer, **rules)
+
+
 Provider: TypeAlias = ByClaude | ByAgent
 PROVIDERS: tuple[type[Provider], ...] = (ByClaude, ByAgent)
+
+
+def copy_vault(vault: Vault, place: Path) -> Vault:
+    """Return a copy of a vault in a folder."""
+    return Vault(Path(shutil.copytree(vault.root, place / "vault")))
 
 
 def replies_of(root: Path, agent: str = "agent") -> Path:

@@ -194,6 +194,14 @@ def test_what_changes_much_is_asked_after_a_session_as_far_as_the_week_allows(
     assert counts == [1, 1, 0, 1, 0, 0]
 
 
+def test_all_is_asked_after_a_session_of_eight_outcomes(asked: Vault) -> None:
+    """The week's calls reach for lessons, verdicts and texts."""
+    for number in range(8):
+        record(asked, number)
+    calls_of(asked).ask_waiting(when_due=True)
+    assert asked.queue.open_questions() == []
+
+
 def test_nobody_is_asked_twice_at_once(asked: Vault) -> None:
     record(asked, 1)
     with client_lock(asked.store.git.dirs()[1] / "skillvault", 0.0):

@@ -1,6 +1,6 @@
 """Whatever a client does, there are right answers or none, and no question is lost.
 
-`SKILLVAULT_FAULTS=50 pytest tests/judge/test_client_faults.py` repeats each fault so often.
+`make thorough` plays each of the 20 faults with each client at each call, 54 times in all.
 """
 
 import os
@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,15 @@ from skillvault.model.errors import VaultBusyError
 from tests.conftest import NOW
 from tests.judge import server
 from tests.judge.conftest import appoint
-from tests.judge.given import HOUR, REPEATS, put_client_on_path, record_trade
+from tests.judge.given import HOUR, put_client_on_path, record_trade
 from tests.judge.server import Answer, Body, Server
-from tests.thorough import pairs
+from tests.thorough import THOROUGH, pairs
 
 CLIENTS = ("claude-code", "codex")
+# The calls of an asker, each of which a fault may hit: for lessons, for verdicts, for texts.
+CALLS = (0, 1, 2)
+REPEATS = 9 if THOROUGH else 1
+LIMITS = {"client_calls_per_day": 10_000, "client_tokens_per_day": 100_000_000}
 # The words of the status where nothing was answered; "" where the call itself succeeded.
 FAILS = {
     "missing": "not on the PATH",
@@ -106,19 +110,18 @@ def questions_of(vault: Vault) -> list[str]:
     return sorted(one.matter_key for one in vault.queue.open_questions())
 
 
-@pytest.mark.parametrize(("name", "client"), pairs(list(FAILS), CLIENTS))
+@pytest.mark.parametrize(
+    ("name", "client", "position"),
+    [(name, *place) for name, place in pairs(list(FAILS), list(product(CLIENTS, CALLS)))],
+)
 def test_a_fault_leaves_the_offline_words_and_the_questions(
-    name: str, client: str, asked: Vault, monkeypatch: pytest.MonkeyPatch
+    name: str, client: str, position: int, asked: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_late = name in ("hangs", "after-the-kill")
-    appoint(
-        asked,
-        provider="client",
-        client=client,
-        client_seconds=1 if is_late else 60,
-        client_calls_per_day=10_000,
-        client_tokens_per_day=100_000_000,
-    )
+    appoint(asked, provider="client", client=client, client_calls_per_day=max(position, 1))
+    if position:  # the calls before are answered
+        assert ClientCalls(asked.store, asked.queue).ask_waiting().calls == position
+    seconds = 1 if name in ("hangs", "after-the-kill") else 60
+    appoint(asked, provider="client", client=client, client_seconds=seconds, **LIMITS)
     monkeypatch.setenv("FAKE_FAULT", name)
     if name == "missing":
         git = [place for place in os.environ["PATH"].split(":") if (Path(place) / "git").exists()]
@@ -180,8 +183,7 @@ def test_what_does_no_harm_brings_the_answers(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    limits = {"client_calls_per_day": 10_000, "client_tokens_per_day": 100_000_000}
-    appoint(asked, provider="client", client=client, **limits)
+    appoint(asked, provider="client", client=client, **LIMITS)
     monkeypatch.setenv("FAKE_FAULT", name)
     said = request.getfixturevalue("second_asker") if name == "lost-lock" else ["another"]
     clock = [jumping_clock()] if name == "clock-jump" else []

@@ -15,8 +15,8 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model.brief import AnswerCost
 from skillvault.model.errors import NoAnswerError, UnavailableError
-from tests.judge.given import REPEATS, Clock, ask, asking
-from tests.judge.providers import PROVIDERS, ByAgent, ByClaude, Provider
+from tests.judge.given import REPEATS, Clock, ask, asking, put_client_on_path
+from tests.judge.providers import ByAgent, ByClaude, ByClient, Provider
 from tests.judge.server import VERDICT, Answer, Body, Server, asked_for, claude, error, message
 from tests.machine.given import until
 from tests.thorough import one_of, pairs
@@ -121,10 +121,16 @@ def test_a_fault_that_stays_ends_in_time_without_a_verdict(
         assert len(api.requests) == requests == asker.calls
 
 
-@pytest.mark.parametrize(("name", "provider"), pairs(list(FAULTS), PROVIDERS))
+@pytest.mark.parametrize(("name", "provider"), pairs(list(FAULTS), [ByClaude, ByAgent, ByClient]))
 def test_a_fault_that_passes_is_overcome_or_waited_for(
-    name: str, provider: type[Provider], vault: Vault, tmp_path: Path, api: Server
+    name: str,
+    provider: type[ByClaude | ByAgent | ByClient],
+    vault: Vault,
+    tmp_path: Path,
+    api: Server,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("PATH", put_client_on_path(tmp_path))
     fault = FAULTS[name]
     for repeat in range(REPEATS):
         clock = Clock()

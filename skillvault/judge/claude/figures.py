@@ -4,6 +4,7 @@ Every claim needs support, by a stated figure or by a count. A figure that advic
 %) or that belongs to a name (HTTP 404) is no claim, unless it counts outcomes.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -29,6 +30,18 @@ class RecordFigures:
     def __init__(self, text: str) -> None:
         self.text = text
         self._text = _MOMENT.sub(" ", text)
+
+    def without_facts(self, exception: str) -> "RecordFigures":
+        """Return the record without its facts, but for one; a record that was cut stays as it is.
+
+        The figures of a fact are those of other outcomes.
+        """
+        try:
+            material = json.loads(self.text.partition("\n")[2].rpartition("\n")[0])
+        except ValueError:
+            return self
+        fact = material.pop("facts", {}).get(exception)
+        return RecordFigures(json.dumps([fact, material], ensure_ascii=False))
 
     @cached_property
     def pairs(self) -> frozenset[tuple[float, float]]:

@@ -150,8 +150,10 @@ class InsightReader(NamedTuple):
     ) -> InsightReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `last` reply, sentences with unsupported figures are removed instead.
+        The figures of a fact support an insight that names the fact. In the `last` reply, sentences
+        with unsupported figures are removed instead.
         """
+        record = record.without_facts(reply.fact)
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
         is_unknown = reply.relation != "new" and reply.fact not in self.facts

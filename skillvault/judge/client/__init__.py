@@ -84,18 +84,17 @@ class Client(NamedTuple):
     """A client that can be asked: its program, what is worth a call of it, and how it is called.
 
     `login_command()` returns the command that ends with 0 if a person is logged in, an empty one
-    if no login is needed. `is_cheap`: a call for one
-    question is worth its overhead. So many questions (`waiting`), or one that waits so many
-    `old_days`, are worth a call, however little each changes. `overhead` are the tokens of a call
-    beside its questions; `model` is asked by default, "" for the client's own choice.
+    if no login is needed. So many questions (`waiting`) are worth a call; None if a few are, right
+    after a session. One that waits so many `old_days` is worth a call, however little it changes.
+    `overhead` are the tokens of a call beside its questions; `model` is asked by default, "" for
+    the client's own choice.
     `build_call(batch, model, folder)` returns a call whose files will stand in `folder`.
     `read_output(stdout, stderr, at)` returns the answers; ClientFault if there are none.
     """
 
     program: str
     login_command: Callable[[], tuple[str, ...]]
-    is_cheap: bool
-    waiting: int
+    waiting: int | None
     old_days: int
     overhead: int
     model: str
@@ -194,10 +193,11 @@ def _reset_time(reset: re.Match[str], at: datetime) -> datetime | None:
         end = local_time.replace(
             hour=hour, minute=int(reset["minute"] or 0), second=0, microsecond=0
         )
-        if not reset["month"]:
-            return (end if end > local_time else end + timedelta(days=1)).astimezone(UTC)
-        month = datetime.strptime(reset["month"].title(), "%b").month  # noqa: DTZ007 (no time)
-        end = end.replace(month=month, day=int(reset["day"]))
-        return (end if end > local_time else end.replace(year=end.year + 1)).astimezone(UTC)
+        next_end = end + timedelta(days=1)
+        if reset["month"]:
+            month = datetime.strptime(reset["month"].title(), "%b").month  # noqa: DTZ007 (no time)
+            end = end.replace(month=month, day=int(reset["day"]))
+            next_end = end.replace(year=end.year + 1)
+        return (end if end > local_time else next_end).astimezone(UTC)
     except (ValueError, ZoneInfoNotFoundError):
         return None

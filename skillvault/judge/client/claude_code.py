@@ -64,8 +64,7 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
 CLIENT = Client(
     program=_PROGRAM,
     login_command=lambda: (_PROGRAM, "auth", "status"),
-    is_cheap=True,
-    waiting=16,
+    waiting=None,
     old_days=2,
     overhead=500,
     model=_MODEL,

@@ -109,7 +109,6 @@ def _event_of(line: bytes) -> dict[str, Any] | None:
 CLIENT = Client(
     program=_PROGRAM,
     login_command=_login_command,
-    is_cheap=False,
     waiting=8,
     old_days=1,
     overhead=1400,

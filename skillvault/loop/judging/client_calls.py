@@ -48,6 +48,7 @@ _BATCH_TOKENS = 12_000  # of the questions of one call
 _MOST = 20  # questions of one call
 # Calls right after sessions, in a week: so many at first, and so many for an outcome.
 _FIRST_CALLS, _CALLS_PER_OUTCOME, _WEEK = 2, 0.25, timedelta(days=7)
+_CALLS_FOR_ALL = 4  # for lessons, verdicts and texts, and one for what may come
 _ATTEMPTS = 2  # useless replies to a question after which it is not asked again
 _NICE = 10
 _TICK = 0.05  # seconds
@@ -130,8 +131,8 @@ class ClientCalls:
                     open_now = self._unanswered()
                     due_kinds |= self._due_kinds(open_now)
                     due_now = [q for q in open_now if q.is_verdict in due_kinds]
-                    if not due_now and not report.calls:
-                        due_now = self._after_session(open_now)
+                    if not report.calls and len(due_kinds) < 2:
+                        due_now = self._after_session(open_now) or due_now
                     if not due_now:
                         break
                     if not report.calls:
@@ -156,26 +157,27 @@ class ClientCalls:
     def _due_kinds(self, open_now: "Sequence[OpenQuestion]") -> set[bool]:
         """Return if verdicts (True) and other questions (False) are worth calls now.
 
-        Both are if many questions wait; else those of which one waits for long.
+        Both are if many questions wait, or if the week's calls reach for all of a client that is
+        asked after each session; else those of which one waits for long.
         """
-        if len(open_now) >= self._client.waiting:
-            return {True, False}
+        most = self._client.waiting
+        is_all = self._spare_calls() >= _CALLS_FOR_ALL if most is None else len(open_now) >= most
         longest = timedelta(days=self._client.old_days)
-        return {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
+        old_kinds = {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
+        return {True, False} if is_all else old_kinds
 
     def _after_session(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
-        """Return what is asked right after a session, if a call costs little by itself.
+        """Return what is asked in one call right after a session, if few questions are worth one.
 
-        That is what changes much, and the lessons, as they add little to a call. Lessons alone
-        leave a call for what may come. The question for a guide shows its latest outcomes whole,
-        so theirs can wait.
+        That is what changes much, and what adds little to a call: the lessons, and guides that
+        changed. Without anything urgent it must leave a call for what may come. The question for a
+        guide shows its latest outcomes whole, so theirs can wait.
         """
-        urgent_guides = [q for q in open_now if q.is_urgent and not q.is_lesson]
-        outcomes = frozenset[str]().union(*(guide.told for guide in urgent_guides))
-        lessons = [q for q in open_now if q.is_lesson and q.about not in outcomes]
-        has_urgent = any(question.is_urgent for question in open_now)
-        is_affordable = self._client.is_cheap and self._spare_calls() >= (1 if has_urgent else 2)
-        return [*urgent_guides, *lessons] if is_affordable else []
+        outcomes = frozenset[str]().union(*(q.told for q in open_now if q.is_urgent))
+        least = 1 if any(question.is_urgent for question in open_now) else 2
+        if self._client.waiting is not None or self._spare_calls() < least:
+            return []
+        return [q for q in open_now if q.changed > 0.0 or (q.is_lesson and q.about not in outcomes)]
 
     def _spare_calls(self) -> float:
         """Return the calls that the trusted outcomes of a week are worth, less those it had."""
@@ -341,15 +343,10 @@ class ClientCalls:
         if note is None or not note.child or is_alive(note.asker):
             return
         is_late = time.time() - note.started > self._rules.client_seconds + _GRACE
-        if is_late and _is_running(note.child) and self._is_locked():
+        if is_late and _is_running(note.child):
+            with suppress(VaultBusyError), client_lock(self._home, 0.0):
+                return  # a child of this vault would hold the lock
             _kill_group(note.child)
-
-    def _is_locked(self) -> bool:
-        try:
-            with client_lock(self._home, 0.0):
-                return False
-        except VaultBusyError:
-            return True
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 

@@ -248,3 +248,16 @@ def test_what_is_new_keeps_the_shown_facts_with_words_like_its_own() -> None:
         .check_figures(repeated, RecordFigures(RECORD), last=False)
         .unlike
     )
+
+
+def test_figures_of_a_fact_support_only_an_insight_that_names_the_fact() -> None:
+    facts = {"dip": "A long at 7001 lost."}
+    record = RecordFigures(f"<record>\n{json.dumps({'facts': facts, 'decision': {}})}\n</record>")
+    reader, reply = (
+        InsightReader(outcome(trade(0)), facts),
+        insight("A long at 7001 leads to a loss."),
+    )
+    with pytest.raises(UnusableError, match="7001"):
+        reader.check_figures(reply, record, last=True)
+    named = replace(reply, relation="repeats", fact="dip")
+    assert reader.check_figures(named, record, last=True) == named

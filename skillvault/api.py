@@ -505,7 +505,7 @@ def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
     """Yield the vault's store after the half-made changes of a killed run are undone."""
     if not dry:
         vault.store.recover()
-    store = Store(vault.root, registry.AGENDA, apart=True) if dry else vault.store
+    store = Store(vault.root, registry.AGENDA, detached=True) if dry else vault.store
     try:
         yield store
     finally:
@@ -634,7 +634,7 @@ def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> 
 def _decide(vault: Vault, make: Callable[..., Any], *texts: str, at: datetime, dry: bool) -> Report:
     """Publish changes; UncommittedEditError, and no change, if a person is editing a file."""
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview = Store(store.root, registry.AGENDA, apart=True)
+        preview = Store(store.root, registry.AGENDA, detached=True)
         changes = make(preview, vault.judge, *texts, now=at)
         return commits.publish(store, changes, at, dry=dry)
 
@@ -649,7 +649,7 @@ def proposal_branches(
     vault: Vault, *, push: bool = False, now: datetime | None = None
 ) -> branches.BranchReport:
     """Make a branch `proposal/<name>` for each waiting skill; see `review.branches`."""
-    preview, approve = Store(vault.root, registry.AGENDA, apart=True), vault.curate.approval
+    preview, approve = Store(vault.root, registry.AGENDA, detached=True), vault.curate.approval
     return branches.make_branches(preview, proposals(vault), approve, now or _clock(), push=push)
 
 

@@ -94,7 +94,7 @@ def test_a_commit_that_is_opened_while_we_wait_for_rest_is_waited_for(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(root, "add", MINE)
-    unrest = IndexFile.unrest
+    seconds_until_quiet = IndexFile.seconds_until_quiet
     opened: list[int] = []
 
     with ExitStack() as persons:  # whose end asserts that git was content
@@ -102,9 +102,9 @@ def test_a_commit_that_is_opened_while_we_wait_for_rest_is_waited_for(
         def open_meanwhile(self: IndexFile) -> float:
             if not opened:
                 opened.append(persons.enter_context(committing(root)))
-            return unrest(self)
+            return seconds_until_quiet(self)
 
-        monkeypatch.setattr(IndexFile, "unrest", open_meanwhile)
+        monkeypatch.setattr(IndexFile, "seconds_until_quiet", open_meanwhile)
         assert "a `git commit` is open here" in publication.run(root)
     assert publication.run(root) == ""
     assert not publication.faults(root)

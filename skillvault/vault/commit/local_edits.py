@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from skillvault.vault.commit.files import AppendedPrefix
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.git.history import new_home
+from skillvault.vault.git.history import find_new_path
 from skillvault.vault.git.index_file import SparsePaths
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, mode_of
 from skillvault.vault.git.repository import Git
@@ -76,7 +76,7 @@ def _find_lost_blobs(
             if index.get(path) != entry:
                 continue
             if entry is None:  # moved by us, unless a person removed the file
-                new_path = new_home(path, commit.files)
+                new_path = find_new_path(path, commit.files)
                 entries = git.index_file.entries([new_path]) if new_path else {}
                 if new_path is None or entries.get(new_path) != commit.files[new_path].after:
                     continue

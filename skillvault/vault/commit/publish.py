@@ -294,7 +294,7 @@ class Writer:
         next commit remove our files. If this returns False, the next writer restores the entries.
         """
         index_file = self._git.index_file
-        if index_file.is_own():
+        if index_file.is_last_written():
             return True
         try:
             with self._lock_at_rest():
@@ -365,12 +365,12 @@ class Writer:
         """Hold index.lock while no git is half-way; stop waiting after a while."""
         deadline = time.monotonic() + _REST_SECONDS
         while True:
-            unrest = self._git.index_file.unrest()
-            if unrest and time.monotonic() < deadline:
-                time.sleep(unrest)
+            seconds = self._git.index_file.seconds_until_quiet()
+            if seconds and time.monotonic() < deadline:
+                time.sleep(seconds)
                 continue
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
-                if self._git.index_file.unrest() and time.monotonic() < deadline:
+                if self._git.index_file.seconds_until_quiet() and time.monotonic() < deadline:
                     continue
                 yield
                 return

@@ -298,7 +298,7 @@ class Store(threading.local):
         """
 
         def check_normal() -> None:
-            if reason := self.git.pause_reason(policy.branch, founding=first):
+            if reason := self.git.pause_reason(policy.branch, may_be_empty=first):
                 raise PausedError(f"paused: {reason}")
 
         by_program = policy.commit.author == "program"
@@ -372,7 +372,7 @@ class Store(threading.local):
             branch = self.head().policy.branch
             with self.lock_writer(wait=wait):
                 # While the lock of a killed writer exists, no git has changed its state.
-                if has_lock or self.git.pause_reason(branch, founding=True) is None:
+                if has_lock or self.git.pause_reason(branch, may_be_empty=True) is None:
                     clear_up(self.root, self.git, branch)
         clear_taken(self)
         return has_lock or has_work or had_gc

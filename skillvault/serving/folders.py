@@ -63,8 +63,8 @@ class Folders:
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, even skills that are not served."""
-        by_place = head.layers.by_place()
-        return [by_place.get(place, []) for place in range(len(self._places))]
+        by_position = head.layers.by_position()
+        return [by_position.get(position, []) for position in range(len(self._places))]
 
     def problems(self, head: Topics) -> list[Problem]:
         """Return the unreadable files and folders as problems."""

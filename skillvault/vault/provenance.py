@@ -123,7 +123,7 @@ def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
 
 
 def _find_by_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
-    """The record at a path, relative to the current folder or to the vault's root."""
+    """Return the record at a path, relative to the current folder or to the vault's root."""
     if "\0" in text:  # no path has one
         return None
     inside = os.path.relpath(os.path.realpath(text), root.resolve())

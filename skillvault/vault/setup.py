@@ -117,7 +117,7 @@ def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime
 
 
 def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
-    """The first commit of a vault: the template's files that are not there yet."""
+    """Return the first commit of a vault: the template's files that are not there yet."""
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.VAULT_FILE in files:
@@ -180,7 +180,7 @@ def _prepare_for_many_files(git: Git) -> None:
 
 
 def _hook_command(name: str) -> str:
-    """The command that a hook runs."""
+    """Return the command that a hook runs."""
     command = "check --staged" if name == "pre-commit" else "run"
     return f"{shlex.quote(sys.executable)} -P -m skillvault --vault . {command}"
 
@@ -266,7 +266,7 @@ def _install_driver(root: Path, git: Git) -> None:
 
 
 def configured_driver(root: Path, git: Git) -> str | None:
-    """The command of the merge driver, "" if the config has none; None if none is needed."""
+    """Return the command of the merge driver, "" if the config has none; None if none is needed."""
     names = ATTRIBUTE in _read_text(root / ".gitattributes")
     return git.text("config", "--get", DRIVER, ok=(0, 1)) if names else None
 

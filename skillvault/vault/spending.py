@@ -152,7 +152,7 @@ class Ledger:
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def reply(self, key: str) -> str | None:
-        """The reply that was paid for under a key."""
+        """Return the reply that was paid for under a key."""
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
 
@@ -194,7 +194,7 @@ class Ledger:
                 _set_circuit(db, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
-        """The batches under way: the keys of each, with their models."""
+        """Return the batches under way: the keys of each, with their models."""
         models: dict[str, dict[str, str]] = {}
         sql = "select id, key, model from batch join queued using (call) where id is not null"
         for batch, key, model in self._rows(f"{sql} order by call, key"):
@@ -202,7 +202,7 @@ class Ledger:
         return models
 
     def batch_reason(self, key: str) -> str | None:
-        """The batch in which a key waits for its reply, as a reason; None if in none."""
+        """Return the batch in which a key waits for its reply, as a reason; None if in none."""
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
@@ -220,7 +220,7 @@ class Ledger:
             _drop(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
-        """The dollars that may still be spent today."""
+        """Return the dollars that may still be spent today."""
         return max(usd_per_day - self.spent_today().usd, 0.0)
 
     # ── failed items ─────────────────────────────────────────────────────────────────
@@ -242,7 +242,7 @@ class Ledger:
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
-        """The items that the judge failed at so often, by item."""
+        """Return the items that the judge failed at so often, by item."""
         sql = "select item, attempts, reason from letter where attempts >= ? order by item"
         return {row[0]: FailedItem(*row) for row in self._rows(sql, attempts)}
 
@@ -259,7 +259,7 @@ class Ledger:
     # ── state ────────────────────────────────────────────────────────────────────────
 
     def spent_today(self) -> Spending:
-        """The calls and costs since midnight (UTC)."""
+        """Return the calls and costs since midnight (UTC)."""
         sql = "select count(*), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0) from call"
         rows = self._rows(f"{sql} where day = ?", _day(self._now()))
         return Spending(*rows[0]) if rows else Spending()
@@ -270,7 +270,7 @@ class Ledger:
         return int(rows[0][0]) if rows else 0
 
     def closed_reason(self) -> str | None:
-        """The reason if no call may be sent now, and the time of the next one."""
+        """Return the reason if no call may be sent now, and the time of the next one."""
         if not self.path.exists():
             return None
         with self._open() as db:
@@ -359,7 +359,7 @@ def _check_caps(
 
 
 def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
-    """The time of the first of too many unanswered requests of this hour; None if few."""
+    """Return the time of the first of too many unanswered requests of this hour; None if few."""
     if not circuit.failures:
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
         if db.execute(sql, (now - _HOUR,)).fetchone():

@@ -1,6 +1,7 @@
-"""The queues of the steps: compile what steps depend on to SQL, and mark records as files change.
+"""Put records into the queues of the steps, when files change.
 
-A key stays in a queue until the step finds nothing to do for it.
+The declarations in `model.due` are compiled to SQL queries. A key stays in a queue until the step
+finds nothing to do for the key.
 """
 
 import sqlite3
@@ -30,7 +31,7 @@ _SAME = {
         "and later.n not in (select n from moved))"
     ),
 }
-# From the run that says something to those that may say the same or the opposite, table by table.
+# From a run, table by table, to the runs that may say the same or the opposite.
 _SAID = {
     "words": (
         ("saying", "{new}.evaluation = {id}"),
@@ -47,15 +48,18 @@ _SAID = {
 _FILES: Mapping[due.Event, str] = {
     "changed": "changed", "gone": "changed", "moved": "moved", "went": "moved",
 }  # fmt: skip
-_GOING = ("gone", "went")  # what led from a file is known while it is shown as it was
+_GOING = ("gone", "went")  # the index still has the links of the old file
 
 
 class _Path(NamedTuple):
-    """The records that a `Trigger` reaches: tables in reading order, and the last record's id."""
+    """The records that a `Trigger` reaches, as the parts of a query.
+
+    `tables` are in the order of reading. `id` and `row` belong to the last table.
+    """
 
     kind: str
     id: str
-    row: str | None  # its row of the table of its kind, once that is read
+    row: str | None  # the row of the record's own table, once that is joined
     tables: tuple[str, ...]
     conditions: tuple[str, ...] = ()
     before: str = ""
@@ -64,7 +68,7 @@ class _Path(NamedTuple):
     def body(self) -> str:
         """The tables and the conditions of the query."""
         where = f" where {' and '.join(self.conditions)}" if self.conditions else ""
-        return f"from {' cross join '.join(self.tables)}{where}"  # read in this very order
+        return f"from {' cross join '.join(self.tables)}{where}"  # keeps the order of the tables
 
     @property
     def new(self) -> str:
@@ -73,7 +77,7 @@ class _Path(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """An agenda as queries: the marking ones by kind and event, and those that mark everything."""
+    """An agenda as queries: those for an event by (kind, event), and those that mark everything."""
 
     queries: Mapping[tuple[str, due.Event], list[str]]
     everything: list[str]
@@ -83,7 +87,7 @@ class Marks(NamedTuple):
 
 @cache
 def compile_agenda(agenda: due.Agenda) -> Marks:
-    """Compile the rules' declarations to queries."""
+    """Compile the declarations of an agenda to queries."""
     queries: dict[tuple[str, due.Event], list[str]] = {}
     missing = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
@@ -101,9 +105,9 @@ def mark_files(
     *,
     going: bool = False,
 ) -> None:
-    """Mark the records that become due by a change of these files, which map number to kind.
+    """Mark the records that become due by a change of files; `numbers` maps number to kind.
 
-    `moved` are new, removed and moved files. With `going`, the index still shows the old state.
+    `moved` are new, removed and moved files. With `going`, the index still has the old state.
     """
     for table, rows in (("changed", numbers), ("moved", moved)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
@@ -117,7 +121,7 @@ def mark_files(
 
 
 def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iterable[str]) -> None:
-    """Mark the records that become due by an event without a file, for these ids."""
+    """Mark the records that become due by an event of these records."""
     rows = [(bind(record_id),) for record_id in ids]
     for (_, trigger), queries in marks.queries.items():
         for query in queries if trigger == event else ():
@@ -125,7 +129,7 @@ def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iter
 
 
 def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Ref]) -> None:
-    """Mark exactly the records that lack a record of another kind."""
+    """Mark those of these records that lack a record of another kind, and unmark the others."""
     for queue in marks.missing:
         kinds = {when.kind for when in queue.when}
         keys = [(bind(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]

@@ -408,7 +408,7 @@ def _query_words(query: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text without function words."""
+    """Return the words of a text without function words."""
     return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
 
 

@@ -154,7 +154,7 @@ class Vault:
         """
         root = layout.real_path(Path(path))
         domains = text_list("domains", domains)
-        setup.check_place(root, domains, nested=nested)
+        setup.check_root(root, domains, nested=nested)
         with setup.undo_on_failure(root):
             git, branch = setup.open_repository(root)
             obey_sharing(git.dirs()[1])

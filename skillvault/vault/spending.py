@@ -1,7 +1,7 @@
-"""The ledger of a paid judge: calls, dollars, replies, its circuit, and failed items.
+"""Keep the ledger of a paid judge: calls, dollars, replies, failures, and pauses of the service.
 
-Machine state, not knowledge: one SQLite file under the git dir. A call is reserved here before
-it is sent, and its reply is written down before anybody reads it; each lasts before we go on.
+The ledger is machine state, in one SQLite file in the git dir. A call is reserved here before it is
+sent, and its reply is stored before it is used; both survive a power failure.
 """
 
 import sqlite3
@@ -21,11 +21,11 @@ from skillvault.model.policy import JudgePolicy
 from skillvault.vault.failpoint import reach
 
 _HOUR = 3600.0
-_UNANSWERED = 4  # requests an hour at most, while none is answered
-_OPENS = 3  # failures in a row that open the circuit
-_PAUSE = _HOUR / 2  # until the next probe
-_LONGEST = 660.0  # seconds after which a call that nobody settled is of a killed process
-_KEPT = 30 * 24 * _HOUR  # so long replies and calls are kept
+_HOURLY_TRIES = 4  # the most requests in an hour, while none is answered
+_MAX_FAILURES = 3  # so many failures in a row open the circuit
+_PAUSE = _HOUR / 2  # the time until the next probe
+_CALL_SECONDS = 660.0  # after so long, an open call belongs to a killed process
+_RETENTION = 30 * 24 * _HOUR  # the age at which replies and calls are deleted
 _BUSY = 10.0  # seconds to wait for another process that writes
 
 _LOST = "in a batch whose number was lost; `skillvault run --retry` asks again"
@@ -46,9 +46,9 @@ create table if not exists state (name text primary key, value text) without row
 
 
 class Circuit(Struct, frozen=True):
-    """The state of the service: failures in a row, until when nobody asks (unix time), and why.
+    """The state of the service: failures in a row, and the end (unix time) and reason of a pause.
 
-    `probe` is the call that is under way to find out if it works again.
+    `probe` is an open call that tests if the service works again.
     """
 
     failures: int = 0
@@ -58,7 +58,7 @@ class Circuit(Struct, frozen=True):
 
 
 class FailedItem(Struct, frozen=True):
-    """An item that the judge failed at: how often, and why the last time."""
+    """An item that the judge failed at, with the count of attempts and the last reason."""
 
     item: str
     attempts: int
@@ -66,7 +66,7 @@ class FailedItem(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """The calls of today (UTC) and their cost; reserved and unknown costs count whole."""
+    """The calls of today (UTC) and their cost; reserved and unknown costs count in full."""
 
     calls: int = 0
     tokens: int = 0
@@ -74,9 +74,10 @@ class Spending(Struct, frozen=True):
 
 
 class Ledger:
-    """The ledger of one vault. `now` gives unix time; several threads and processes may ask.
+    """The ledger of one vault, for several threads and processes; `now` returns unix time.
 
-    UnavailableError if it cannot be read or written: a call is sent only once it is recorded.
+    Methods raise UnavailableError if the ledger cannot be used, because an unrecorded call must not
+    be sent.
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
@@ -86,20 +87,20 @@ class Ledger:
     # ── before and after a call ──────────────────────────────────────────────────────
 
     def reserve(self, usd: float, rules: JudgePolicy, tokens: int = 0) -> int | None:
-        """Return the number of a call that may be sent now and costs `usd` and `tokens` at most.
+        """Reserve a call that costs at most `usd` and `tokens`, and return its number.
 
-        None while it must wait for others, which were sent after a silence or as a probe.
-        UnavailableError if a cap or the circuit forbids it.
+        None while the call must wait for the answer to another call. UnavailableError if a cap or
+        the circuit forbids the call.
         """
         with self._writing() as db:
             now = self._now()
             circuit = _circuit(db)
-            if now < circuit.until and _under_way(db, circuit.probe, now):
+            if now < circuit.until and _is_open(db, circuit.probe, now):
                 return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
             _check_caps(db, (usd, tokens), _day(now), rules)
-            first = _unanswered_since(db, now, circuit)
+            first = _first_unanswered(db, now, circuit)
             if first is not None and not circuit.failures:
                 return None
             if first is not None:
@@ -107,24 +108,24 @@ class Ledger:
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
             call = db.execute(sql, (now, _day(now), usd, tokens)).lastrowid
-            if circuit.failures >= _OPENS:
+            if circuit.failures >= _MAX_FAILURES:
                 probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
                 _set_circuit(db, probing)
             return call
 
     def record_replies(self, call: int, replies: Mapping[str, str], spent: AnswerCost) -> None:
-        """Close a call that was answered: keep its replies by key, and what it cost."""
+        """Close an answered call, and store its cost and its replies by key."""
         reach("reply-received")
         with self._writing() as db:
             now = self._now()
             self._keep_replies(db, call, replies, spent)
             _set_circuit(db, Circuit())
-            db.execute("delete from reply where at < ?", (now - _KEPT,))
-            db.execute("delete from call where at < ?", (now - _KEPT,))
+            db.execute("delete from reply where at < ?", (now - _RETENTION,))
+            db.execute("delete from call where at < ?", (now - _RETENTION,))
         reach("reply-journalled")
 
     def record_refusal(self, call: int) -> None:
-        """Close a call that was refused: it cost nothing, and the service is there."""
+        """Close a refused call, which cost nothing and shows that the service works."""
         with self._writing() as db:
             _close_call(db, call, "refused", AnswerCost())
             _set_circuit(db, Circuit())
@@ -132,69 +133,69 @@ class Ledger:
     def record_failure(
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
     ) -> None:
-        """Close an unanswered call; nobody asks for `pause` seconds. `billed`: it may cost."""
+        """Close an unanswered call, and pause for `pause` seconds; a `billed` call may cost."""
         with self._writing() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
             _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
             failures = _circuit(db).failures + 1
             if pause is not None:
-                failures = max(failures, _OPENS)  # one probe, when it is over
-            elif failures >= _OPENS:
+                failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
+            elif failures >= _MAX_FAILURES:
                 pause = _PAUSE
             until = self._now() + pause if pause is not None else 0.0
             _set_circuit(db, Circuit(failures, until, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
-        """Let nobody ask for `pause` seconds, though nothing was sent."""
+        """Pause for some seconds, without a call."""
         with self._writing() as db:
-            _set_circuit(db, Circuit(_OPENS, self._now() + pause, reason))
+            _set_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def reply(self, key: str) -> str | None:
-        """Return the reply that was paid for under a key."""
+        """Return the stored reply of a key, or None."""
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
 
     def replies(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the replies that were paid for, by key."""
+        """Return the stored replies by key."""
         query = "select key, said from reply where key in (select value from json_each(?))"
         return dict(self._rows(query, msgspec.json.encode(keys).decode()))
 
     def _keep_replies(
         self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: AnswerCost
     ) -> None:
-        """Keep what a call was answered, by key, and what it took."""
+        """Store the replies of a call by key, and close the call."""
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
         db.executemany("insert or replace into reply values (?, ?, ?)", rows)
         _close_call(db, call, "paid", spent)
 
     def forget_reply(self, key: str) -> None:
-        """Forget a useless reply."""
+        """Delete a useless reply."""
         with self._writing() as db:
             db.execute("delete from reply where key = ?", (key,))
 
     # ── batches ──────────────────────────────────────────────────────────────────────
 
     def announce_batch(self, call: int, models: Mapping[str, str]) -> None:
-        """Note that a batch with these keys, each with its model, is about to be sent."""
+        """Record a batch that is sent next; `models` maps its keys to their models."""
         with self._writing() as db:
             db.execute("insert into batch values (?, null)", (call,))
             rows = [(key, model, call) for key, model in models.items()]
             db.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
     def record_batch(self, call: int, batch: str | None) -> None:
-        """Note the batch of a call; None if there is none after all."""
+        """Record the id of the batch of a call; None if the batch was not created."""
         with self._writing() as db:
             if batch is None:
-                _drop(db, call)
+                _drop_batch(db, call)
             else:
                 db.execute("update batch set id = ? where call = ?", (batch, call))
                 db.execute("update call set state = 'batch' where id = ?", (call,))
                 _set_circuit(db, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
-        """Return the batches under way: the keys of each, with their models."""
+        """Map each open batch to its keys, with their models."""
         models: dict[str, dict[str, str]] = {}
         sql = "select id, key, model from batch join queued using (call) where id is not null"
         for batch, key, model in self._rows(f"{sql} order by call, key"):
@@ -202,7 +203,7 @@ class Ledger:
         return models
 
     def batch_reason(self, key: str) -> str | None:
-        """Return the batch in which a key waits for its reply, as a reason; None if in none."""
+        """Return the reason if a key waits for the reply of a batch, or None."""
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
@@ -217,7 +218,7 @@ class Ledger:
             if row is None:
                 return  # another process was quicker
             self._keep_replies(db, row[0], replies, spent)
-            _drop(db, row[0])
+            _drop_batch(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
         """Return the dollars that may still be spent today."""
@@ -226,10 +227,10 @@ class Ledger:
     # ── failed items ─────────────────────────────────────────────────────────────────
 
     def count_failure(self, subject: str, reason: str, *, service: bool) -> None:
-        """Count a failure against an item.
+        """Count a failure of an item.
 
-        `service`: one that may be the service's; it counts where others were answered since the
-        item failed before, so that an outage sets nothing aside.
+        A failure that may be the `service`'s counts only if other calls were answered since the
+        last failure of the item, so that an outage does not give up items.
         """
         with self._writing() as db:
             (answered,) = db.execute(
@@ -242,18 +243,18 @@ class Ledger:
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
-        """Return the items that the judge failed at so often, by item."""
+        """Map the items that failed at least `attempts` times to their failures."""
         sql = "select item, attempts, reason from letter where attempts >= ? order by item"
         return {row[0]: FailedItem(*row) for row in self._rows(sql, attempts)}
 
     def forget_failures(self) -> None:
-        """Forget all failures: what was set aside or lost is asked again, the circuit closes."""
+        """Delete all failures and lost batches, and close the circuit."""
         if self.path.exists():
             with self._writing() as db:
                 db.execute("delete from letter")
                 lost = [row[0] for row in db.execute("select call from batch where id is null")]
                 for call in lost:
-                    _drop(db, call)
+                    _drop_batch(db, call)
                 _set_circuit(db, Circuit())
 
     # ── state ────────────────────────────────────────────────────────────────────────
@@ -265,12 +266,12 @@ class Ledger:
         return Spending(*rows[0]) if rows else Spending()
 
     def count_calls(self, seconds: float) -> int:
-        """Return the number of calls in the latest seconds."""
+        """Return the number of calls in the last seconds."""
         rows = self._rows("select count(*) from call where at > ?", self._now() - seconds)
         return int(rows[0][0]) if rows else 0
 
     def closed_reason(self) -> str | None:
-        """Return the reason if no call may be sent now, and the time of the next one."""
+        """Return the reason and the end of a pause; None if a call may be sent now."""
         if not self.path.exists():
             return None
         with self._open() as db:
@@ -289,7 +290,7 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Run one transaction; its commit lasts."""
+        """Run one transaction."""
         self.path.parent.mkdir(exist_ok=True)
         with self._open() as db:
             db.execute("begin immediate")
@@ -317,8 +318,8 @@ class Ledger:
             ) from error
 
 
-def _drop(db: sqlite3.Connection, call: int) -> None:
-    """Forget the batch of a call, and that anything waits for it."""
+def _drop_batch(db: sqlite3.Connection, call: int) -> None:
+    """Delete the batch of a call, and its waiting keys."""
     db.execute("delete from queued where call = ?", (call,))
     db.execute("delete from batch where call = ?", (call,))
 
@@ -358,7 +359,7 @@ def _check_caps(
         )
 
 
-def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
+def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
     """Return the time of the first of too many unanswered requests of this hour; None if few."""
     if not circuit.failures:
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
@@ -367,15 +368,15 @@ def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> f
     count, first = db.execute(
         "select count(*), min(at) from call"
         " where at > ? and (state = 'failed' or (state = 'open' and at > ?))",
-        (now - _HOUR, now - _LONGEST),
+        (now - _HOUR, now - _CALL_SECONDS),
     ).fetchone()
-    return first if count >= _UNANSWERED else None
+    return first if count >= _HOURLY_TRIES else None
 
 
-def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
-    """Return True if a call is open, and not of a process that was killed."""
+def _is_open(db: sqlite3.Connection, call: int | None, now: float) -> bool:
+    """Return True if a call is open, and its process has not been killed."""
     sql = "select 1 from call where id = ? and state = 'open' and at > ?"
-    return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
+    return db.execute(sql, (call, now - _CALL_SECONDS)).fetchone() is not None
 
 
 def _close_call(db: sqlite3.Connection, call: int, state: str, spent: AnswerCost) -> None:

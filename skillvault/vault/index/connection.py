@@ -227,7 +227,7 @@ class Connection(Rows):
         if self._is_repeatable or self.pending:
             return False
         with suppress(VaultBusyError):  # this needs SQLite's write lock
-            self.run(ranking.check_places)
+            self.run(ranking.check_text_index)
         contradiction = self._contradiction(self.pin())
         if contradiction is not None:
             self.mend(DamagedRowError(contradiction))

@@ -358,7 +358,7 @@ def _judge(exam: Examination) -> Iterator[Row]:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
         fix = "pip install '.[claude]' in a clone of skillvault"
         yield Row("judge", "note", detail, fix)
-    elif wire.key_given() is None:
+    elif wire.find_api_key() is None:
         # The daemon's environment may be another.
         detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"
         yield Row("judge", "note", detail, f"export {wire.KEY}=...")

@@ -55,20 +55,20 @@ def check_root(root: Path, domains: Sequence[str], *, nested: bool = False) -> N
     check_domains(domains)
     if advice := layout.explain_bare_repository(root):
         raise UsageError(f"{root}: {advice}")
-    outer_folder = next(filter(layout.explain_bare_repository, root.parents), None)
-    if outer_folder is not None or root.name == ".git":
+    parent = next(filter(layout.explain_bare_repository, root.parents), None)
+    if parent is not None or root.name == ".git":
         raise UsageError(f"{root}: is a git directory; choose a folder outside it")
     if files := [name for name in layout.UNTRACKED if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
-    outer_folder = next(
+    parent = next(
         (folder for folder in root.parents if (folder / layout.VAULT_FILE).is_file()), None
     )
-    if outer_folder is not None and not (root / layout.VAULT_FILE).is_file():
-        raise UsageError(f"{root}: is inside the vault {outer_folder}; choose a folder outside it")
-    outer_folder = next((folder for folder in root.parents if (folder / ".git").exists()), None)
-    if outer_folder is not None and not nested and not (root / ".git").exists():
+    if parent is not None and not (root / layout.VAULT_FILE).is_file():
+        raise UsageError(f"{root}: is inside the vault {parent}; choose a folder outside it")
+    parent = next((folder for folder in root.parents if (folder / ".git").exists()), None)
+    if parent is not None and not nested and not (root / ".git").exists():
         raise UsageError(
-            f"{root}: is inside the git repository {outer_folder}, which would not hold the vault's "
+            f"{root}: is inside the git repository {parent}, which would not hold the vault's "
             "files; choose a folder outside it, or pass --nested for a repository of its own"
         )
 

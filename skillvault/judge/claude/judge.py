@@ -1,6 +1,6 @@
-"""Claude as the judge: ask a question, check the reply, ask once more if it is unusable.
+"""Judge with Claude: ask a question, check the reply, and ask again if it is unusable.
 
-`questions` makes the questions, `replies` checks the replies, `wire` is the network, and
+`questions` builds the questions, `replies` checks the replies, `wire` sends requests, and
 `loop/judging/paid_calls` limits calls and retries.
 """
 
@@ -37,9 +37,8 @@ _Value = TypeVar("_Value")
 class ClaudeJudge:
     """The judge that asks Claude for verdicts, insights, skill texts and opinions.
 
-    A verdict is asked for before the result is shown. `ask` sends a question, `forget_reply` drops
-    a useless reply. `answers` finds a stored answer by the key of its question, so that no question
-    is asked twice.
+    `ask` sends a question, `forget_reply` deletes a useless reply. `answers` finds a stored answer
+    by the key of its question, so that no question is asked twice.
     """
 
     questions: Questions
@@ -73,7 +72,7 @@ class ClaudeJudge:
         return msgspec.structs.replace(insight, spent=spent)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text of a skill; if Claude's is unusable, the offline text with a note."""
+        """Write the text of a skill; if Claude's is unusable, the offline text with a note."""
         offline_draft = OfflineJudge().write(brief)
         if offline_draft is None:
             return None
@@ -114,20 +113,22 @@ class ClaudeJudge:
         return with_answer(question.value_of(reply), new_answer), spent
 
     def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], AnswerCost]:
-        """Return the accepted reply and its cost; repeat an unusable question with the reason."""
+        """Return an accepted reply and its cost; if the first reply is unusable, ask again."""
         request = question.request
-        first = self.ask(request)
+        first_reply = self.ask(request)
         try:
-            return question.accept(first), _round(first.spent)
+            return question.accept(first_reply), _round(first_reply.spent)
         except UnusableError as error:
-            # As data, since the reason quotes outcomes.
+            # The reason is framed as data, because it quotes outcomes.
             reason = self.questions.prompts.frame_data({"of_no_use": str(error)})
             complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{reason}"
-            refusal = (first.text.strip() or "(nothing)", complaint)
+            refusal = (first_reply.text.strip() or "(nothing)", complaint)
             repeat = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
-        second = self.ask(repeat)
+        second_reply = self.ask(repeat)
         try:
-            return question.accept(second, last=True), _round(first.spent + second.spent)
+            return question.accept(second_reply, last=True), _round(
+                first_reply.spent + second_reply.spent
+            )
         except UnusableError as error:
             self.forget_reply(request)
             self.forget_reply(repeat)
@@ -135,5 +136,5 @@ class ClaudeJudge:
 
 
 def _round(spent: AnswerCost) -> AnswerCost:
-    """Round the cost as it is stored, so that sums are equal everywhere."""
+    """Round the cost to the stored precision, so that sums are equal everywhere."""
     return AnswerCost(spent.tokens, round(spent.cost_usd, 6))

@@ -1,6 +1,6 @@
-"""The questions of a judge as values: each with its request and the check of its reply.
+"""Build the questions to a judge, each with its request and the check of its reply.
 
-Claude and an agent get the same questions. No question is sent here.
+Claude and an agent get the same questions. This module sends no question.
 """
 
 import json
@@ -50,15 +50,18 @@ from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
 _ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `last: bool`
-_OF_DOMAIN = ("sections", "facts")  # keys that come first, equal in all records of a domain
+_OF_DOMAIN = (
+    "sections",
+    "facts",
+)  # keys that come first, because all records of a domain share them
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
     """A request to the model; its reply is stored under `key`, which survives a crash.
 
-    Other questions of its kind and domain begin with the same `shared` characters of `user`.
-    `max_tokens` limits its reply instead of the policy. `refused` is an unusable reply to the same
-    request, and the complaint about it.
+    The first `shared` characters of `user` are the same for all questions of a kind and domain.
+    `max_tokens` limits the reply instead of the policy. `refused` is an unusable reply to the same
+    request, with the complaint about it.
     """
 
     key: str
@@ -85,9 +88,9 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
 class Question(Generic[_Value]):
     """A question: its topic, its request, the check of its reply, and the value of the reply.
 
-    `check` takes a reply and the figures that were shown, and returns the part to store;
-    UnusableError with every reason if the reply is unusable. `value` is computed from the stored
-    part alone, so that it is the same in any clone.
+    `check` takes a reply and the shown figures, and returns the part to store, or raises
+    UnusableError with every reason. `value` depends only on the stored part, so that all clones
+    get the same value.
     """
 
     matter: QuestionTopic
@@ -105,7 +108,7 @@ class Question(Generic[_Value]):
     def accept(self, reply: KeptReply, *, last: bool = False) -> dict[str, Any]:
         """Return the part of a reply to store; UnusableError with every reason.
 
-        If this is the `last` reply, unsupported parts are removed instead, and the others stay.
+        From the `last` reply, unsupported parts are removed instead.
         """
         record = RecordFigures(self.request.user)
         checked = self.check(parse_reply(reply, self.shape), record, last=last)
@@ -146,7 +149,7 @@ def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
 class Questions:
     """The questions of a judge, by the prompts of a vault and the rules of its policy.
 
-    `calibrate` returns how the judge's latest verdicts in a domain turned out.
+    `calibrate` returns the record of the judge's latest verdicts in a domain.
     """
 
     rules: JudgePolicy
@@ -177,8 +180,12 @@ class Questions:
         if insight_text(case) is None:
             return None
         insights = [
-            {"kind": i.kind, "quote": i.quote, **({"supposed": True} if i.supposed else {})}
-            for i in case.insights
+            {
+                "kind": insight.kind,
+                "quote": insight.quote,
+                **({"supposed": True} if insight.supposed else {}),
+            }
+            for insight in case.insights
         ]
         verdict_part: dict[str, Any] = {}
         if verdict is not None and verdict.answer:
@@ -205,13 +212,13 @@ class Questions:
         reading = (OpinionReply, check_opinion, opinion_of)
         return self._question(matter, material, reading, model=model)
 
-    def text_question(self, brief: Brief, plain: Draft) -> Question[Draft]:
+    def text_question(self, brief: Brief, offline_draft: Draft) -> Question[Draft]:
         """Ask for the text of a skill, with the offline text as the fallback."""
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.brief_subject(brief)
         matter = QuestionTopic(prompt, subject, _material_digest(material))
-        reader = SkillReader(brief, plain, headings)
-        extras = asking.extra_material(brief, plain, self.rules.reasoning_characters)
+        reader = SkillReader(brief, offline_draft, headings)
+        extras = asking.extra_material(brief, offline_draft, self.rules.reasoning_characters)
         request = {"sections": list(headings), **extras, **material}
         is_of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if is_of_sessions else SkillReply

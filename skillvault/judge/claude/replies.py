@@ -1,6 +1,6 @@
-"""Check a model's replies: the words by a schema, the numbers by rule.
+"""Check a model's replies, and convert them to verdicts, insights, opinions and drafts.
 
-A reply that cannot be used is an UnusableError with the reason, which the model is told once.
+An unusable reply raises UnusableError with the reason, which the model gets once.
 """
 
 import re
@@ -36,7 +36,7 @@ _USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 SUPPOSED = "Supposed: "
 _SLUG = 4  # words of a fact's name
-_NEAR = 0.3  # likeness from which an insight might be taken for a fact
+_NEAR = 0.3  # an insight with more likeness may be confused with a fact
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -45,7 +45,7 @@ class UnusableError(Exception):
 
 
 class KeptReply(Struct, frozen=True, kw_only=True):
-    """A reply as it is stored, with its cost at the prices of its day."""
+    """A stored reply, with its cost at the prices of that day."""
 
     text: str
     stop: str
@@ -64,9 +64,8 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An insight of the model; replies of earlier versions have only the first four fields.
 
-    `fact` is the id of the fact that it repeats or contradicts, `evidence` a quote of the record.
-    `unlike` is stored with the reply: shown facts whose words are similar to the words of a new
-    insight.
+    `fact` is the id of a repeated or contradicted fact, `evidence` a quote of the record. `unlike`
+    is added by the check: shown facts with words similar to a new insight.
     """
 
     key_insight: str
@@ -126,7 +125,7 @@ def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
 
 
 def verdict_of(reply: VerdictReply) -> Verdict:
-    """Return the verdict, with a quality within 0..1 that decides whether it is good."""
+    """Convert a reply to a verdict; the quality decides if the decision was good."""
     quality = _fraction(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
@@ -138,7 +137,7 @@ def verdict_of(reply: VerdictReply) -> Verdict:
 
 
 class InsightReader(NamedTuple):
-    """Reads an insight from a reply; `facts` maps the ids of the shown facts to their lines."""
+    """A reader of insights; `facts` maps the ids of the shown facts to their lines."""
 
     outcome: Outcome
     facts: Mapping[str, str]
@@ -165,7 +164,7 @@ class InsightReader(NamedTuple):
         return replace(reply, unlike=self._similar_facts(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
-        """Return the insight of a reply, marked as supposed without the outcome's support."""
+        """Return the insight of a reply, marked as supposed if the outcome does not support it."""
         is_quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         is_supported = reply.observed and is_quoted
         prefix = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
@@ -238,7 +237,11 @@ def _require(figures: Sequence[str], *faults: str) -> None:
 
 def _without_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
     """Remove the sentences with claims that the record does not support."""
-    return " ".join(s for s in sentences(text) if not find_unsupported(s, record, advice=advice))
+    return " ".join(
+        sentence
+        for sentence in sentences(text)
+        if not find_unsupported(sentence, record, advice=advice)
+    )
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
@@ -250,14 +253,14 @@ def _sentences(texts: list[str]) -> tuple[str, ...]:
 
 
 class SectionReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A section as the model writes it."""
+    """A section that the model wrote."""
 
     heading: str
     text: str
 
 
 class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A skill's text as the model writes it."""
+    """A skill's text that the model wrote."""
 
     title: str
     description: str
@@ -265,7 +268,7 @@ class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
-    """A text about sessions, with its topics, and the roles and stages it is for."""
+    """A text about sessions, with tags, and the roles and stages that need the text."""
 
     tags: list[str]
     roles: list[str]
@@ -273,10 +276,10 @@ class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
 
 
 class SkillReader(NamedTuple):
-    """Reads a skill's draft from a reply.
+    """A reader of skill drafts.
 
-    The model may write the sections of `headings`; other sections of `plain`, the offline judge's
-    text, stay unchanged.
+    The model may write the sections of `headings`. The other sections of `plain`, the offline
+    draft, stay unchanged.
     """
 
     brief: Brief
@@ -302,7 +305,7 @@ class SkillReader(NamedTuple):
         return reply
 
     def _without_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
-        """Remove the items with unsupported claims; replace such a title or description."""
+        """Remove items with unsupported claims; replace such a title or description."""
         sections = []
         for section in reply.sections:
             lines = _tidy(section.text).splitlines()
@@ -315,7 +318,7 @@ class SkillReader(NamedTuple):
     def draft(self, reply: SkillReply) -> Draft:
         """Return the draft of a reply: its title, description, labels and sections."""
         plain, description = self.plain, _plain_line(reply.description)
-        # A host with many skills shows only the beginning, so the use of the skill comes first.
+        # A host may show only the beginning of a description, so the use comes first.
         use, _, _ = plain.description.partition(". ")
         if _USE.match(use) and not _USE.match(description):
             description = f"{use.removesuffix('.')}. {description}"
@@ -336,18 +339,21 @@ class SkillReader(NamedTuple):
         )
 
     def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """Return the model's sections and the counted offline sections, in offline order.
-
-        A rewritten text thus equals a text that was written in one go.
-        """
+        """Return the model's sections and the other offline sections, in the offline order."""
         counted = {name: text for name, text in self.plain.sections if name not in self.headings}
         order = [name for name, _ in self.plain.sections]
-        for place, name in enumerate(self.headings):
+        for index, name in enumerate(self.headings):
             if name not in order:
-                earlier = [order.index(h) + 1 for h in self.headings[:place] if h in order]
-                later = [order.index(h) for h in self.headings[place:] if h in order]
-                start = min([*later, min(1, len(counted))])
-                order.insert(max(earlier, default=start), name)
+                preceding = [
+                    order.index(heading) + 1
+                    for heading in self.headings[:index]
+                    if heading in order
+                ]
+                following = [
+                    order.index(heading) for heading in self.headings[index:] if heading in order
+                ]
+                start = min([*following, min(1, len(counted))])
+                order.insert(max(preceding, default=start), name)
         sections = {**counted, **texts}
         return tuple((name, sections[name]) for name in order if name in sections)
 
@@ -372,7 +378,7 @@ def _label_fault(reply: SessionReply) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Return a section's text without headings, rules and tags."""
+    """Remove headings, rules and tags from a section's text."""
     lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()

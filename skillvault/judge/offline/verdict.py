@@ -1,7 +1,7 @@
-"""The offline judge's verdict and opinion, from the reasoning of a decision alone.
+"""Rate a decision by its reasoning: the verdict and the opinion of the offline judge.
 
-Quality is a sum of features, each with a sentence. Words that fit any decision earn nothing. A
-figure counts as the recorded one even if it is rounded, in per cent or in words.
+The quality is a sum of marks, each with a sentence. General words, which fit any decision, earn
+nothing. A figure matches the recorded figure even if it is rounded, in per cent or in words.
 """
 
 import re
@@ -25,8 +25,8 @@ _ACT = re.compile(
     re.IGNORECASE,
 )
 _CUE = read_patterns("skillvault.judge.offline", "words.txt")
-_LITERAL = re.compile(r"[\d._/()]|^-")  # in a name from code, a path or a version
-_MIXED = 1 / 3  # the most words of a specific statement that fit any decision
+_LITERAL = re.compile(r"[\d._/()]|^-")  # found in names from code, paths and versions
+_MIXED = 1 / 3  # the largest share of general words in a specific statement
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _NUMBER = re.compile(
@@ -43,11 +43,11 @@ _RARE = 30  # weight of a word that is recognized without the name of its condit
 
 
 class ReasoningStatement(NamedTuple):
-    """A statement of a reasoning, and the parts of it that concern this decision.
+    """A statement of a reasoning, with the parts that concern this decision.
 
-    `cited` lists the conditions that it names with their values, `contradicted` the conditions to
-    which it gives another value. `things` are its names, `figures` its counts and measures,
-    `matter` its other words, and `general` the words that fit any decision.
+    `cited` are the conditions that it names with their values, `contradicted` those to which it
+    gives another value. `things` are its names, `figures` its counts and measures, `general` the
+    words that fit any decision, `matter` its other words. It `is_ahead` if it announces something.
     """
 
     text: str
@@ -66,12 +66,12 @@ class ReasoningStatement(NamedTuple):
 
     @property
     def is_specific(self) -> bool:
-        """True if the statement is more about the matter than about deciding."""
+        """True if most of the statement's words are about the matter."""
         return bool(self.matter | self.things) and self.generality <= _MIXED
 
     @property
     def is_anchored(self) -> bool:
-        """True if the statement names a condition, a thing or a measure to look up."""
+        """True if the statement names a condition, a thing or a measure that can be looked up."""
         measures = bool(self.figures) and len(self.matter) >= 2
         return self.is_specific and (bool(self.cited or self.things) or measures)
 
@@ -83,7 +83,7 @@ class ReasoningStatement(NamedTuple):
 
     @property
     def is_finding(self) -> bool:
-        """True if the statement has a result of looking; a name alone is no result."""
+        """True if the statement has the result of an inspection; a name alone is not a result."""
         results = self.figures | set(filter(_LITERAL.search, self.things))
         anchors = len(self.things | self.figures) + len(self.cited)
         has_result = bool(results) and anchors >= 2 and len(self.matter) >= 2
@@ -93,7 +93,7 @@ class ReasoningStatement(NamedTuple):
 def statements_of(
     texts: Iterable[str], decision: Decision, context: Mapping[str, Scalar]
 ) -> tuple[ReasoningStatement, ...]:
-    """Return the statement of each text; repeated texts are left out."""
+    """Parse each text to a statement; repeated texts are left out."""
     labels = " ".join(filter(None, (decision.action, decision.target, *context)))
     label_words = _words_of(labels) | normal_form(labels).names
     general = _general_stems()
@@ -145,7 +145,7 @@ class Figure(NamedTuple):
     is_percent: bool
 
     def gives(self, recorded: "Figure") -> bool:
-        """Return True if this is a recorded figure; a fraction may be given in per cent."""
+        """Return True if this is the recorded figure, rounded or in per cent."""
         tolerance = min(self.rounding, _ROUNDED * self.amount) + 1e-12
         percent = recorded.amount * self._scale(recorded)
         return min(abs(self.amount - amount) for amount in (recorded.amount, percent)) <= tolerance
@@ -198,14 +198,23 @@ def _contradicted_conditions(
 
 
 def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
-    """Return True if a text has the value, and the name of the condition unless that is obvious."""
+    """Return True if a text has the value and the name of a condition.
+
+    A rare value counts even without the name.
+    """
     is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
     recorded = figures_of(str(value))
     if recorded:
-        is_given = all(any(f.gives(r) for f in figures_of(text)) for r in recorded)
-        return is_given and (is_named or min(r.amount for r in recorded) >= _TELLING_ALONE)
+        has_figures = all(
+            any(figure.gives(recorded_figure) for figure in figures_of(text))
+            for recorded_figure in recorded
+        )
+        return has_figures and (
+            is_named
+            or min(recorded_figure.amount for recorded_figure in recorded) >= _TELLING_ALONE
+        )
     words = re.escape(str(value).replace("_", " ").strip())
     if not words or not re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
         return False
@@ -220,14 +229,18 @@ def _names_condition(text: str, form: Form, key: str) -> bool:
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]
-    return any(re.search(rf"(?<![^\W\d]){re.escape(p)}\b", text, re.IGNORECASE) for p in parts)
+    return any(
+        re.search(rf"(?<![^\W\d]){re.escape(part)}\b", text, re.IGNORECASE) for part in parts
+    )
 
 
 def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
     name = re.escape(re.split(r"[_-]", key)[-1])
     match = re.search(rf"\b{name}{_LINK}(-?(?:{_AMOUNT})\s?%?)", text, re.IGNORECASE)
     figures = figures_of(match[1]) if match else ()
-    return any(figure.contradicts(r) for figure in figures for r in figures_of(str(value)))
+    return any(
+        figure.contradicts(recorded) for figure in figures for recorded in figures_of(str(value))
+    )
 
 
 def _takes_other_side(form: Form, value: Scalar) -> bool:
@@ -235,7 +248,11 @@ def _takes_other_side(form: Form, value: Scalar) -> bool:
     sides = normal_form(str(value)).sides
     if sides & form.sides or form.negated:
         return False
-    return any(s.axis == side.axis and s.binary for side in sides for s in form.sides)
+    return any(
+        form_side.axis == side.axis and form_side.binary
+        for side in sides
+        for form_side in form.sides
+    )
 
 
 BASE = 0.4  # the quality of a decision without anything to judge: neither good nor a mistake
@@ -266,7 +283,7 @@ class _Material(NamedTuple):
 
     @property
     def findings(self) -> list[ReasoningStatement]:
-        """The statements with a result of looking."""
+        """The statements with the result of an inspection."""
         return [statement for statement in self.statements if statement.is_finding]
 
     @property
@@ -295,25 +312,31 @@ def judge_decision(case: BlindCase) -> Verdict:
     return Verdict(
         was_good_decision=quality >= GOOD,
         quality_score=quality,
-        strengths=tuple(m.sentence for m in marks if m.points > 0),
-        weaknesses=tuple(m.sentence for m in marks if m.points < 0),
+        strengths=tuple(mark.sentence for mark in marks if mark.points > 0),
+        weaknesses=tuple(mark.sentence for mark in marks if mark.points < 0),
         missed_factors=tuple(missed_factors) if reading.size else ("no reasoning was recorded",),
     )
 
 
 def _condition_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge whether recorded conditions are considered, repeated or contradicted."""
-    weighed = _distinct_keys(s.cited for s in material.statements if s.is_specific)
+    """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
+    considered = _distinct_keys(
+        statement.cited for statement in material.statements if statement.is_specific
+    )
     repeated = [
-        key for key in _distinct_keys(s.cited for s in material.statements) if key not in weighed
+        key
+        for key in _distinct_keys(statement.cited for statement in material.statements)
+        if key not in considered
     ]
-    if weighed:
-        conditions = _list_conditions(material, weighed)
-        yield _Mark(0.12 * min(len(weighed), 2), f"weighs the conditions at entry: {conditions}")
+    if considered:
+        conditions = _list_conditions(material, considered)
+        yield _Mark(0.12 * min(len(considered), 2), f"weighs the conditions at entry: {conditions}")
     elif repeated:
         conditions = _list_conditions(material, repeated)
         yield _Mark(0.04, f"repeats the conditions at entry: {conditions}")
-    denials = [(key, s.text) for s in material.statements for key in s.contradicted]
+    denials = [
+        (key, statement.text) for statement in material.statements for key in statement.contradicted
+    ]
     for key, text in denials[:2]:
         condition = _list_conditions(material, [key])
         yield _Mark(-0.2, f"{condition} was recorded, and it says {quote_text(text)}")
@@ -328,54 +351,60 @@ def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
 
 
 def _finding_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge the findings, and how far the statements are about the matter."""
+    """Rate the findings, and the share of the statements about the matter."""
     findings, size = material.findings, len(material.statements)
     if material.is_run and len(findings) < _SELDOM * size:
         share = count_of(len(findings), size)
         yield _Mark(_GAP, f"only {share} statements say what was looked at and what came out")
     elif findings:
         # The conditions that a finding names have earned their points already.
-        most_points = 0.18 if any(s.things for s in findings) else 0.09
+        most_points = 0.18 if any(statement.things for statement in findings) else 0.09
         points = most_points * min(len(findings) / (_OFTEN * max(size, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
-    elif measured_texts := [s.text for s in material.statements if s.figures and s.is_grounded]:
+    elif measured_texts := [
+        statement.text
+        for statement in material.statements
+        if statement.figures and statement.is_grounded
+    ]:
         yield _Mark(0.06, f"names a figure: {quote_text(measured_texts[0])}")
     yield from _matter_marks(material)
 
 
 def _matter_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge the share of words that fit any decision; repeating them changes nothing."""
+    """Rate the share of general words; repeated words count once."""
     if not material.statements:
         return
-    matter = frozenset[str]().union(*(s.matter for s in material.statements))
-    vague_statements = [s for s in material.statements if not s.is_anchored]
-    general = frozenset[str]().union(*(s.general for s in vague_statements))
+    matter = frozenset[str]().union(*(statement.matter for statement in material.statements))
+    vague_statements = [statement for statement in material.statements if not statement.is_anchored]
+    general = frozenset[str]().union(*(statement.general for statement in vague_statements))
     size = len(matter) + len(general)
     surplus = len(matter) / max(size, 1) - _MATTER
     points = max(surplus, -0.3) * min(size / 6, 1)
-    emptiest = max(material.statements, key=lambda s: (s.generality, len(s.general)))
-    if points > 0 and any(s.is_grounded for s in material.statements):
+    emptiest = max(
+        material.statements, key=lambda statement: (statement.generality, len(statement.general))
+    )
+    if points > 0 and any(statement.is_grounded for statement in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
         yield _Mark(points, f"says what would fit any decision: {quote_text(emptiest.text)}")
-    if not any(s.is_grounded for s in material.statements):
+    if not any(statement.is_grounded for statement in material.statements):
         quote = quote_text(material.decision.reasoning, 80)
         yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
 
 
 def _care_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge reasons, risks, alternatives, ways out and checks; each statement counts once."""
-    reading, quotes = material.reading, [s.text for s in material.findings[:1]]
-    grounded = {s.text for s in material.statements if s.is_grounded}
-    anchored = {s.text for s in material.statements if s.is_anchored}
+    """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
+    reading, quotes = material.reading, [statement.text for statement in material.findings[:1]]
+    grounded = {statement.text for statement in material.statements if statement.is_grounded}
+    anchored = {statement.text for statement in material.statements if statement.is_anchored}
     for sentence, texts in (
-        ("says why", [t for t in reading.reasons if t in grounded]),
-        ("names a risk", [t for t in reading.risks if t in anchored]),
-        ("weighs another way", [t for t in reading.alternatives if t in grounded]),
-        ("limits what can go wrong", [t for t in reading.plans if t in anchored]),
-        ("checks its work", [t for t in reading.checks if t in anchored]),
-        ("says on what it depends", [t for t in reading.conditions if t in anchored]),
+        ("says why", [text for text in reading.reasons if text in grounded]),
+        ("names a risk", [text for text in reading.risks if text in anchored]),
+        ("weighs another way", [text for text in reading.alternatives if text in grounded]),
+        ("limits what can go wrong", [text for text in reading.plans if text in anchored]),
+        ("checks its work", [text for text in reading.checks if text in anchored]),
+        ("says on what it depends", [text for text in reading.conditions if text in anchored]),
     ):
         quote = next((text for text in texts if text not in quotes), None)
         if quote:
@@ -384,7 +413,7 @@ def _care_marks(material: _Material) -> Iterator[_Mark]:
 
 
 def _certainty_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge announcements, open ends, guesses and confidence without grounds."""
+    """Rate announcements, open ends, guesses and confidence without grounds."""
     reading, confidence = material.reading, material.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript contains a guess somewhere; the density of guesses counts.
@@ -404,7 +433,7 @@ def _certainty_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(-min(0.1 * density, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
         yield _Mark(_GAP, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
-    grounds = sum(s.is_grounded for s in material.statements)
+    grounds = sum(statement.is_grounded for statement in material.statements)
     if confidence is not None and confidence >= _SURE and grounds < _FEW:
         yield _Mark(_GAP, f"confidence of {confidence:g} on grounds that do not carry it")
     elif confidence is not None and confidence < _SURE and grounds >= _FEW:
@@ -431,11 +460,15 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
 
 
 def _missed_conditions(material: _Material) -> list[str]:
-    """Return the conditions in words, not in figures, that the reasoning leaves out."""
+    """Describe the conditions with a text value that the reasoning does not mention."""
     if not material.reading.size:
         return []
     conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
-    missed = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
+    missed = [
+        key
+        for key, value in conditions.items()
+        if not _mentions(material.decision.reasoning, key, value)
+    ]
     return [
         f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missed[:3]
     ]

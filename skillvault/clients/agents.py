@@ -1,9 +1,12 @@
-"""Recognize an agent by the environment variables that it sets for its commands."""
+"""Recognize an agent by the environment variables that it sets for its commands.
+
+To recognize another agent, add its variable to `MARKS`.
+"""
 
 import os
 from collections.abc import Mapping
 
-# Each agent sets a variable of its own; any other agent may set `AI_AGENT`.
+# The variable of each agent; any agent may set `AI_AGENT`.
 MARKS = {
     "AI_AGENT": "an agent",
     "AMP_CURRENT_THREAD_ID": "Amp",
@@ -31,7 +34,7 @@ _ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `
 
 
 def agent_at_work() -> str | None:
-    """Return the agent that runs this process, with the variable that shows it."""
+    """Return the agent that runs this process, with its variable, such as `Codex (CODEX_CI)`."""
     for name, agent in MARKS.items():
         if os.environ.get(name, "").lower() not in _OFF:
             return f"{agent} ({name})"

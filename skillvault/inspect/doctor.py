@@ -574,9 +574,9 @@ def _clients(exam: Examination) -> Iterator[Row]:
     states = list(map(client_setup.state_of, client_setup.ClientSetup().records(exam.root)))
     for state in states:
         place = f"{state.record.client} in {state.record.project or 'all projects'}"
-        if state.troubles:
+        if state.problems:
             fix = f"skillvault setup {state.record.client} --check"
-            yield Row("clients", "problem", f"{place}: {'; '.join(state.troubles)}", fix)
+            yield Row("clients", "problem", f"{place}: {'; '.join(state.problems)}", fix)
         else:
             yield Row("clients", "ok", f"{place}; {state.last_activity}")
         if sentence := state.activity.unknown_version:

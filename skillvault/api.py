@@ -159,8 +159,8 @@ class Vault:
             git, branch = setup.open_repository(root)
             obey_sharing(git.dirs()[1])
             vault = cls(root)
-            report = setup.found_vault(vault.store, branch, domains, now or _clock())
-            setup.equip(root, git, report, post_merge=post_merge)
+            report = setup.make_first_commit(vault.store, branch, domains, now or _clock())
+            setup.add_local_files(root, git, report, post_merge=post_merge)
         return vault, report
 
     @staticmethod
@@ -241,7 +241,7 @@ class Vault:
         whatever the outcomes say.
         """
         now = now or _clock()
-        take = partial(_take_files, self, is_attested=not (by_agent or agents.agent_at_work()))
+        take = partial(_take_files, self, is_attested=not (by_agent or agents.find_agent()))
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return take(outcomes, options, now)

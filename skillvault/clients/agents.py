@@ -33,7 +33,7 @@ _ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"  # 0 under `claude -p`; Codex sets no
 _ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `claude -p`
 
 
-def agent_at_work() -> str | None:
+def find_agent() -> str | None:
     """Return the agent that runs this process, with its variable, such as `Codex (CODEX_CI)`."""
     for name, agent in MARKS.items():
         if os.environ.get(name, "").lower() not in _OFF:

@@ -75,7 +75,7 @@ class Watch:
         on_done: Callable[[ChangeResult], None],
         on_report: Callable[[Report], None],
         track: Tracker | None = None,
-        make: MakeObserver = native,
+        make_observer: MakeObserver = native,
         pace: Pace | None = None,
         synchronize: Callable[[], None] | None = None,
         on_start: Callable[[], object] = lambda: None,
@@ -86,7 +86,7 @@ class Watch:
         self._on_done = on_done
         self._on_report = on_report
         self._track: Tracker = track or (lambda items, _what: items)
-        self._make = make
+        self._make = make_observer
         self._pace = pace or Pace()
         self._synchronize = synchronize
         self._on_start = on_start
@@ -218,12 +218,12 @@ class Watch:
             self._follow_month(day)
         self._day, self._scanned_tip = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()
-        waiting = [file for file in report.waiting if file.reason not in obstacles]
-        self._has_unfinished = any(not file.tomorrow for file in waiting)
-        self._is_full = any(file.path == layout.UNTRUSTED for file in waiting)
+        waiting_files = [file for file in report.waiting if file.reason not in obstacles]
+        self._has_unfinished = any(not file.tomorrow for file in waiting_files)
+        self._is_full = any(file.path == layout.UNTRUSTED for file in waiting_files)
         self._on_report(report)
         pack(store.git)
-        is_writing = any(file.reason == WRITING for file in waiting)
+        is_writing = any(file.reason == WRITING for file in waiting_files)
         has_moved = self._scanned_tip != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan

@@ -174,7 +174,7 @@ def branch_files(common: Path, branch: str) -> list[Path]:
 
 
 def open_events(
-    inbox: Inbox, refs: Sequence[Path], make: MakeObserver = native
+    inbox: Inbox, refs: Sequence[Path], make_observer: MakeObserver = native
 ) -> tuple[InboxEvents, str]:
     """Watch the inbox and the files of the branch; return the watch and a sentence for the user.
 
@@ -186,7 +186,7 @@ def open_events(
     reason = "this file system gives no events"
     if not is_shared(folders[0]):
         try:
-            events = SystemEvents(folders, files, make())
+            events = SystemEvents(folders, files, make_observer())
         except OSError as error:
             if error.errno not in _EXHAUSTED or error.filename:
                 raise

@@ -183,8 +183,8 @@ class SetupState(Struct, frozen=True, kw_only=True):
     def last_activity(self) -> str:
         """A sentence about the last event, and the last prompt that got a recommendation."""
         activity = self.activity
-        event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
-        last_prompt = _minute(activity.shown_at) if activity.shown_at else "none yet"
+        event = f"{activity.event} at {_format_time(activity.at)}" if activity.at else "none yet"
+        last_prompt = _format_time(activity.shown_at) if activity.shown_at else "none yet"
         return f"last event: {event}; last prompt that got something: {last_prompt}"
 
     @property
@@ -222,7 +222,7 @@ def state_of(record: SetupRecord) -> SetupState:
     return SetupState(record=record, activity=activity, problems=tuple(problems))
 
 
-def _minute(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

@@ -308,8 +308,8 @@ class Hooks:
         A session gets each rule once.
         """
         rules = self._rules(payload).without(known_texts.rules)
-        briefed = known_texts.briefed_rules
-        new_rules = LearnedText() if briefed is None else rules.without(briefed)
+        briefed_rules = known_texts.briefed_rules
+        new_rules = LearnedText() if briefed_rules is None else rules.without(briefed_rules)
         return rules.matching(text).join(new_rules).fit(_RULES_BUDGET)
 
     def _rules(self, payload: Payload) -> LearnedText:

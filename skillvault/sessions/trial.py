@@ -177,7 +177,7 @@ class InstructionFiles(Struct, dict=True):
     transcripts: tuple[Path, ...]
     blocks: dict[str, list[frozenset[str]]] = field(default_factory=dict)
 
-    def have(self, repository: str, rule: str) -> bool:
+    def have_rule(self, repository: str, rule: str) -> bool:
         """Return True if a paragraph for a repository has all terms of a rule."""
         blocks = self.blocks.get(repository)
         if blocks is None:

@@ -282,7 +282,9 @@ class _Work:
             for text in names:
                 if erasure.is_too_short(erasure.normalize(text)):
                     raise UsageError(f"{text!r} is too short; it would match other words")
-            normal_texts = {erasure.normalize(text) for text in [*names, *self._quotes(outcomes)]}
+            normal_texts = {
+                erasure.normalize(text) for text in [*names, *self._list_quotes(outcomes)]
+            }
             self.tombstone = Tombstone(
                 at=self.now.astimezone(UTC).replace(microsecond=0),
                 proof=erasure.prove(self.key),
@@ -301,7 +303,7 @@ class _Work:
                 "it by `git config --global user.name NAME` (and user.email)"
             )
 
-    def _quotes(self, outcomes: Sequence[str]) -> set[str]:
+    def _list_quotes(self, outcomes: Sequence[str]) -> set[str]:
         """Return the sentences of outcomes and their evaluations that no other record has."""
         head = self.store.head()
         for outcome in outcomes:
@@ -346,9 +348,13 @@ class _Work:
         self.erasure.commits = len(changed_commits)
         self.erasure.messages = rewriting.messages
         self.erasure.paths = rewriting.paths
-        self.erasure.local_files = [self._name(p) for p in self._local_files() if self._is_hit(p)]
-        moved = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
-        self.erasure.refs = moved
+        self.erasure.local_files = [
+            self._name(path) for path in self._local_files() if self._has_erased_text(path)
+        ]
+        moved_refs = [
+            ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])
+        ]
+        self.erasure.refs = moved_refs
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
@@ -445,9 +451,9 @@ class _Work:
         (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
         git.run("update-ref", _PINNED, tip)
         self.new_refs[ref] = ref, tip
-        tracked = self._tracking_ref(ref)
-        if tracked in self.new_refs:
-            self.new_refs[tracked] = tracked, tip
+        tracking_ref = self._tracking_ref(ref)
+        if tracking_ref in self.new_refs:
+            self.new_refs[tracking_ref] = tracking_ref, tip
 
     def _tracking_ref(self, ref: str) -> str:
         name = ref.removeprefix("refs/heads/")
@@ -474,10 +480,10 @@ class _Work:
 
         The push has already moved the branches of the remote.
         """
-        planned = {
+        planned_refs = {
             ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REF_FOLDERS[2])
         }
-        refs = {**_read_refs(runner), **planned}
+        refs = {**_read_refs(runner), **planned_refs}
         if (
             new_refs := refs.keys()
             - self.refs.keys()
@@ -504,7 +510,7 @@ class _Work:
             path.unlink(missing_ok=True)
         shutil.rmtree(git_dir / "rr-cache", ignore_errors=True)
         for path in list(self._local_files()):
-            if self._is_hit(path):
+            if self._has_erased_text(path):
                 self._clean_file(path)
         clone = self.git.settings().clone
         if clone and self.eraser.has_erased(clone):
@@ -513,7 +519,7 @@ class _Work:
             section = f"branch.{ref.removeprefix(_REF_FOLDERS[0])}"
             if name != ref and ref.startswith(_REF_FOLDERS[0]):
                 runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
-        self.erasure.is_in_config = self._is_hit(git_dir / "config")
+        self.erasure.is_in_config = self._has_erased_text(git_dir / "config")
         # The index also has a cache of untracked files, which git builds again.
         runner.run("-c", "core.untrackedCache=keep", "update-index", "--no-untracked-cache")
         settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
@@ -536,7 +542,7 @@ class _Work:
     def _name(self, path: Path) -> str:
         return path.relative_to(self.store.root).as_posix()
 
-    def _is_hit(self, path: Path) -> bool:
+    def _has_erased_text(self, path: Path) -> bool:
         return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
 
     def _clean_file(self, path: Path) -> None:

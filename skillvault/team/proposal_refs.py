@@ -5,6 +5,7 @@ Reviewers edit and merge these branches. A branch is removed only if the vault h
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -96,35 +97,38 @@ def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
     Return the reason for each branch that could not be updated.
     """
     reasons: dict[str, str] = {}
-    for name, (local, remote) in tips.items():
-        if remote is None or (local and git.history.is_ancestor(remote, local)):
+    for name, (local_tip, remote_tip) in tips.items():
+        if remote_tip is None or (local_tip and git.history.is_ancestor(remote_tip, local_tip)):
             continue
-        if local and not git.history.is_ancestor(local, remote):
+        if local_tip and not git.history.is_ancestor(local_tip, remote_tip):
             reasons[name] = (
                 f"has other commits here than there; run `git switch {name} && git pull`"
             )
-        elif reason := _failure(lambda: git.run("branch", "--force", "--no-track", name, remote)):  # noqa: B023 (called at once)
+            continue
+        words = ("branch", "--force", "--no-track", name, remote_tip)
+        if reason := _failure(partial(git.run, *words)):
             reasons[name] = reason
     return reasons
 
 
 def remove_merged(
-    git: Git, main: str, waiting: Collection[str], upstream: Upstream | None
+    git: Git, main: str, waiting_skills: Collection[str], upstream: Upstream | None
 ) -> BranchCleanup:
     """Remove the branches of proposals that the branch `main` has, here and in the remote.
 
-    `waiting` are the proposals without a decision. A merge, a squash or an approval in another
-    clone counts. A branch with edits of reviewers is removed only if the vault has its text.
+    `waiting_skills` are the proposals without a decision. A merge, a squash or an approval in
+    another clone counts. A branch with edits of reviewers is removed only if the vault has its
+    text.
     """
     result, tip = BranchCleanup([], {}), git.tip(main)
     remote = upstream.remote if upstream else None
     for name, tips in read_tips(git, remote).items() if tip else ():
         commits = dict.fromkeys(commit for commit in tips if commit)
         skill = name.removeprefix(PROPOSAL)
-        is_open = skill in waiting
+        is_open = skill in waiting_skills
         if not all(_is_done(git, commit, tip or "", skill, is_open=is_open) for commit in commits):
             continue
-        reason = _failure(lambda: _remove(git, name, tips, upstream))  # noqa: B023 (called at once)
+        reason = _failure(partial(_remove, git, name, tips, upstream))
         if reason:
             result.left[name] = reason
         else:

@@ -21,7 +21,7 @@ from skillvault.vault.git.repository import Git
 _RECORDED = ("outcomes/", "recommendations/", "sessions/", "answers/", "skills/learned/")
 
 
-def find_overstepping(git: Git, base: str) -> list[Problem]:
+def find_forbidden_commits(git: Git, base: str) -> list[Problem]:
     """Return a problem for each commit since `base` that its signer may not make.
 
     Without roles at `base`, every commit is allowed. UsageError for an unknown commit.
@@ -30,7 +30,7 @@ def find_overstepping(git: Git, base: str) -> list[Problem]:
     if commit is None:
         raise UsageError(f"{base}: no such commit; fetch it, for example with `git fetch origin`")
     roles, keys = _read_roles(git, commit), git.objects.read_files([_keys_of(commit)])
-    problems = list(_find_keyless(git))
+    problems = list(_find_missing_keys(git))
     if not (roles.approve or roles.record):
         return problems
     commits = list(git.history.commits(f"{commit}..HEAD"))
@@ -60,7 +60,7 @@ def _read_roles(git: Git, commit: str) -> RolesPolicy:
     return policy_of(content).roles if content else Policy().roles
 
 
-def _find_keyless(git: Git) -> Iterator[Problem]:
+def _find_missing_keys(git: Git) -> Iterator[Problem]:
     """Yield a problem for each person with a role but no key at HEAD."""
     head = git.head()
     if head is None:

@@ -92,8 +92,8 @@ def sync_clones(
         report.away = str(error)
     head = store.head()
     if not report.away and not report.problems:
-        waiting = head.skills.names("proposed")
-        report.branches = remove_merged(store.git, policy.branch, waiting, upstream)
+        waiting_skills = head.skills.names("proposed")
+        report.branches = remove_merged(store.git, policy.branch, waiting_skills, upstream)
     report.learner = head.policy.learner
     policy_text = head.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
     report.undecided = read_undecided(policy_text)
@@ -292,9 +292,13 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
     )
 
 
-def _decision_reason(decided: list[str]) -> str:
-    if not decided:
+def _decision_reason(decided_paths: list[str]) -> str:
+    if not decided_paths:
         return "Nothing was changed on both sides."
-    remainder = [f"  and {len(decided) - _MAX_LISTED} more"] if len(decided) > _MAX_LISTED else []
-    lines = [f"  {path}" for path in decided[:_MAX_LISTED]]
+    remainder = (
+        [f"  and {len(decided_paths) - _MAX_LISTED} more"]
+        if len(decided_paths) > _MAX_LISTED
+        else []
+    )
+    lines = [f"  {path}" for path in decided_paths[:_MAX_LISTED]]
     return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *remainder])

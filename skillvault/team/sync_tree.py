@@ -180,7 +180,7 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
         if file_versions[1] == file_versions[2]:
             continue
         try:
-            merged_skill = merge_shelved_skills(*_shelve_versions(histories, name, file_versions))
+            merged_skill = merge_shelved_skills(*_read_versions(histories, name, file_versions))
         except BadInputError as error:
             path = min({*file_versions[1], *file_versions[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
@@ -189,11 +189,11 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
         tree.entries |= _entries_of(histories, name, merged_skill, file_versions)
 
 
-def _shelve_versions(
+def _read_versions(
     histories: _Histories, name: str, versions: Sequence[Mapping[str, Entry]]
 ) -> list[ShelvedSkill | None]:
     """Return the base, local and remote version of a skill, each with its folder."""
-    base, *changed_skills = (_shelve_version(histories, version) for version in versions)
+    base, *changed_skills = (_read_version(histories, version) for version in versions)
     skills: list[ShelvedSkill | None] = [base]
     for number, skill in enumerate(changed_skills):
         if skill and base and skill.shelf != base.shelf:
@@ -204,7 +204,7 @@ def _shelve_versions(
     return skills
 
 
-def _shelve_version(histories: _Histories, files: Mapping[str, Entry]) -> ShelvedSkill | None:
+def _read_version(histories: _Histories, files: Mapping[str, Entry]) -> ShelvedSkill | None:
     """Return a skill with its folder; copies in two folders are merged like two clones."""
     shelves: dict[str, dict[str, bytes]] = {}
     for path, entry in files.items():

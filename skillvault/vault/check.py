@@ -22,11 +22,11 @@ from skillvault.vault.index.snapshot import Snapshot
 
 
 def find_problems(
-    view: WorkTreeView, removed: Callable[[Ref], str | None], paths: Collection[str]
+    view: WorkTreeView, describe_removal: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
     """Return (problems, notes) about these paths of a view.
 
-    `removed` returns a sentence about the commit that removed a missing record.
+    `describe_removal` returns a sentence about the commit that removed a missing record.
     """
     records = view.read_records(paths)
     vault_records = integrity.VaultRecords(
@@ -37,7 +37,7 @@ def find_problems(
         },
         existing=frozenset(view.paths),
         strays=tuple(_find_strays(view)),
-        removed=removed,
+        removed=describe_removal,
     )
     problems = [record for record in records.values() if isinstance(record, Problem)]
     for record in records.values():
@@ -72,12 +72,12 @@ def find_edits(git: Git) -> list[str]:
     return sorted(line[3:] for line in out.split("\0") if line)
 
 
-def find_uncommitted(committed: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
+def find_uncommitted(committed_blobs: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
     """Yield a problem for each file that differs from these committed blobs."""
-    for path in sorted({*committed, *view.contents}):
+    for path in sorted({*committed_blobs, *view.contents}):
         if path != layout.VAULT_FILE and not layout.holds_records(path):
             continue
-        old_blob, blob = committed.get(path), view.contents.get(path)
+        old_blob, blob = committed_blobs.get(path), view.contents.get(path)
         if old_blob != blob:
             state = "edited" if old_blob and blob else "new" if blob else "deleted"
             message = f"{state} and not committed; it counts when it is"
@@ -136,25 +136,25 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     if not paths or head.commit is None:
         return []
     entries: dict[str, Entry | None] = dict(git.entries(head.commit, paths))
-    removed = git.history.deletions(head.commit).keys()
+    removed_paths = git.history.deletions(head.commit).keys()
     losses: list[PastCommit] = []
     for commit in commits:
-        missing = {
+        missing_diffs = {
             path: diff for path, diff in commit.files.items() if entries.get(path) != diff.after
         }
-        if missing and all(
-            entries.get(path) == diff.before and (diff.before or path not in removed)
-            for path, diff in missing.items()
+        if missing_diffs and all(
+            entries.get(path) == diff.before and (diff.before or path not in removed_paths)
+            for path, diff in missing_diffs.items()
         ):
             entries |= {path: diff.after for path, diff in commit.files.items()}
             losses.append(commit)
     return losses
 
 
-def note_losses(git: Git, head: Snapshot) -> list[Problem]:
+def describe_losses(git: Git, head: Snapshot) -> list[Problem]:
     """Return a note for `check` about the lost commits."""
     commits = find_losses(git, head)
-    message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"
+    message = f"{name_commits(commits)}; bring them back with `{cherry_pick_command(commits)}`"
     return [Problem(".git", None, "lost", message)] if commits else []
 
 
@@ -164,6 +164,6 @@ def name_commits(commits: list[PastCommit]) -> str:
     return f"commits of skillvault that the reflog has and no branch: {', '.join(subjects)}"
 
 
-def cherry_pick(commits: list[PastCommit]) -> str:
+def cherry_pick_command(commits: list[PastCommit]) -> str:
     """Return the git command that repeats lost commits on the current branch."""
     return " ".join(["git cherry-pick", *(commit.sha[:12] for commit in commits)])

@@ -72,11 +72,14 @@ class CodeBase(Struct, frozen=True):
         """
         if not scope:
             return list(self.sizes)
-        fits = [re.compile(fnmatch.translate(pattern)).match for pattern in scope]
+        matchers = [re.compile(fnmatch.translate(pattern)).match for pattern in scope]
         return [
             path
             for path in sorted([*self.sizes, *self.documents])
-            if any(fit(path) or fit(PurePosixPath(path).name) for fit in fits)
+            if any(
+                matches_pattern(path) or matches_pattern(PurePosixPath(path).name)
+                for matches_pattern in matchers
+            )
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
@@ -226,9 +229,9 @@ class Searcher:
     """A search for a set of terms."""
 
     def __init__(self, terms: Iterable[str]) -> None:
-        distinct = list(dict.fromkeys(terms))
-        self._exact = _automaton((_as_bytes(term), term) for term in distinct)
-        self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct)
+        distinct_terms = list(dict.fromkeys(terms))
+        self._exact = _automaton((_as_bytes(term), term) for term in distinct_terms)
+        self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct_terms)
 
     def find_terms(self, path: str, content: bytes) -> set[str]:
         """Return the terms that occur in a file."""
@@ -245,14 +248,14 @@ def search_code(
     """Search code bases for terms in the files of a `scope`; see `CodeBase.find_paths`."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
-    searched = 0
+    file_count = 0
     for base in bases:
         for path, content in base.contents(scope):
             name = qualified_path(bases, base, path)
-            searched += 1
+            file_count += 1
             for term in searcher.find_terms(name, content):
                 files.setdefault(term, set()).add(name)
-    return Occurrences({term: frozenset(paths) for term, paths in files.items()}, searched)
+    return Occurrences({term: frozenset(paths) for term, paths in files.items()}, file_count)
 
 
 def lines_of(
@@ -269,10 +272,12 @@ def lines_of(
     searchers = {name: Searcher(terms) for name, (terms, _) in terms_by_name.items()}
     lines: dict[str, dict[str, list[int]]] = {name: {} for name in terms_by_name}
     for path, content in _contents_of(bases, by_file):
-        rows = content.split(b"\n")
+        file_lines = content.split(b"\n")
         for name in by_file[path]:
             find_terms = searchers[name].find_terms
-            lines[name][path] = [n for n, row in enumerate(rows, 1) if find_terms(path, row)]
+            lines[name][path] = [
+                number for number, line in enumerate(file_lines, 1) if find_terms(path, line)
+            ]
     return lines
 
 

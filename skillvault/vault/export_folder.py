@@ -205,13 +205,13 @@ def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], se
 
 def _next_lists(old_list: ExportList, name: str, digests: Digests) -> tuple[bytes, bytes | None]:
     """Return (the list while files change, the list afterwards); None means no list."""
-    unfinished = {key: units for key, units in old_list.unfinished.items() if key != name}
+    unfinished_exports = {key: units for key, units in old_list.unfinished.items() if key != name}
     exports = {key: units for key, units in {**old_list.exports, name: digests}.items() if units}
     pending_list = ExportList(
-        format=FORMAT, exports=old_list.exports, unfinished={**unfinished, name: digests}
+        format=FORMAT, exports=old_list.exports, unfinished={**unfinished_exports, name: digests}
     )
-    final_list = ExportList(format=FORMAT, exports=exports, unfinished=unfinished)
-    return _encode(pending_list), _encode(final_list) if exports or unfinished else None
+    final_list = ExportList(format=FORMAT, exports=exports, unfinished=unfinished_exports)
+    return _encode(pending_list), _encode(final_list) if exports or unfinished_exports else None
 
 
 def _encode(listing: ExportList) -> bytes:

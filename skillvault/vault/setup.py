@@ -80,14 +80,16 @@ def undo_on_failure(root: Path) -> Iterator[None]:
     A commit in an existing repository stays, with its files.
     """
     names = (".git", ".git/skillvault", *_TEMPLATE, *layout.UNTRACKED)
-    missing = [path for path in (root / name for name in names) if not os.path.lexists(path)]
+    missing_paths = [path for path in (root / name for name in names) if not os.path.lexists(path)]
     folders = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         yield
     except BaseException:
         words = ("cat-file", "-e", f"HEAD:{layout.VAULT_FILE}")
-        if root / ".git" in missing or Git(root).answer(*words, ok=(0, 1, 128))[0]:
-            for path in filter(os.path.lexists, missing):  # also False for a name that is too long
+        if root / ".git" in missing_paths or Git(root).answer(*words, ok=(0, 1, 128))[0]:
+            for path in filter(
+                os.path.lexists, missing_paths
+            ):  # also False for a name that is too long
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             for folder in folders:
                 if folder.is_dir() and not any(folder.iterdir()):
@@ -105,7 +107,9 @@ def check_domains(domains: Sequence[str]) -> None:
             )
 
 
-def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
+def make_first_commit(
+    store: Store, branch: str, domains: Sequence[str], now: datetime
+) -> SetupReport:
     """Make the first commit of a vault; if there is one, report missing domains."""
     report, head = SetupReport(), store.head()
     if layout.VAULT_FILE not in head.files:
@@ -113,8 +117,10 @@ def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime
         policy = replace(Policy(), branch=branch)
         store.apply([store.stage(change)], head.commit, now=now, policy=policy, first=True)
         report.did.append(f"the first commit ({change.subject})")
-    elif missing := [name for name in domains if name not in head.policy.domains]:
-        report.left.append(f"add {', '.join(missing)} to `domains` in vault.yaml and commit")
+    elif missing_domains := [name for name in domains if name not in head.policy.domains]:
+        report.left.append(
+            f"add {', '.join(missing_domains)} to `domains` in vault.yaml and commit"
+        )
     return report
 
 
@@ -154,7 +160,7 @@ def open_repository(root: Path) -> tuple[Git, str]:
     return git, branch
 
 
-def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
+def add_local_files(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
     """Create what a clone lacks: the inbox, the hooks, and settings of git."""
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
@@ -173,10 +179,10 @@ def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> Non
 
 def _prepare_for_many_files(git: Git) -> None:
     """Let git write a smaller index and cache the folders without new files."""
-    missing = [key for key in MANY_FILES if not git.text("config", "--get", key, ok=(0, 1))]
-    for key in missing:
+    missing_keys = [key for key in MANY_FILES if not git.text("config", "--get", key, ok=(0, 1))]
+    for key in missing_keys:
         git.run("config", "--local", key, MANY_FILES[key])
-    if "index.version" in missing:  # the setting alone only affects a new index
+    if "index.version" in missing_keys:  # the setting alone only affects a new index
         version = MANY_FILES["index.version"]
         git.answer("update-index", "--index-version", version, ok=(0, 128))  # 128: a git is at work
 
@@ -233,11 +239,11 @@ def _append_lines(path: Path, lines: Sequence[str]) -> None:
 
 def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
     """Exclude the inbox locally, if the person's own .gitignore does not."""
-    local = git.dirs()[1] / "info" / "exclude"
-    ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
-    missing = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
-    if missing:
-        _append_lines(local, ["# skillvault's inbox is not in git", *missing])
+    exclude_file = git.dirs()[1] / "info" / "exclude"
+    ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(exclude_file)).split()
+    missing_lines = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
+    if missing_lines:
+        _append_lines(exclude_file, ["# skillvault's inbox is not in git", *missing_lines])
         report.did.append(".git/info/exclude")
 
 
@@ -247,12 +253,12 @@ def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
     For clones without the driver, .gitattributes names `union`. That would join two appended rules,
     because both sides end with the same separator.
     """
-    local = git.dirs()[1] / "info" / "attributes"
-    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(local)
+    attributes_file = git.dirs()[1] / "info" / "attributes"
+    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(attributes_file)
     merges = _RULES_MERGE.findall(attributes)
     if any(name != "union" for name in merges):
         return
-    _append_lines(local, [f"{layout.LEARNINGS} {ATTRIBUTE}"])
+    _append_lines(attributes_file, [f"{layout.LEARNINGS} {ATTRIBUTE}"])
     if not merges:
         report.did.append(".git/info/attributes")
 
@@ -262,11 +268,11 @@ def _install_driver(root: Path, git: Git) -> None:
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
-    local = git.dirs()[1] / "info" / "attributes"
-    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(local):
+    attributes_file = git.dirs()[1] / "info" / "attributes"
+    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(attributes_file):
         template = layout.resource("vault_template") / ".gitattributes"
         lines = [line for line in _read_text(template).splitlines() if ATTRIBUTE in line]
-        _append_lines(local, lines)
+        _append_lines(attributes_file, lines)
 
 
 def configured_driver(root: Path, git: Git) -> str | None:

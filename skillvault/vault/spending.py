@@ -92,7 +92,7 @@ class Ledger:
         None while the call must wait for the answer to another call. UnavailableError if a cap or
         the circuit forbids the call.
         """
-        with self._writing() as db:
+        with self._transaction() as db:
             now = self._now()
             circuit = _circuit(db)
             if now < circuit.until and _is_open(db, circuit.probe, now):
@@ -113,12 +113,12 @@ class Ledger:
                 _set_circuit(db, probing)
             return call
 
-    def record_replies(self, call: int, replies: Mapping[str, str], spent: AnswerCost) -> None:
+    def record_replies(self, call: int, replies: Mapping[str, str], cost: AnswerCost) -> None:
         """Close an answered call, and store its cost and its replies by key."""
         reach("reply-received")
-        with self._writing() as db:
+        with self._transaction() as db:
             now = self._now()
-            self._keep_replies(db, call, replies, spent)
+            self._keep_replies(db, call, replies, cost)
             _set_circuit(db, Circuit())
             db.execute("delete from reply where at < ?", (now - _RETENTION,))
             db.execute("delete from call where at < ?", (now - _RETENTION,))
@@ -126,7 +126,7 @@ class Ledger:
 
     def record_refusal(self, call: int) -> None:
         """Close a refused call, which cost nothing and shows that the service works."""
-        with self._writing() as db:
+        with self._transaction() as db:
             _close_call(db, call, "refused", AnswerCost())
             _set_circuit(db, Circuit())
 
@@ -134,7 +134,7 @@ class Ledger:
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
     ) -> None:
         """Close an unanswered call, and pause for `pause` seconds; a `billed` call may cost."""
-        with self._writing() as db:
+        with self._transaction() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
             _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
             failures = _circuit(db).failures + 1
@@ -142,12 +142,12 @@ class Ledger:
                 failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
             elif failures >= _MAX_FAILURES:
                 pause = _PAUSE
-            until = self._now() + pause if pause is not None else 0.0
-            _set_circuit(db, Circuit(failures, until, reason))
+            pause_end = self._now() + pause if pause is not None else 0.0
+            _set_circuit(db, Circuit(failures, pause_end, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
         """Pause for some seconds, without a call."""
-        with self._writing() as db:
+        with self._transaction() as db:
             _set_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
     # ── replies ──────────────────────────────────────────────────────────────────────
@@ -163,30 +163,30 @@ class Ledger:
         return dict(self._rows(query, msgspec.json.encode(keys).decode()))
 
     def _keep_replies(
-        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: AnswerCost
+        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
         """Store the replies of a call by key, and close the call."""
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
         db.executemany("insert or replace into reply values (?, ?, ?)", rows)
-        _close_call(db, call, "paid", spent)
+        _close_call(db, call, "paid", cost)
 
     def forget_reply(self, key: str) -> None:
         """Delete a useless reply."""
-        with self._writing() as db:
+        with self._transaction() as db:
             db.execute("delete from reply where key = ?", (key,))
 
     # ── batches ──────────────────────────────────────────────────────────────────────
 
     def announce_batch(self, call: int, models: Mapping[str, str]) -> None:
         """Record a batch that is sent next; `models` maps its keys to their models."""
-        with self._writing() as db:
+        with self._transaction() as db:
             db.execute("insert into batch values (?, null)", (call,))
             rows = [(key, model, call) for key, model in models.items()]
             db.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
     def record_batch(self, call: int, batch: str | None) -> None:
         """Record the id of the batch of a call; None if the batch was not created."""
-        with self._writing() as db:
+        with self._transaction() as db:
             if batch is None:
                 _drop_batch(db, call)
             else:
@@ -210,14 +210,14 @@ class Ledger:
         return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
 
     def record_batch_replies(
-        self, batch: str, replies: Mapping[str, str], spent: AnswerCost
+        self, batch: str, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
         """Close a batch with these replies; an unanswered question may be asked again."""
-        with self._writing() as db:
+        with self._transaction() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
                 return  # another process was quicker
-            self._keep_replies(db, row[0], replies, spent)
+            self._keep_replies(db, row[0], replies, cost)
             _drop_batch(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
@@ -232,14 +232,17 @@ class Ledger:
         A failure that may be the `service`'s counts only if other calls were answered since the
         last failure of the item, so that an outage does not give up items.
         """
-        with self._writing() as db:
-            (answered,) = db.execute(
+        with self._transaction() as db:
+            (answered_call,) = db.execute(
                 "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
             ).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, last_answered = db.execute(sql, (subject,)).fetchone() or (0, answered)
-            attempts += 1 if not service or answered > last_answered else 0
-            row = (subject, attempts, answered, reason, self._now())
+            attempts, last_answered_call = db.execute(sql, (subject,)).fetchone() or (
+                0,
+                answered_call,
+            )
+            attempts += 1 if not service or answered_call > last_answered_call else 0
+            row = (subject, attempts, answered_call, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
@@ -250,10 +253,12 @@ class Ledger:
     def forget_failures(self) -> None:
         """Delete all failures and lost batches, and close the circuit."""
         if self.path.exists():
-            with self._writing() as db:
+            with self._transaction() as db:
                 db.execute("delete from letter")
-                lost = [row[0] for row in db.execute("select call from batch where id is null")]
-                for call in lost:
+                lost_calls = [
+                    row[0] for row in db.execute("select call from batch where id is null")
+                ]
+                for call in lost_calls:
                     _drop_batch(db, call)
                 _set_circuit(db, Circuit())
 
@@ -289,7 +294,7 @@ class Ledger:
             return db.execute(sql, values).fetchall()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction."""
         self.path.parent.mkdir(exist_ok=True)
         with self._open() as db:
@@ -340,7 +345,7 @@ def _check_caps(
     """UnavailableError if a call of at most so many (dollars, tokens) would pass a day's cap."""
     usd, new_tokens = most
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
-    calls, spent, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
+    calls, cost, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
     key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
     most_calls: int = getattr(rules, key)
     if calls >= most_calls:
@@ -352,7 +357,7 @@ def _check_caps(
             f"the day's {rules.client_tokens_per_day} tokens (judge.client_tokens_per_day) leave "
             f"no room for a call of {new_tokens}; the rest waits for midnight UTC"
         )
-    if spent + usd > rules.usd_per_day:
+    if cost + usd > rules.usd_per_day:
         raise UnavailableError(
             f"the day's ${rules.usd_per_day:g} (judge.usd_per_day) leave no room for a call of "
             f"up to ${usd:.4f}; the rest waits for midnight UTC"
@@ -379,9 +384,9 @@ def _is_open(db: sqlite3.Connection, call: int | None, now: float) -> bool:
     return db.execute(sql, (call, now - _CALL_SECONDS)).fetchone() is not None
 
 
-def _close_call(db: sqlite3.Connection, call: int, state: str, spent: AnswerCost) -> None:
+def _close_call(db: sqlite3.Connection, call: int, state: str, cost: AnswerCost) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
-    db.execute(sql, (state, spent.cost_usd, spent.tokens, call))
+    db.execute(sql, (state, cost.cost_usd, cost.tokens, call))
 
 
 def _day(at: float) -> str:

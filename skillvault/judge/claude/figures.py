@@ -32,9 +32,11 @@ class RecordFigures:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[float, float]]:
-        """The counts `k of n`, and the complement of each count."""
-        pairs = {(_value(k), _value(n)) for k, n in _PAIR.findall(self._text)}
-        return frozenset(pairs | {(n - k, n) for k, n in pairs if n >= k})
+        """The counts `count of total`, and the complement of each count."""
+        pairs = {(_value(count), _value(total)) for count, total in _PAIR.findall(self._text)}
+        return frozenset(
+            pairs | {(total - count, total) for count, total in pairs if total >= count}
+        )
 
     @cached_property
     def values(self) -> frozenset[float]:
@@ -51,7 +53,7 @@ class RecordFigures:
             if match[2] or ("." in match[1] and _value(match[1]) > 1)
         )
         fractions = (100 * value for value in self.values if 0 < value <= 1)
-        counts = (100 * k / n for k, n in self.pairs if n)
+        counts = (100 * count / total for count, total in self.pairs if total)
         return frozenset((*percentages, *fractions, *counts))
 
     def _figures(self) -> Iterator[re.Match[str]]:
@@ -85,11 +87,11 @@ def _unsupported_figures(sentence: str, record: RecordFigures, *, advice: bool) 
             yield match[0]
     text = _PAIR.sub(" ", text)
     for match in _FIGURE.finditer(text):
-        if not (_is_set(match, text, advice=advice) or _is_supported(match, text, record)):
+        if not (_is_instruction(match, text, advice=advice) or _is_supported(match, text, record)):
             yield match[0].strip()
 
 
-def _is_set(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
+def _is_instruction(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
     """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
     clause = _CLAUSE.split(sentence[: match.start()])[-1]
     purpose = _CUE["purpose"].split(_CUE["counted"].sub("", sentence[match.end() :], count=1))[0]
@@ -130,5 +132,5 @@ def _value(figure: str) -> float:
 def _is_rounded(figure: str, value: float) -> bool:
     """Return True if a figure is this value, rounded to the figure's decimals."""
     decimals = len(figure.partition(".")[2])
-    half = 0.5 * 10**-decimals if value % 1 else 0.0
-    return abs(_value(figure) - abs(value)) <= half + 1e-9
+    tolerance = 0.5 * 10**-decimals if value % 1 else 0.0
+    return abs(_value(figure) - abs(value)) <= tolerance + 1e-9

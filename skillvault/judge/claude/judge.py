@@ -60,16 +60,16 @@ class ClaudeJudge:
         """Rate the decision; the request contains nothing of its result."""
         if not case.decision.reasoning.strip():  # a model has nothing to judge
             return OfflineJudge().verdict(case)
-        verdict, spent = self._ask_or_reuse(self.questions.verdict_question(case))
-        return msgspec.structs.replace(verdict, spent=spent)
+        verdict, cost = self._ask_or_reuse(self.questions.verdict_question(case))
+        return msgspec.structs.replace(verdict, spent=cost)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """Return the lesson of an outcome; do not ask if the outcome supports no statement."""
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
-        insight, spent = self._ask_or_reuse(question)
-        return msgspec.structs.replace(insight, spent=spent)
+        insight, cost = self._ask_or_reuse(question)
+        return msgspec.structs.replace(insight, spent=cost)
 
     def write(self, brief: Brief) -> Draft | None:
         """Write the text of a skill; if Claude's is unusable, the offline text with a note."""
@@ -94,10 +94,10 @@ class ClaudeJudge:
         rules = self.questions.rules
         model = rules.model if thorough else rules.fast_model
         question = self.questions.opinion_question(outcome, skills, model)
-        reply, spent = self._ask_twice(question)
+        reply, cost = self._ask_twice(question)
         prompt = self.questions.prompts.digest("advice")
         judge = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
-        return question.value_of(reply), add_cost(judge, spent)
+        return question.value_of(reply), add_cost(judge, cost)
 
     def _info(self, model: str) -> JudgeInfo:
         return JudgeInfo(name="claude", version="1", model=model, prompt=self.questions.version)
@@ -108,9 +108,9 @@ class ClaudeJudge:
         value = question.read_answer(answer)
         if answer is not None and value is not None:
             return value, answer_cost(answer.judge)
-        reply, spent = self._ask_twice(question)
-        new_answer = question.as_answer(reply, add_cost(self._info(question.request.model), spent))
-        return with_answer(question.value_of(reply), new_answer), spent
+        reply, cost = self._ask_twice(question)
+        new_answer = question.as_answer(reply, add_cost(self._info(question.request.model), cost))
+        return with_answer(question.value_of(reply), new_answer), cost
 
     def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], AnswerCost]:
         """Return an accepted reply and its cost; if the first reply is unusable, ask again."""
@@ -123,18 +123,20 @@ class ClaudeJudge:
             reason = self.questions.prompts.frame_data({"of_no_use": str(error)})
             complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{reason}"
             refusal = (first_reply.text.strip() or "(nothing)", complaint)
-            repeat = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
-        second_reply = self.ask(repeat)
+            second_request = msgspec.structs.replace(
+                request, key=f"{request.key}-again", refused=refusal
+            )
+        second_reply = self.ask(second_request)
         try:
-            return question.accept(second_reply, last=True), _round(
+            return question.accept(second_reply, is_last=True), _round(
                 first_reply.spent + second_reply.spent
             )
         except UnusableError as error:
             self.forget_reply(request)
-            self.forget_reply(repeat)
+            self.forget_reply(second_request)
             raise NoAnswerError(str(error)) from None
 
 
-def _round(spent: AnswerCost) -> AnswerCost:
+def _round(cost: AnswerCost) -> AnswerCost:
     """Round the cost to the stored precision, so that sums are equal everywhere."""
-    return AnswerCost(spent.tokens, round(spent.cost_usd, 6))
+    return AnswerCost(cost.tokens, round(cost.cost_usd, 6))

@@ -226,9 +226,9 @@ def extra_material(brief: Brief, offline_draft: Draft, limit: int) -> dict[str, 
         tries = findings.account.tries
         labels = labels_of(tries, findings.account.tasks)
         extras["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
-        latest = findings.significant[-_SHOWN:]
+        latest_outcomes = findings.significant[-_SHOWN:]
         extras["latest"] = [
-            _in_full(outcome, evaluations.get(outcome.id), limit) for outcome in latest
+            _in_full(outcome, evaluations.get(outcome.id), limit) for outcome in latest_outcomes
         ]
     if isinstance(brief, Recurrence):
         judgements = filter(None, map(_judgement, brief.evaluations))

@@ -49,7 +49,7 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
-_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `last: bool`
+_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `is_last: bool`
 _OF_DOMAIN = (
     "sections",
     "facts",
@@ -105,15 +105,15 @@ class Question(Generic[_Value]):
         """The request that is sent."""
         return self.make_request()
 
-    def accept(self, reply: KeptReply, *, last: bool = False) -> dict[str, Any]:
+    def accept(self, reply: KeptReply, *, is_last: bool = False) -> dict[str, Any]:
         """Return the part of a reply to store; UnusableError with every reason.
 
-        From the `last` reply, unsupported parts are removed instead.
+        From the `is_last` reply, unsupported parts are removed instead.
         """
         record = RecordFigures(self.request.user)
-        checked = self.check(parse_reply(reply, self.shape), record, last=last)
-        accepted: dict[str, Any] = self.clean(msgspec.to_builtins(checked))
-        return accepted
+        checked_reply = self.check(parse_reply(reply, self.shape), record, is_last=is_last)
+        reply_part: dict[str, Any] = self.clean(msgspec.to_builtins(checked_reply))
+        return reply_part
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
         """Return the value of an accepted reply; NoAnswerError for a reply of another shape."""
@@ -167,7 +167,7 @@ class Questions:
         material = asking.decision_material(case)
         subject = asking.about(case.domain, case.decision)
         matter = QuestionTopic("verdict", subject, _material_digest(material))
-        reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
+        reading = (VerdictReply, lambda reply, _record, *, is_last: reply, verdict_of)  # noqa: ARG005
 
         def with_calibration() -> Mapping[str, Any]:
             record = self.calibrate(case.domain)

@@ -94,20 +94,22 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
     """Return a shape's schema for structured outputs: one object, all keys required."""
     (reference,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     name = reference["$ref"].rpartition("/")[2]
-    objects = {key: _plain(part) for key, part in parts.items()}
+    objects = {key: _simplify_schema(part) for key, part in parts.items()}
     return {**objects.pop(name), **({"$defs": objects} if objects else {})}
 
 
-def _plain(part: dict[str, Any]) -> dict[str, Any]:
+def _simplify_schema(part: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with all keys required; an optional key becomes a text."""
     properties: dict[str, Any] = {}
     for name, key_schema in part["properties"].items():
         values = {key: value for key, value in key_schema.items() if key != "default"}
         properties[name] = {"type": "string"} if "anyOf" in key_schema else values
     properties.pop("unlike", None)
-    plain = {key: value for key, value in part.items() if key not in ("title", "description")}
-    plain |= {"properties": properties, "required": list(properties)}
-    return {**plain, "additionalProperties": False}
+    values_of_part = {
+        key: value for key, value in part.items() if key not in ("title", "description")
+    }
+    values_of_part |= {"properties": properties, "required": list(properties)}
+    return {**values_of_part, "additionalProperties": False}
 
 
 def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
@@ -143,23 +145,25 @@ class InsightReader(NamedTuple):
     facts: Mapping[str, str]
 
     def check_figures(
-        self, reply: InsightReply, record: RecordFigures, *, last: bool
+        self, reply: InsightReply, record: RecordFigures, *, is_last: bool
     ) -> InsightReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `last` reply, sentences with unsupported figures are removed instead.
+        In the `is_last` reply, sentences with unsupported figures are removed instead.
         """
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
         is_unknown = reply.relation != "new" and reply.fact not in self.facts
-        if last:
-            insight = _without_claims(reply.key_insight, record) if figures else reply.key_insight
-            approach = _without_claims(reply.better_approach, record, advice=True)
+        if is_last:
+            insight = _remove_claims(reply.key_insight, record) if figures else reply.key_insight
+            approach = _remove_claims(reply.better_approach, record, advice=True)
             if insight or not figures:
-                similar = [] if is_unknown else self._similar_facts(reply)
+                similar_facts = [] if is_unknown else self._similar_facts(reply)
                 if is_unknown:
                     reply = replace(reply, relation="new", fact="")
-                return replace(reply, key_insight=insight, better_approach=approach, unlike=similar)
+                return replace(
+                    reply, key_insight=insight, better_approach=approach, unlike=similar_facts
+                )
         _require(figures, f"{reply.fact!r} is no fact of the record" if is_unknown else "")
         return replace(reply, unlike=self._similar_facts(reply))
 
@@ -193,16 +197,16 @@ class InsightReader(NamedTuple):
         )
 
 
-def check_opinion(reply: OpinionReply, record: RecordFigures, *, last: bool) -> OpinionReply:
+def check_opinion(reply: OpinionReply, record: RecordFigures, *, is_last: bool) -> OpinionReply:
     """Return the reply; UnusableError if it claims figures that the record does not support.
 
-    In the `last` reply, the sentences with such claims are removed instead.
+    In the `is_last` reply, the sentences with such claims are removed instead.
     """
-    if last:
+    if is_last:
         return replace(
             reply,
-            insight=_without_claims(reply.insight, record),
-            suggestion=_without_claims(reply.suggestion, record, advice=True),
+            insight=_remove_claims(reply.insight, record),
+            suggestion=_remove_claims(reply.suggestion, record, advice=True),
             warnings=[text for text in reply.warnings if not find_unsupported(text, record)],
         )
     claims = find_unsupported("\n".join((reply.insight, *reply.warnings)), record)
@@ -235,7 +239,7 @@ def _require(figures: Sequence[str], *faults: str) -> None:
         raise UnusableError("; ".join(reasons))
 
 
-def _without_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
+def _remove_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
     """Remove the sentences with claims that the record does not support."""
     return " ".join(
         sentence
@@ -286,13 +290,15 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def check_figures(self, reply: SkillReply, record: RecordFigures, *, last: bool) -> SkillReply:
+    def check_figures(
+        self, reply: SkillReply, record: RecordFigures, *, is_last: bool
+    ) -> SkillReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `last` reply, items with unsupported claims are removed instead.
+        In the `is_last` reply, items with unsupported claims are removed instead.
         """
-        if last:
-            reply = self._without_items(reply, record)
+        if is_last:
+            reply = self._remove_items(reply, record)
         texts = _texts_of(reply)
         title, description = flatten(reply.title), _plain_line(reply.description)
         is_foreign = not texts or not texts.keys() <= set(self.headings)
@@ -304,63 +310,65 @@ class SkillReader(NamedTuple):
         )
         return reply
 
-    def _without_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
+    def _remove_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
         """Remove items with unsupported claims; replace such a title or description."""
         sections = []
         for section in reply.sections:
-            lines = _tidy(section.text).splitlines()
+            lines = _clean_section(section.text).splitlines()
             text = "\n".join(line for line in lines if not find_unsupported(line, record))
             sections.append(SectionReply(section.heading, text))
         title = self.plain.title if find_unsupported(reply.title, record) else reply.title
-        description = _without_claims(reply.description, record) or self.plain.description
+        description = _remove_claims(reply.description, record) or self.plain.description
         return replace(reply, title=title, description=description, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
         """Return the draft of a reply: its title, description, labels and sections."""
-        plain, description = self.plain, _plain_line(reply.description)
+        offline_draft, description = self.plain, _plain_line(reply.description)
         # A host may show only the beginning of a description, so the use comes first.
-        use, _, _ = plain.description.partition(". ")
+        use, _, _ = offline_draft.description.partition(". ")
         if _USE.match(use) and not _USE.match(description):
             description = f"{use.removesuffix('.')}. {description}"
         texts = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
         if isinstance(reply, SessionReply):
-            plain = replace(
-                plain,
-                tags=slug_labels(reply.tags) or plain.tags,
+            offline_draft = replace(
+                offline_draft,
+                tags=slug_labels(reply.tags) or offline_draft.tags,
                 roles=slug_labels(reply.roles),
                 stages=slug_labels(reply.stages),
             )
         is_titled = isinstance(self.brief, Findings | Agreement | SessionExcerpt)
         return replace(
-            plain,
-            title=shorten(flatten(reply.title), TITLE) if is_titled else plain.title,
+            offline_draft,
+            title=shorten(flatten(reply.title), TITLE) if is_titled else offline_draft.title,
             description=shorten(description, DESCRIPTION),
             sections=self._sections(texts),
         )
 
     def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """Return the model's sections and the other offline sections, in the offline order."""
-        counted = {name: text for name, text in self.plain.sections if name not in self.headings}
+        counted_sections = {
+            name: text for name, text in self.plain.sections if name not in self.headings
+        }
         order = [name for name, _ in self.plain.sections]
         for index, name in enumerate(self.headings):
             if name not in order:
-                preceding = [
+                preceding_indexes = [
                     order.index(heading) + 1
                     for heading in self.headings[:index]
                     if heading in order
                 ]
-                following = [
+                following_indexes = [
                     order.index(heading) for heading in self.headings[index:] if heading in order
                 ]
-                start = min([*following, min(1, len(counted))])
-                order.insert(max(preceding, default=start), name)
-        sections = {**counted, **texts}
+                start = min([*following_indexes, min(1, len(counted_sections))])
+                order.insert(max(preceding_indexes, default=start), name)
+        sections = {**counted_sections, **texts}
         return tuple((name, sections[name]) for name in order if name in sections)
 
 
 def _texts_of(reply: SkillReply) -> dict[str, str]:
     """Return the sections with a text, by heading."""
-    texts = {section.heading: _tidy(section.text) for section in reply.sections}
+    texts = {section.heading: _clean_section(section.text) for section in reply.sections}
     return {name: text for name, text in texts.items() if text}
 
 
@@ -377,7 +385,7 @@ def _label_fault(reply: SessionReply) -> str:
     return f"{flatten(fault)[:LABEL]!r} is no name of a tag, a role or a stage"
 
 
-def _tidy(text: str) -> str:
+def _clean_section(text: str) -> str:
     """Remove headings, rules and tags from a section's text."""
     lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))

@@ -118,8 +118,12 @@ def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
     question = {"role": "user", "content": _user_content(request)}
     if request.refused is None:
         return [question]
-    reply, why = request.refused
-    return [question, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
+    reply, complaint = request.refused
+    return [
+        question,
+        {"role": "assistant", "content": reply},
+        {"role": "user", "content": complaint},
+    ]
 
 
 def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
@@ -154,10 +158,10 @@ def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None)
     if status in _CLOSED or (status in (400, 429) and is_money):
         kind = "closed"
     reason = f"Claude refuses ({status}): {words[:300] or 'without a word'}"
-    return Fault(reason, kind, wait=_wait(retry_after))
+    return Fault(reason, kind, wait=_parse_retry_after(retry_after))
 
 
-def _wait(header: str | None) -> float | None:
+def _parse_retry_after(header: str | None) -> float | None:
     """Return the seconds of a `retry-after` header, a number or a date; None for other values."""
     if header is None:
         return None

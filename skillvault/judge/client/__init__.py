@@ -136,17 +136,17 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
     )
 
 
-def _compact(framed: str, shared: dict[str, str]) -> str:
+def _compact(framed_record: str, shared: dict[str, str]) -> str:
     """Shorten a framed record: no line breaks, cut texts, and names instead of shared lists.
 
     `shared` maps the text of each list to its name; new lists are added.
     """
-    head, _, text = framed.partition("\n")
+    head, _, text = framed_record.partition("\n")
     body, _, foot = text.rpartition("\n")
     try:
         record = json.loads(body)
     except ValueError:  # the record was cut
-        return framed
+        return framed_record
     for key in _SHARED:
         if record.get(key):
             value = _dump(record[key])

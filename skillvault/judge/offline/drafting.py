@@ -161,8 +161,8 @@ def _list_some(
     while len(members) > 1 and len(", ".join(members)) > limit:
         members.pop()
     count = len(names) - len(members)
-    more = [pluralize(count, f"other {noun}")] if count else []
-    return join_items([*members, *more], last=conjunction)
+    count_note = [pluralize(count, f"other {noun}")] if count else []
+    return join_items([*members, *count_note], last=conjunction)
 
 
 def _description(use: str, sentences: Iterable[str]) -> str:
@@ -247,8 +247,8 @@ def draft_recurrence(brief: Recurrence) -> Draft:
     actions = Counter(outcome.decision.action for outcome in brief.outcomes.values())
     names = [inline(action, 40) for action in _by_count(actions)[:3]]
     use = f"before {join_items(names, last='or')}" if names else f"for decisions in {brief.domain}"
-    related = pluralize(len(facts), "related memory fact")
-    origin = f"Generated from {related}: {brief.theme.replace('-', ' ')}."
+    fact_count = pluralize(len(facts), "related memory fact")
+    origin = f"Generated from {fact_count}: {brief.theme.replace('-', ' ')}."
     return Draft(
         brief.theme,
         _description(use, [origin, *facts]),
@@ -324,13 +324,15 @@ class _SessionLine(NamedTuple):
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     """Draft a skill from sessions, lines of most sessions first; None without any line."""
     sessions = brief.sessions
-    solved = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
+    solved_lemmas = {
+        _lemma_key(success.lemma) for session in sessions for success in session.successes
+    }
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
         for failure in session.failures:
             form = normal_form(f"{failure.lemma}: {failure.reason}")
-            is_overcome = _lemma_key(failure.lemma) in solved
+            is_overcome = _lemma_key(failure.lemma) in solved_lemmas
             line = _SessionLine(
                 inline(failure.lemma, _LEMMA),
                 _failure_line(failure),

@@ -176,9 +176,11 @@ def _conditions_clause(outcome: Outcome) -> str:
         for key, value in conditions_of(outcome).items()
         if isinstance(value, str) and _A_WORD.search(value)
     }
-    mentioned = {key: value for key, value in text_conditions.items() if value.lower() in reasoning}
+    mentioned_conditions = {
+        key: value for key, value in text_conditions.items() if value.lower() in reasoning
+    }
     clauses = [
         f"{inline(key)} is {inline(value, 40)}"
-        for key, value in (mentioned or text_conditions).items()
+        for key, value in (mentioned_conditions or text_conditions).items()
     ][:3]
     return f"when {join_items(clauses)}, " if clauses else ""

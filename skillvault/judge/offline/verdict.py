@@ -47,7 +47,8 @@ class ReasoningStatement(NamedTuple):
 
     `cited` are the conditions that it names with their values, `contradicted` those to which it
     gives another value. `things` are its names, `figures` its counts and measures, `general` the
-    words that fit any decision, `matter` its other words. It `is_ahead` if it announces something.
+    words that fit any decision, `matter` its other words. It `is_announcement` if it announces
+    something.
     """
 
     text: str
@@ -57,7 +58,7 @@ class ReasoningStatement(NamedTuple):
     figures: frozenset[str]
     matter: frozenset[str]
     general: frozenset[str]
-    is_ahead: bool
+    is_announcement: bool
 
     @property
     def generality(self) -> float:
@@ -72,13 +73,13 @@ class ReasoningStatement(NamedTuple):
     @property
     def is_anchored(self) -> bool:
         """True if the statement names a condition, a thing or a measure that can be looked up."""
-        measures = bool(self.figures) and len(self.matter) >= 2
-        return self.is_specific and (bool(self.cited or self.things) or measures)
+        has_measure = bool(self.figures) and len(self.matter) >= 2
+        return self.is_specific and (bool(self.cited or self.things) or has_measure)
 
     @property
     def is_grounded(self) -> bool:
         """True if the statement does not fit every decision."""
-        is_detailed = self.is_specific and len(self.matter) >= 4 and not self.is_ahead
+        is_detailed = self.is_specific and len(self.matter) >= 4 and not self.is_announcement
         return self.is_anchored or is_detailed
 
     @property
@@ -87,7 +88,7 @@ class ReasoningStatement(NamedTuple):
         results = self.figures | set(filter(_LITERAL.search, self.things))
         anchors = len(self.things | self.figures) + len(self.cited)
         has_result = bool(results) and anchors >= 2 and len(self.matter) >= 2
-        return has_result and self.is_specific and not self.is_ahead
+        return has_result and self.is_specific and not self.is_announcement
 
 
 def statements_of(
@@ -96,21 +97,21 @@ def statements_of(
     """Parse each text to a statement; repeated texts are left out."""
     labels = " ".join(filter(None, (decision.action, decision.target, *context)))
     label_words = _words_of(labels) | normal_form(labels).names
-    general = _general_stems()
+    general_stems = _general_stems()
     statements = []
     for form, text in {normal_form(text): text for text in texts}.items():
-        cited = tuple(key for key in context if _cites(text, form, key, context[key]))
-        known_words = label_words.union(*(_words_of(str(context[key])) for key in cited))
+        cited_keys = tuple(key for key in context if _cites(text, form, key, context[key]))
+        known_words = label_words.union(*(_words_of(str(context[key])) for key in cited_keys))
         statements.append(
             ReasoningStatement(
                 text=text,
-                cited=cited,
+                cited=cited_keys,
                 contradicted=_contradicted_conditions(text, form, context),
                 things=frozenset(filter(_is_thing, (form.names | form.proper) - known_words)),
                 figures=frozenset() if _CUE["odds"].search(text) else form.numbers,
-                matter=form.stems - known_words - general,
-                general=(form.stems & general) - known_words,
-                is_ahead=_is_ahead(text),
+                matter=form.stems - known_words - general_stems,
+                general=(form.stems & general_stems) - known_words,
+                is_announcement=_is_announcement(text),
             )
         )
     return tuple(statements)
@@ -122,11 +123,11 @@ def _general_stems() -> frozenset[str]:
     return normal_form(words["general"]).stems
 
 
-def _is_ahead(text: str) -> bool:
+def _is_announcement(text: str) -> bool:
     """Return True for an announcement or a condition, such as "I raise" but not "I raised"."""
     verbs = [act[1].lower() for act in _ACT.finditer(text)]
-    intends = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
-    return intends or bool(_CUE["ahead"].search(text))
+    has_intention = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
+    return has_intention or bool(_CUE["ahead"].search(text))
 
 
 def _is_thing(name: str) -> bool:
@@ -144,21 +145,24 @@ class Figure(NamedTuple):
     rounding: float
     is_percent: bool
 
-    def gives(self, recorded: "Figure") -> bool:
+    def matches(self, recorded_figure: "Figure") -> bool:
         """Return True if this is the recorded figure, rounded or in per cent."""
         tolerance = min(self.rounding, _ROUNDED * self.amount) + 1e-12
-        percent = recorded.amount * self._scale(recorded)
-        return min(abs(self.amount - amount) for amount in (recorded.amount, percent)) <= tolerance
+        percent = recorded_figure.amount * self._scale(recorded_figure)
+        return (
+            min(abs(self.amount - amount) for amount in (recorded_figure.amount, percent))
+            <= tolerance
+        )
 
-    def contradicts(self, recorded: "Figure") -> bool:
+    def contradicts(self, recorded_figure: "Figure") -> bool:
         """Return True if this is the same measure with another amount."""
-        if self.gives(recorded) or not self.amount or not recorded.amount:
+        if self.matches(recorded_figure) or not self.amount or not recorded_figure.amount:
             return False
-        ratio = self.amount / (recorded.amount * self._scale(recorded))
+        ratio = self.amount / (recorded_figure.amount * self._scale(recorded_figure))
         return 1 / _OTHER_MEASURE < ratio < _OTHER_MEASURE
 
-    def _scale(self, recorded: "Figure") -> float:
-        return 100.0 if self.is_percent and not recorded.is_percent else 1.0
+    def _scale(self, recorded_figure: "Figure") -> float:
+        return 100.0 if self.is_percent and not recorded_figure.is_percent else 1.0
 
 
 @lru_cache(maxsize=1024)
@@ -205,15 +209,15 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
     is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
-    recorded = figures_of(str(value))
-    if recorded:
+    recorded_figures = figures_of(str(value))
+    if recorded_figures:
         has_figures = all(
-            any(figure.gives(recorded_figure) for figure in figures_of(text))
-            for recorded_figure in recorded
+            any(figure.matches(recorded_figure) for figure in figures_of(text))
+            for recorded_figure in recorded_figures
         )
         return has_figures and (
             is_named
-            or min(recorded_figure.amount for recorded_figure in recorded) >= _TELLING_ALONE
+            or min(recorded_figure.amount for recorded_figure in recorded_figures) >= _TELLING_ALONE
         )
     words = re.escape(str(value).replace("_", " ").strip())
     if not words or not re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
@@ -239,7 +243,9 @@ def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
     match = re.search(rf"\b{name}{_LINK}(-?(?:{_AMOUNT})\s?%?)", text, re.IGNORECASE)
     figures = figures_of(match[1]) if match else ()
     return any(
-        figure.contradicts(recorded) for figure in figures for recorded in figures_of(str(value))
+        figure.contradicts(recorded_figure)
+        for figure in figures
+        for recorded_figure in figures_of(str(value))
     )
 
 
@@ -320,19 +326,21 @@ def judge_decision(case: BlindCase) -> Verdict:
 
 def _condition_marks(material: _Material) -> Iterator[_Mark]:
     """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
-    considered = _distinct_keys(
+    considered_keys = _distinct_keys(
         statement.cited for statement in material.statements if statement.is_specific
     )
-    repeated = [
+    repeated_keys = [
         key
         for key in _distinct_keys(statement.cited for statement in material.statements)
-        if key not in considered
+        if key not in considered_keys
     ]
-    if considered:
-        conditions = _list_conditions(material, considered)
-        yield _Mark(0.12 * min(len(considered), 2), f"weighs the conditions at entry: {conditions}")
-    elif repeated:
-        conditions = _list_conditions(material, repeated)
+    if considered_keys:
+        conditions = _list_conditions(material, considered_keys)
+        yield _Mark(
+            0.12 * min(len(considered_keys), 2), f"weighs the conditions at entry: {conditions}"
+        )
+    elif repeated_keys:
+        conditions = _list_conditions(material, repeated_keys)
         yield _Mark(0.04, f"repeats the conditions at entry: {conditions}")
     denials = [
         (key, statement.text) for statement in material.statements for key in statement.contradicted
@@ -342,8 +350,8 @@ def _condition_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(-0.2, f"{condition} was recorded, and it says {quote_text(text)}")
 
 
-def _distinct_keys(cited: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(key for keys in cited for key in keys))
+def _distinct_keys(key_lists: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(key for keys in key_lists for key in keys))
 
 
 def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
@@ -375,19 +383,21 @@ def _matter_marks(material: _Material) -> Iterator[_Mark]:
     """Rate the share of general words; repeated words count once."""
     if not material.statements:
         return
-    matter = frozenset[str]().union(*(statement.matter for statement in material.statements))
+    matter_words = frozenset[str]().union(*(statement.matter for statement in material.statements))
     vague_statements = [statement for statement in material.statements if not statement.is_anchored]
-    general = frozenset[str]().union(*(statement.general for statement in vague_statements))
-    size = len(matter) + len(general)
-    surplus = len(matter) / max(size, 1) - _MATTER
+    general_words = frozenset[str]().union(*(statement.general for statement in vague_statements))
+    size = len(matter_words) + len(general_words)
+    surplus = len(matter_words) / max(size, 1) - _MATTER
     points = max(surplus, -0.3) * min(size / 6, 1)
-    emptiest = max(
+    emptiest_statement = max(
         material.statements, key=lambda statement: (statement.generality, len(statement.general))
     )
     if points > 0 and any(statement.is_grounded for statement in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
-        yield _Mark(points, f"says what would fit any decision: {quote_text(emptiest.text)}")
+        yield _Mark(
+            points, f"says what would fit any decision: {quote_text(emptiest_statement.text)}"
+        )
     if not any(statement.is_grounded for statement in material.statements):
         quote = quote_text(material.decision.reasoning, 80)
         yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
@@ -396,15 +406,18 @@ def _matter_marks(material: _Material) -> Iterator[_Mark]:
 def _care_marks(material: _Material) -> Iterator[_Mark]:
     """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
     reading, quotes = material.reading, [statement.text for statement in material.findings[:1]]
-    grounded = {statement.text for statement in material.statements if statement.is_grounded}
-    anchored = {statement.text for statement in material.statements if statement.is_anchored}
+    grounded_texts = {statement.text for statement in material.statements if statement.is_grounded}
+    anchored_texts = {statement.text for statement in material.statements if statement.is_anchored}
     for sentence, texts in (
-        ("says why", [text for text in reading.reasons if text in grounded]),
-        ("names a risk", [text for text in reading.risks if text in anchored]),
-        ("weighs another way", [text for text in reading.alternatives if text in grounded]),
-        ("limits what can go wrong", [text for text in reading.plans if text in anchored]),
-        ("checks its work", [text for text in reading.checks if text in anchored]),
-        ("says on what it depends", [text for text in reading.conditions if text in anchored]),
+        ("says why", [text for text in reading.reasons if text in grounded_texts]),
+        ("names a risk", [text for text in reading.risks if text in anchored_texts]),
+        ("weighs another way", [text for text in reading.alternatives if text in grounded_texts]),
+        ("limits what can go wrong", [text for text in reading.plans if text in anchored_texts]),
+        ("checks its work", [text for text in reading.checks if text in anchored_texts]),
+        (
+            "says on what it depends",
+            [text for text in reading.conditions if text in anchored_texts],
+        ),
     ):
         quote = next((text for text in texts if text not in quotes), None)
         if quote:
@@ -444,7 +457,7 @@ def _frame_marks(material: _Material) -> Iterator[_Mark]:
     """Yield a mark if the reasoning names the size, and one if it names skills."""
     size, reasoning = material.entry_value, material.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
-    if any(figure.gives(amount) for figure in figures_of(reasoning) for amount in amounts):
+    if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):
         yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
     skills = [name for name in material.applied if name.lower() in reasoning.lower()]
     if skills:
@@ -464,13 +477,14 @@ def _missed_conditions(material: _Material) -> list[str]:
     if not material.reading.size:
         return []
     conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
-    missed = [
+    missed_keys = [
         key
         for key, value in conditions.items()
         if not _mentions(material.decision.reasoning, key, value)
     ]
     return [
-        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missed[:3]
+        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}"
+        for key in missed_keys[:3]
     ]
 
 

@@ -68,7 +68,7 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
         )
     with store.lock_writer():
         _check_normal(store)
-        return _Move(store, tuple(_months(today, keep))).leave_out(keep)
+        return _WindowChange(store, tuple(_months(today, keep))).leave_out(keep)
 
 
 def take_back_months(store: Store) -> ColdReport:
@@ -77,7 +77,7 @@ def take_back_months(store: Store) -> ColdReport:
         raise UsageError("this clone leaves nothing out; `skillvault cold` would")
     with store.lock_writer():
         _check_normal(store)
-        return _Move(store, None).take_back()
+        return _WindowChange(store, None).take_back()
 
 
 def follow_month(store: Store, today: date) -> ColdReport | None:
@@ -188,7 +188,7 @@ def _configure(git: Git, keep: int) -> None:
     git.run("config", "--worktree", COLD, str(keep))
 
 
-class _Move:
+class _WindowChange:
     """A change of the open months of a clone; the caller holds the writer's lock."""
 
     def __init__(self, store: Store, months: tuple[str, ...] | None) -> None:
@@ -199,7 +199,7 @@ class _Move:
         self._report = ColdReport()
 
     def leave_out(self, keep: int) -> ColdReport:
-        self._draw_window()  # git finds the patterns when it reads the settings
+        self._write_window()  # git finds the patterns when it reads the settings
         _configure(self._git, keep)
         return self._apply()
 
@@ -210,7 +210,7 @@ class _Move:
         _sparse_file(self._git).unlink(missing_ok=True)
         return self._report
 
-    def _draw_window(self) -> _Window:
+    def _write_window(self) -> _Window:
         """Write the patterns of a window that keeps the months with edits of the person."""
         edits = self._read_edits()
         window, base = _Window(self._months, edits), _Window(self._months)
@@ -235,30 +235,30 @@ class _Move:
     def _apply(self) -> ColdReport:
         """Apply the window to index and work tree; VaultBusyError if the index keeps changing."""
         for _ in range(_TRIES):
-            if self._try(self._draw_window()):
+            if self._try_once(self._write_window()):
                 self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
                 return self._report
         raise VaultBusyError("another git keeps changing the index; run the command again")
 
-    def _try(self, window: _Window) -> bool:
+    def _try_once(self, window: _Window) -> bool:
         """Write files and the index, then remove files; False if the index changed meanwhile."""
         index_file = self._git.index_file
         state, tags, sparse_paths = index_file.current(), index_file.tags(), SparsePaths()
-        leaving = {
+        leaving_paths = {
             path
             for tag, path in tags
             if tag == "H" and path not in state.differences and window.is_closed(path)
         }
-        returning: dict[str, Entry] = {}
+        returning_entries: dict[str, Entry] = {}
         if any(tag == "S" for tag, _ in tags):
             sparse_paths, entries = index_file.sparse_paths(), index_file.all_entries()
-            returning = {
+            returning_entries = {
                 path: entry
                 for path, entry in entries.items()
                 if path in sparse_paths and not window.is_closed(path)
             }
-        self._put_back(returning)
-        draft = index_file.draft_sparse(sorted(leaving), returning, self._env)
+        self._put_back(returning_entries)
+        draft = index_file.draft_sparse(sorted(leaving_paths), returning_entries, self._env)
         try:
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
                 if index_file.checksum() != state.checksum:
@@ -268,7 +268,7 @@ class _Move:
                 closed = [
                     path
                     for path in window.closed_files(self._root)
-                    if path in leaving or path in sparse_paths
+                    if path in leaving_paths or path in sparse_paths
                 ]
                 self._remove_closed_files(closed, state.differences)
         finally:
@@ -277,17 +277,17 @@ class _Move:
 
     def _put_back(self, entries: dict[str, Entry]) -> None:
         """Write files that were left out, never over an existing file."""
-        missing = [path for path in entries if not os.path.lexists(self._root / path)]
-        if not missing:
+        missing_paths = [path for path in entries if not os.path.lexists(self._root / path)]
+        if not missing_paths:
             return
-        self._git.objects.fetch_missing(entries[path].id for path in missing)
-        names = "".join(f"{path}\0" for path in missing).encode(errors="surrogateescape")
+        self._git.objects.fetch_missing(entries[path].id for path in missing_paths)
+        names = "".join(f"{path}\0" for path in missing_paths).encode(errors="surrogateescape")
         options = ("--ignore-skip-worktree-bits", "-z", "--stdin")
         self._git.run("checkout-index", *options, stdin=names, env=self._env, ok=(0, 1))
-        for path in missing:
+        for path in missing_paths:
             if not os.path.lexists(self._root / path):
                 raise GitError(f"{path}: could not be written; make room, and run it again")
-        self._report.returned = len(missing)
+        self._report.returned = len(missing_paths)
 
     def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
         """Remove the files whose bytes are those of HEAD and of the index."""

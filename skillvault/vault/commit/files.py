@@ -164,10 +164,10 @@ class ReplacedFile:
     def recover(self) -> None:
         """Append late lines that a killed writer could not append."""
         try:
-            late = self._read_late()
-            current = self._path.read_bytes() if self._path.exists() else b""
-            if late not in current:
-                _append(self._path, late)
+            late_bytes = self._read_late()
+            content = self._path.read_bytes() if self._path.exists() else b""
+            if late_bytes not in content:
+                _append(self._path, late_bytes)
             self.drop_second_name()
         finally:
             os.close(self._descriptor)
@@ -178,10 +178,10 @@ class ReplacedFile:
             self._second_name.unlink(missing_ok=True)
 
     def _append_late(self) -> None:
-        late = self._read_late()
-        if late:
-            _append(self._path, late)
-            self._size += len(late)
+        late_bytes = self._read_late()
+        if late_bytes:
+            _append(self._path, late_bytes)
+            self._size += len(late_bytes)
 
     def _read_late(self) -> bytes:
         size = os.fstat(self._descriptor).st_size
@@ -235,14 +235,14 @@ class AppendedFile:
             is_old = text.startswith(old_prefix) and not text.startswith(new_prefix)
             return new_prefix + text[len(old_prefix) :] if is_old else text
 
-        if replaced := self._edit(edit):
-            replaced.settle()
+        if replaced_file := self._edit(edit):
+            replaced_file.settle()
 
     def _edit(self, edit: Callable[[bytes], bytes]) -> ReplacedFile | None:
         """Replace the file by its edited bytes; return None if nothing changes."""
         file = self._root / self._path
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        replaced = None
+        replaced_file = None
         try:
             old_text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
             new_text = edit(old_text)
@@ -254,16 +254,16 @@ class AppendedFile:
                     os.link(file, self._folder / name)
                 except OSError:  # the git dir is on another disk
                     second_name = None
-                replaced = ReplacedFile(file, descriptor, second_name, size)
+                replaced_file = ReplacedFile(file, descriptor, second_name, size)
                 self._save(new_text, replace=True)
         except BaseException:
-            if replaced:
-                replaced.drop_second_name()
+            if replaced_file:
+                replaced_file.drop_second_name()
             os.close(descriptor)
             raise
-        if replaced is None:
+        if replaced_file is None:
             os.close(descriptor)
-        return replaced
+        return replaced_file
 
     def _save(self, content: bytes, *, replace: bool) -> None:
         if replace:

@@ -169,9 +169,9 @@ def open_commit(*folders: Path) -> GitProcess | None:
 
     A git that started this process as its hook does not count.
     """
-    earliest = time.time() - _OPEN_COMMIT_SECONDS
+    earliest_start = time.time() - _OPEN_COMMIT_SECONDS
     for process in git_processes(*folders):
-        is_open = process.command == "commit" and process.since > earliest
+        is_open = process.command == "commit" and process.since > earliest_start
         if is_open and process.pid not in _ancestors():
             return process
     return None

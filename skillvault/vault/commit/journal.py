@@ -198,7 +198,7 @@ class Journal:
         entries = self._git.entries(parent, sorted(intent.changes))
         for path, change in intent.changes.items():
             if entries.get(path) == change.new_entry:
-                self._advance(path, change)
+                self._update_file(path, change)
         index = self._git.index_file.entries(sorted(intent.changes))
         self._set_entries(
             {
@@ -214,7 +214,7 @@ class Journal:
             if not refs.commit():
                 raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
-    def _advance(self, path: str, change: PathChange) -> None:
+    def _update_file(self, path: str, change: PathChange) -> None:
         """Bring a file to its state after the publication, if it is still in the state before."""
         if change.grows and change.old_blob and change.new_blob:
             self._switch_prefix(path, change.old_blob, change.new_blob)
@@ -224,30 +224,31 @@ class Journal:
     def _redo(self, intent: Intent) -> None:
         """Restore files of a publication that are in HEAD but missing in the index or work tree."""
         paths = sorted(intent.changes)
-        committed = self._git.entries(self._git.head(), paths)
+        head_entries = self._git.entries(self._git.head(), paths)
         index = self._git.index_file.entries(paths)
         # A git that read the index before us wrote it after us: the next commit would remove these.
         self._set_entries(
             {
                 path: change.new_entry
                 for path, change in intent.changes.items()
-                if index.get(path) == change.old_entry != change.new_entry == committed.get(path)
+                if index.get(path) == change.old_entry != change.new_entry == head_entries.get(path)
                 and self._has_new_content(path, change)
             }
         )
         for path, change in intent.changes.items():
             entry = change.new_entry
             is_missing = change.new_blob and not os.path.lexists(self._root / path)
-            if entry and is_missing and committed.get(path) == index.get(path) == entry:
+            if entry and is_missing and head_entries.get(path) == index.get(path) == entry:
                 self._write_blob(path, entry.id, entry)
 
     def undo(self, intent: Intent) -> None:
         """Restore the old state of all paths that nobody changed or committed since."""
-        committed = self._git.entries(self._git.head(), sorted(intent.changes))
+        head_entries = self._git.entries(self._git.head(), sorted(intent.changes))
         changes = {
             path: change
             for path, change in intent.changes.items()
-            if committed.get(path) == change.old_entry or committed.get(path) != change.new_entry
+            if head_entries.get(path) == change.old_entry
+            or head_entries.get(path) != change.new_entry
         }
         for path, change in changes.items():
             if self._has_change(path, change) and self._has_new_content(path, change):
@@ -314,10 +315,10 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 
     A merge is not finished: `sync` merges again.
     """
-    committed = git.entries(git.tip(intent.branch), sorted(intent.changes))
+    tip_entries = git.entries(git.tip(intent.branch), sorted(intent.changes))
     changes = intent.changes.items()
     has_part = any(
-        committed.get(path) == change.new_entry != change.old_entry for path, change in changes
+        tip_entries.get(path) == change.new_entry != change.old_entry for path, change in changes
     )
     if intent.old is None or not has_part:
         return []
@@ -332,12 +333,12 @@ def _copy_commit(git: Git, sha: str, parent: str) -> str:
     entries = git.history.diff_trees(origin, sha)
     base = git.entries(git.history.commit_named(origin), sorted(entries))
     current = git.entries(parent, sorted(entries))
-    unchanged = {
+    unchanged_entries = {
         path: entry
         for path, entry in entries.items()
         if current.get(path) in (base.get(path), entry)
     }
-    tree = git.objects.write_tree(git.objects.root(parent), unchanged)
+    tree = git.objects.write_tree(git.objects.root(parent), unchanged_entries)
     return git.committer.recommit(sha, tree, parent, git.settings())
 
 

@@ -125,10 +125,10 @@ def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
             if folder in state.missing_folders and folder in state.index:
                 reasons[path] = f"a file of yours is staged at {folder}, where a folder is needed"
                 break
-    for staged in state.index:
+    for staged_path in state.index:
         reasons |= {
-            path: f"{staged} of yours is staged below it"
-            for path in _folders_of(staged)
+            path: f"{staged_path} of yours is staged below it"
+            for path in _folders_of(staged_path)
             if path in files
         }
     return reasons
@@ -154,11 +154,11 @@ def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None
     lost_blobs = state.lost_blobs.get(path, frozenset())
     if blob is not None:  # a moved file is not written at its old path: it would exist twice
         lost_blobs -= {None}
-    staged = state.index.get(path)
-    index = staged.id if staged else None
+    staged_entry = state.index.get(path)
+    index = staged_entry.id if staged_entry else None
     if index not in (base, *lost_blobs) and (prefix or index != blob):
         return "staged in the index and not committed"
-    if staged and staged.mode not in modes:
+    if staged_entry and staged_entry.mode not in modes:
         return "its mode is staged and not committed"
     if not prefix and index != base and read_blob_id(root, path) not in (blob, *lost_blobs):
         return "staged in the index, and otherwise in the work tree"

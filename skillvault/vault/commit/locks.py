@@ -221,10 +221,10 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
         claim(descriptor)
         os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
         while not _link_lock(draft, path):
-            abandoned = _take_over(path)
-            if abandoned is not None or time.monotonic() >= deadline:
+            abandoned_lock = _take_over(path)
+            if abandoned_lock is not None or time.monotonic() >= deadline:
                 os.close(descriptor)
-                return abandoned
+                return abandoned_lock
             time.sleep(_GIT_PAUSE)
     except BaseException:
         os.close(descriptor)

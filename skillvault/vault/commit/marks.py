@@ -79,8 +79,10 @@ def mark_changed_sections(
         skill, old_skill = parse_record(path, content), parse_record(path, old_content)
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
-        foreign = foreign_sections.get(path, ())
-        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, foreign)
+        foreign_headings = foreign_sections.get(path, ())
+        marks = update_marks(
+            read_marks(old_skill.written), old_skill.body, skill.body, foreign_headings
+        )
         if skill.description != old_skill.description:
             marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
         words = format_marks(marks)

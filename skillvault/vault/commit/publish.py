@@ -81,19 +81,19 @@ class _Group(Struct, frozen=True):
 
 def _combine(changes: Sequence[StagedChange]) -> _Group:
     iterator = iter(changes)
-    groups = group_by_commit([staged.change for staged in changes])
+    groups = group_by_commit([change.change for change in changes])
     files: dict[str, bytes | None] = {}
     origins: dict[str, str] = {}
     prefixes: dict[str, AppendedPrefix] = {}
-    for staged in changes:
-        files |= staged.files
-        origins |= {path: origins.get(source, source) for path, source in staged.origins.items()}
-        prefixes = {**staged.prefixes, **prefixes}
-    created = frozenset().union(*(staged.created for staged in changes))
+    for change in changes:
+        files |= change.files
+        origins |= {path: origins.get(source, source) for path, source in change.origins.items()}
+        prefixes = {**change.prefixes, **prefixes}
+    created_paths = frozenset().union(*(change.created for change in changes))
     return _Group(
         [list(islice(iterator, len(group))) for group in groups],
         files,
-        {path: source for path, source in origins.items() if source not in created},
+        {path: source for path, source in origins.items() if source not in created_paths},
         prefixes,
     )
 
@@ -181,8 +181,10 @@ class Writer:
             self._git.pin_commit(new_tip, refs) as pin,
         ):
             reach("objects-written")
-            plain = {path: data for path, data in group.files.items() if path not in group.prefixes}
-            with work_files.draft_files(self._folder / "drafts", plain) as file_drafts:
+            plain_files = {
+                path: data for path, data in group.files.items() if path not in group.prefixes
+            }
+            with work_files.draft_files(self._folder / "drafts", plain_files) as file_drafts:
                 intent = self._intent(group, entries, base, new_tip)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draft(entries, base.settings.staging)
@@ -457,8 +459,8 @@ class Writer:
             if path in prefixes and change.new_blob:
                 content = publication.group.files[path] or b""
                 file = AppendedFile(self._root, path, self._folder)
-                if replaced := file.replace_prefix(prefixes[path], content):
-                    self._replaced_files.append(replaced)
+                if replaced_file := file.replace_prefix(prefixes[path], content):
+                    self._replaced_files.append(replaced_file)
                 continue
             entry, old_entry = change.new_entry, publication.base.state.tree.get(path)
             # None: the file keeps its mode.

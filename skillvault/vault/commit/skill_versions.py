@@ -47,7 +47,7 @@ def skill_texts(
             description = str(meta.get("description", ""))
             fields = meta.get("metadata")
             metadata = fields if isinstance(fields, Mapping) else {}
-            labels = "\n".join(str(metadata.get(k) or "") for k in ("tags", "roles", "stages"))
+            labels = "\n".join(str(metadata.get(key) or "") for key in ("tags", "roles", "stages"))
             expires = str(metadata.get("expires") or "")
             texts[commit, name] = SkillText(shelf, description, body, expires, labels)
         except BadInputError:
@@ -63,19 +63,19 @@ def skill_files(
 
     `former_names` maps names that skills had earlier to their names now.
     """
-    pending = list(versions)
+    open_versions = list(versions)
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
     for shelf in layout.SHELVES:  # most skills are on the first
         pairs = [
             (version, f"{version[0]}:{shelf}/{path}")
-            for version in pending
+            for version in open_versions
             for path in _find_paths(version[1].partition("/")[2], former_names)
         ]
         contents = git.objects.read_files([name for _, name in pairs])
         for version, name in pairs:
             if name in contents:
                 files.setdefault(version, (shelf, contents[name]))
-        pending = [version for version in pending if version not in files]
+        open_versions = [version for version in open_versions if version not in files]
     return files
 
 

@@ -228,12 +228,12 @@ class Store(threading.local):
             files |= marks.mark_changed_sections(files, old_files, skills, foreign_sections)
         files |= _replaced_files(change, base)
         origins = _origins(change, base)
-        moved = base.files.read(origins.values())
+        moved_files = base.files.read(origins.values())
         for target, path in origins.items():
             if target in base.files and target not in change.removes:
                 raise UncommittedEditError(f"{target}: exists already; rename one of the two")
             if files.get(target) is None:  # else the change itself writes the file
-                files[target] = files.get(path) or moved[path]
+                files[target] = files.get(path) or moved_files[path]
             files[path] = None
         files |= edit_link_lists(change, base)
         return marks.mark_shelves(files, origins, base.history, self.git)
@@ -244,10 +244,12 @@ class Store(threading.local):
         self.index.begin()
         origins, prefixes = _origins(change, self.staging), _prefixes(change, self.staging)
         files = self.files_of(change, self.staging)
-        created = files.keys() - self.staging.files.existing(files)
+        created_paths = files.keys() - self.staging.files.existing(files)
         links = tuple(_changed_links(files, self.staging))
         self.staging.stage(files)
-        return publish.StagedChange(change, files, origins, frozenset(created), prefixes, links)
+        return publish.StagedChange(
+            change, files, origins, frozenset(created_paths), prefixes, links
+        )
 
     def roll_back(self) -> None:
         """Drop the staged changes that are not committed."""
@@ -403,15 +405,15 @@ def _remove_secrets(change: Change, agenda: Agenda) -> Change:
 
 def _clean_record(record: Record) -> Record:
     values = msgspec.to_builtins(record)
-    clean = redact.redact_value(values)
-    return record if clean == values else msgspec.convert(clean, type(record))
+    clean_values = redact.redact_value(values)
+    return record if clean_values == values else msgspec.convert(clean_values, type(record))
 
 
 def _clean_words(text: str) -> str:
     """Remove secrets from a text; hidden characters stay, because `message_of` shows them."""
-    visible = hidden_characters.remove_hidden(text)
-    redacted = redact.redact_text(visible)
-    return text if redacted == visible else redacted
+    visible_text = hidden_characters.remove_hidden(text)
+    redacted_text = redact.redact_text(visible_text)
+    return text if redacted_text == visible_text else redacted_text
 
 
 def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
@@ -442,25 +444,25 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
         for record in change.writes
         if not isinstance(record, Link)
     }
-    added: dict[str, list[Link]] = {}
+    added_links: dict[str, list[Link]] = {}
     list_paths: dict[Ref, str] = {}
     for record in change.writes:
         if isinstance(record, Evaluation):
-            added.setdefault(layout.links_path(new_paths[ref_of(record)]), [])
+            added_links.setdefault(layout.links_path(new_paths[ref_of(record)]), [])
         if isinstance(record, Link):
             owner = link_lists.owner_of(record)
             if owner not in list_paths:
                 list_paths[owner] = _list_path(owner, new_paths, base)
-            added.setdefault(list_paths[owner], []).append(record)
+            added_links.setdefault(list_paths[owner], []).append(record)
     ids = (name.removeprefix(LINK) for name in change.removes if name.startswith(LINK))
-    removed = base.links.lists_of(ids)
-    paths = list(dict.fromkeys([*added, *removed]))
+    removed_ids = base.links.lists_of(ids)
+    paths = list(dict.fromkeys([*added_links, *removed_ids]))
     contents = (base.files.read(paths) | dict(change.files)) if paths else {}
     files: dict[str, bytes | None] = {}
     for path in paths:
         owner = layout.links_owner(path) or Ref("skill", "")
         files[path] = link_lists.edit_links(
-            contents.get(path, b""), owner, added.get(path, ()), removed.get(path, ())
+            contents.get(path, b""), owner, added_links.get(path, ()), removed_ids.get(path, ())
         )
         if files[path] is None and owner.kind == "evaluation":
             files[path] = b""
@@ -546,21 +548,21 @@ def _index_commits(
     date = utc(stamp(now))
     rows: list[IndexedCommit] = []
     for number, (sha, staged_changes) in enumerate(commits, store.index.depth + 1):
-        changes = [staged.change for staged in staged_changes]
+        changes = [change.change for change in staged_changes]
         subject = headline_of(changes)
         parts = [
             Commit(sha, part.step, subject, date, part.sources, part.targets)
             for part in parts_of(changes)
         ]
         refs = refs_of(
-            (path for staged in staged_changes for path in staged.files),
-            (link for staged in staged_changes for link in staged.links),
+            (path for change in staged_changes for path in change.files),
+            (link for change in staged_changes for link in change.links),
         )
         rows += index_parts(parts, number, refs)
     store.index.add_commits(rows)
-    if any(layout.VAULT_FILE in staged.files for _, changes in commits for staged in changes):
+    if any(layout.VAULT_FILE in change.files for _, changes in commits for change in changes):
         keep_policy(store.index, store.git)
-    store.index.show(commits[-1][0])
+    store.index.keep_commit(commits[-1][0])
     store.index.save()
 
 
@@ -578,14 +580,14 @@ def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None)
     """Raise UncommittedEditError if the index has another set of files than the tip."""
     objects = store.git.objects
     root = objects.root(tip) if tip else None
-    paths = {path for staged in changes for path in staged.files}
+    paths = {path for change in changes for path in change.files}
     clashes, _ = objects.clashes(root, paths)  # `check_edits` reports these as local edits
     entries = objects.entries(root, sorted(paths - clashes.keys()))
-    checked = set(clashes)
-    for staged in changes:
-        for path in sorted(staged.files.keys() - checked):
-            if (path in staged.created) == (path in entries):
+    checked_paths = set(clashes)
+    for change in changes:
+        for path in sorted(change.files.keys() - checked_paths):
+            if (path in change.created) == (path in entries):
                 store.roll_back()
                 store.index.verify()
                 raise UncommittedEditError(f"{path}: changed in git meanwhile; run again")
-        checked |= staged.files.keys()
+        checked_paths |= change.files.keys()

@@ -128,10 +128,10 @@ class Inbox:
         deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
-            young = [name for name in names if self._is_young(name, seconds, first_seen)]
+            young_names = [name for name in names if self._is_young(name, seconds, first_seen)]
             now = time.monotonic()
-            if all(now >= deadlines[is_untrusted(name)] for name in young):
-                return [name for name in names if name not in young], young
+            if all(now >= deadlines[is_untrusted(name)] for name in young_names):
+                return [name for name in names if name not in young_names], young_names
             time.sleep(_PAUSE)
 
     def _is_young(
@@ -196,15 +196,15 @@ class Inbox:
             with self._dropping:
                 self._reserved.difference_update(names)
 
-    def _drop(self, plain: str, content: bytes) -> str:
+    def _drop(self, file_name: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
-        plain = plain_name(plain).lstrip(".") or "outcome"
+        file_name = plain_name(file_name).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
             draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            for name in free_names(plain):
+            for name in free_names(file_name):
                 try:
                     os.link(draft, folder / name)
                 except FileExistsError:
@@ -213,7 +213,9 @@ class Inbox:
                 return name
         finally:
             draft.unlink(missing_ok=True)
-        raise UsageError(f"{plain}: every such name is taken in inbox/; run skillvault run first")
+        raise UsageError(
+            f"{file_name}: every such name is taken in inbox/; run skillvault run first"
+        )
 
     def sweep_drafts(self) -> None:
         """Remove drafts of killed processes."""
@@ -282,11 +284,11 @@ class TakenFiles:
         """Return the sorted commits whose files were taken at least `age` seconds ago."""
         if not self._folder.is_dir():
             return []
-        latest = time.time() - age
+        latest_time = time.time() - age
         commits = []
         for entry in os.scandir(self._folder):
             with suppress(FileNotFoundError):  # another run handled the commit
-                if entry.stat().st_mtime <= latest:
+                if entry.stat().st_mtime <= latest_time:
                     commits.append(entry.name)
         return sorted(commits)
 

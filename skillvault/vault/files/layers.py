@@ -186,7 +186,7 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems) of installed packages with skills, by name; run no package."""
     folders: list[Path] = []
     problems: list[Problem] = []
-    points, broken = _entry_points()
+    points, distribution_problems = _entry_points()
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         try:
             # Remove an object or extras from the value.
@@ -194,7 +194,7 @@ def plugins() -> tuple[list[Path], list[Problem]]:
             folders.append(_folder(package))
         except BadInputError as error:
             problems.append(Problem(point.name, None, error.code, error.message))
-    return folders, broken + problems
+    return folders, distribution_problems + problems
 
 
 def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:

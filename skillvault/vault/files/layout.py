@@ -252,5 +252,5 @@ def resource(name: str) -> Path:
 
     In a checkout it is beside the package, in an installed wheel inside it.
     """
-    inside = Path(__file__).resolve().parents[2] / name
-    return inside if inside.is_dir() else inside.parent.parent / name
+    package_path = Path(__file__).resolve().parents[2] / name
+    return package_path if package_path.is_dir() else package_path.parent.parent / name

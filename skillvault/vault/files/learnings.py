@@ -138,5 +138,5 @@ def _name_of(entry: Mapping[str, Any]) -> str:
 def _in_key_order(entry: LearnedPattern | EvolutionEntry) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(entry)
     extra = values.pop("extra")
-    present = {key: value for key, value in values.items() if value not in (None, "", ())}
-    return {**present, **extra}
+    filled_values = {key: value for key, value in values.items() if value not in (None, "", ())}
+    return {**filled_values, **extra}

@@ -63,9 +63,9 @@ def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing
     folders: dict[str, FolderNames] = {}
     files: dict[str, Stamp] = {}
     is_root_in_skill = any((parent / FILE).is_file() for parent in root.parents)
-    pending = [(str(root), is_root_in_skill)]
-    while pending:  # there may be tens of thousands
-        folder, is_in_skill = pending.pop()
+    open_folders = [(str(root), is_root_in_skill)]
+    while open_folders:  # there may be tens of thousands
+        folder, is_in_skill = open_folders.pop()
         names = _scan_names(folder, old_listing.folders.get(folder), newest_time)
         if names is None:  # removed meanwhile, or unreadable
             continue
@@ -79,7 +79,7 @@ def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing
                 path for name in names.links if (path := _linked_skill_file(f"{folder}/{name}"))
             ]
         if names.folders:
-            pending.extend((f"{folder}/{name}", is_in_skill) for name in names.folders)
+            open_folders.extend((f"{folder}/{name}", is_in_skill) for name in names.folders)
         for path in paths:
             files[path] = _stamp(path, newest_time)
     return FolderListing(folders, files)

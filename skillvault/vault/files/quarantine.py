@@ -228,15 +228,15 @@ class Quarantine:
 
         UsageError, before any move, for a file that does not exist or cannot go back.
         """
-        candidates = self._existing(names)
+        candidates = self._check_names(names)
         for name in candidates if names is not None else ():
             if obstacle := self.obstacle(name):
                 raise UsageError(f"{name}: {obstacle}")
         moves = ((name, self.put_back(name)) for name in candidates if self.obstacle(name) is None)
         return [
-            ReturnedFile(make_printable(name), make_printable(to))
-            for name, to in moves
-            if to is not None
+            ReturnedFile(make_printable(name), make_printable(new_name))
+            for name, new_name in moves
+            if new_name is not None
         ]
 
     # ── delete ─────────────────────────────────────────────────────────────────────────
@@ -246,29 +246,29 @@ class Quarantine:
 
         UsageError, before any deletion, for a missing file or a folder.
         """
-        existing = self._existing(names)
-        paths = {name: self._folder / name for name in existing}
+        existing_names = self._check_names(names)
+        paths = {name: self._folder / name for name in existing_names}
         folders = [name for name, path in paths.items() if path.is_dir() and not path.is_symlink()]
         if folders and names is not None:
             raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
-        files = [name for name in existing if name not in folders]
+        files = [name for name in existing_names if name not in folders]
         for name in files if not dry else ():
             self.remove(name)
         return [make_printable(name) for name in files]
 
-    def _existing(self, names: Sequence[str] | None) -> list[str]:
+    def _check_names(self, names: Sequence[str] | None) -> list[str]:
         """Return these names, each once; UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
             raise UsageError(
                 "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             )
-        existing = self.file_names()
+        existing_names = self.file_names()
         for name in names or ():
-            if name not in existing:
+            if name not in existing_names:
                 raise UsageError(
                     f"{name}: no such file in quarantine/; see `skillvault quarantine list`"
                 )
-        return existing if names is None else list(dict.fromkeys(names))
+        return existing_names if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
         """Delete a quarantined file, or link, and its reason."""

@@ -58,7 +58,7 @@ _LONG_NUMBER = 100_000  # a smaller number under the name of a secret is a count
 
 
 @cache
-def _tail(format_text: str) -> re.Pattern[str]:
+def _compile_tail(format_text: str) -> re.Pattern[str]:
     """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
     position = 0
@@ -85,14 +85,14 @@ _BEGUN = {
     ]
     for start in _STARTS
 }
-_WITHOUT_START = [(kind, _tail(tail)) for start, kind, tail in FORMATS if not start]
+_WITHOUT_START = [(kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start]
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of each token in a run without spaces."""
     for match in _START.finditer(run):
         for length, kind, tail in _BEGUN[match[0]]:
-            token = _tail(tail).match(run, match.start() + length)
+            token = _compile_tail(tail).match(run, match.start() + length)
             if token and _is_generated(token[0]):
                 yield match.start(), token.end(), kind
                 break
@@ -109,7 +109,7 @@ def _is_generated(tail: str) -> bool:
     return any(map(str.isdigit, tail)) or (len(tail) >= 30 and tail.isalnum())
 
 
-def _without_tokens(match: re.Match[str]) -> str:
+def _replace_tokens(match: re.Match[str]) -> str:
     parts, end = list[str](), 0
     for start, stop, kind in sorted(_tokens(match[0]), key=itemgetter(0)):
         if start >= end:
@@ -127,7 +127,7 @@ def redact_text(text: str) -> str:
     without_secrets = plain_text
     for pattern in (_PRIVATE_KEY, _KEY_BODY):
         without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
-    without_secrets = mark_secrets(_RUN.sub(_without_tokens, without_secrets))
+    without_secrets = mark_secrets(_RUN.sub(_replace_tokens, without_secrets))
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
@@ -142,8 +142,8 @@ def redact_text(text: str) -> str:
 
 def secret_kinds(text: str) -> list[str]:
     """Return the kinds of the secrets in a text, each once."""
-    redacted = redact_text(text)
-    markers = () if redacted == text else _MARK.findall(redacted)
+    redacted_text = redact_text(text)
+    markers = () if redacted_text == text else _MARK.findall(redacted_text)
     return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
 
 

@@ -234,7 +234,7 @@ def _is_mixed(part: str, turns: int) -> bool:
     return is_long and not (turns < 4 and _TECHNICAL.match(part))
 
 
-def _finder(words: Iterable[str]) -> Any:
+def _build_finder(words: Iterable[str]) -> Any:
     """Build an automaton that finds all words in one pass over a text."""
     automaton = ahocorasick.Automaton()
     for word in words:
@@ -243,7 +243,7 @@ def _finder(words: Iterable[str]) -> Any:
     return automaton
 
 
-_NAME_FINDER = _finder(_NAMES)
+_NAME_FINDER = _build_finder(_NAMES)
 
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
@@ -312,11 +312,11 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
 
 def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | None:
     """Return the name around a word; None if it is not about a secret."""
-    preceding, end = text[max(0, word_start - 60) : word_start], word_start + len(word)
-    start = word_start - (len(preceding) - len(preceding.rstrip(_IDENTIFIER)))
-    if word not in _INNER_WORDS and preceding[-1:].isalpha() and not text[word_start].isupper():
+    text_before, end = text[max(0, word_start - 60) : word_start], word_start + len(word)
+    start = word_start - (len(text_before) - len(text_before.rstrip(_IDENTIFIER)))
+    if word not in _INNER_WORDS and text_before[-1:].isalpha() and not text[word_start].isupper():
         return None
-    parts = [part.lower() for part in _PARTS.findall(preceding[-30:])[-2:]]
+    parts = [part.lower() for part in _PARTS.findall(text_before[-30:])[-2:]]
     last_part = parts[-1] if parts else ""
     if last_part in _NOT_OF or "public" in parts:
         return None
@@ -364,10 +364,10 @@ def _value_of(text: str, match: re.Match[str]) -> _Value | None:
     """Return the value of a match; None if it is not a value or is a call."""
     start, end = _span(match)
     is_quoted = match["quoted"] is not None
-    value, following = text[start:end], text[end : end + 1]
-    if is_no_value(value) or (not is_quoted and following in ("(", "[")):
+    value, next_character = text[start:end], text[end : end + 1]
+    if is_no_value(value) or (not is_quoted and next_character in ("(", "[")):
         return None
-    return _Value(value, randomness(value), is_quoted, following)
+    return _Value(value, randomness(value), is_quoted, next_character)
 
 
 def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
@@ -555,4 +555,4 @@ CUES = (
 _CUES_OF = {
     sign: [cue for cue in CUES if sign in cue.signs] for sign in {s for c in CUES for s in c.signs}
 }
-_SIGN_FINDER = _finder(_CUES_OF)
+_SIGN_FINDER = _build_finder(_CUES_OF)

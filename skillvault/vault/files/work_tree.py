@@ -54,9 +54,9 @@ class WorkTreeView:
         """Map each path to its record or list of links, or to the problem with the file."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         records = dict(self._parsed(keys.values()))
-        missing = {path: key for path, key in keys.items() if key not in records}
-        contents = self._read([blob for _, blob in missing.values()])
-        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing.items()}
+        missing_keys = {path: key for path, key in keys.items() if key not in records}
+        contents = self._read([blob for _, blob in missing_keys.values()])
+        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing_keys.items()}
         return {path: records[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
@@ -130,8 +130,8 @@ def parse_record(path: str, content: bytes) -> Parsed:
 
 def _check_path(path: str, record: Parsed) -> None:
     """Raise BadInputError if a record's fields contradict its path."""
-    dated = Outcome | Evaluation | Answer | Recommendation | Fact | Correction
-    if isinstance(record, dated) and record.domain != layout.domain_of(path):
+    kinds_with_domain = Outcome | Evaluation | Answer | Recommendation | Fact | Correction
+    if isinstance(record, kinds_with_domain) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(
             f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",

@@ -89,9 +89,9 @@ class Committer:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
                     head, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
-                    skipped = (b"tree ", b"parent ")
+                    skipped_keys = (b"tree ", b"parent ")
                     identity_lines = [
-                        line for line in head.split(b"\n") if not line.startswith(skipped)
+                        line for line in head.split(b"\n") if not line.startswith(skipped_keys)
                     ]
                     lines = b"\n".join(identity_lines)
                     self._identities[draft.by_program] = settings.identity_key(), lines

@@ -196,10 +196,12 @@ class Settings:
         if not self.signs or not any(line.is_local for line in signers):
             return as_environment(common)
         # The repository's config may not choose the program that signs.
-        trusted = {line.key: line.value or "" for line in signers if not line.is_local}
-        program = trusted.get("gpg.openpgp.program", trusted.get("gpg.program", "gpg"))
+        trusted_settings = {line.key: line.value or "" for line in signers if not line.is_local}
+        program = trusted_settings.get(
+            "gpg.openpgp.program", trusted_settings.get("gpg.program", "gpg")
+        )
         programs = {"gpg.program": program, "gpg.openpgp.program": program}
-        return as_environment(common | _SIGNERS | trusted | programs)
+        return as_environment(common | _SIGNERS | trusted_settings | programs)
 
     @cached_property
     def staging(self) -> dict[str, str]:
@@ -288,10 +290,10 @@ def obey_sharing(common: Path) -> None:
         return  # git itself reports the error
     if settings and (bits := _shared_bits(settings[-1].decode().lower())):
         with _umask_lock:
-            _clear(bits)
+            _clear_umask(bits)
 
 
-def _clear(bits: int) -> None:
+def _clear_umask(bits: int) -> None:
     """Clear these bits of the umask.
 
     Without /proc the umask can only be read by setting it, so a strict one is set meanwhile.

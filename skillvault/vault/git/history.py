@@ -91,9 +91,9 @@ class History:
         out = self._git.run("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
         return set(out.decode().split())
 
-    def is_ancestor(self, older: str, newer: str) -> bool:
-        """Return True if `newer` has `older` in its history."""
-        return self._git.text("merge-base", older, newer, ok=(0, 1, 128)) == older
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Return True if `descendant` has `ancestor` in its history."""
+        return self._git.text("merge-base", ancestor, descendant, ok=(0, 1, 128)) == ancestor
 
     def commits(self, *span: str) -> Iterator[PastCommit]:
         """Yield the commits of a span, parents first, while git prints them."""
@@ -150,9 +150,9 @@ class History:
         """Return the patch of a commit to these files, as git shows it, or ""."""
         if not paths:
             return ""
-        safe = ("--no-ext-diff", "--no-textconv", "--no-color")
+        safe_options = ("--no-ext-diff", "--no-textconv", "--no-color")
         out = self._git.run(
-            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe, commit, "--", *paths
+            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe_options, commit, "--", *paths
         )
         return out.decode(errors="replace")
 

@@ -108,7 +108,7 @@ class IndexFile:
         entries |= {
             path: entry
             for path, entry in state.differences.items()
-            if path in names or any(path[:i] in names for i, c in enumerate(path) if c == "/")
+            if path in names or any(path[:i] in names for i, char in enumerate(path) if char == "/")
         }
         return {path: entry for path, entry in entries.items() if entry}
 
@@ -142,7 +142,7 @@ class IndexFile:
         return [(line[0], line[2:]) for line in lines if line]
 
     def draft_sparse(
-        self, left_out: Iterable[str], taken_in: Iterable[str], env: Mapping[str, str]
+        self, excluded_paths: Iterable[str], included_paths: Iterable[str], env: Mapping[str, str]
     ) -> Path:
         """Draft an index that leaves out some files and takes in files that were left out.
 
@@ -155,7 +155,10 @@ class IndexFile:
         settings = {**env, "GIT_INDEX_FILE": str(draft)}
         try:
             shutil.copy2(self._path, draft)
-            for flag, paths in (("--no-skip-worktree", taken_in), ("--skip-worktree", left_out)):
+            for flag, paths in (
+                ("--no-skip-worktree", included_paths),
+                ("--skip-worktree", excluded_paths),
+            ):
                 names = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
                 self._git.run("update-index", flag, "-z", "--stdin", stdin=names, env=settings)
             with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
@@ -191,8 +194,8 @@ class IndexFile:
             if any(map(sparse_paths.is_in_folder, entries)):
                 entries = self._set_in_folders(entries, sparse_paths, settings)
             self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
-            if flagged := sorted(path for path in sparse_paths.files if entries.get(path)):
-                names = "\0".join([*flagged, ""]).encode(errors="surrogateescape")
+            if flagged_paths := sorted(path for path in sparse_paths.files if entries.get(path)):
+                names = "\0".join([*flagged_paths, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
                 self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
         except (OSError, GitError):
@@ -210,10 +213,12 @@ class IndexFile:
         """
         state, objects = self.current(), self._objects()
         is_inside = sparse_paths.is_in_folder
-        staged = {path: entry for path, entry in state.differences.items() if is_inside(path)}
+        staged_entries = {
+            path: entry for path, entry in state.differences.items() if is_inside(path)
+        }
         new_entries = {path: entry for path, entry in entries.items() if is_inside(path)}
         root = objects.root(state.commit) if state.commit else None
-        old_tree = objects.write_tree(root, staged)
+        old_tree = objects.write_tree(root, staged_entries)
         new_tree = objects.write_tree(old_tree, new_entries)
         self._git.run("read-tree", "-m", old_tree, new_tree, env=env, hold_lock=True)
         return {path: entry for path, entry in entries.items() if not is_inside(path)}
@@ -265,8 +270,8 @@ class IndexFile:
         time_now = time.time()
         files = [file for file in (self._path, self._path.with_name("HEAD")) if file.exists()]
         ages = [time_now - file.stat().st_mtime for file in files]
-        youngest = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
-        return max(0.0, QUIET_SECONDS - youngest)
+        youngest_age = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
+        return max(0.0, QUIET_SECONDS - youngest_age)
 
 
 def _index_info(entries: Entries) -> bytes:

@@ -160,9 +160,9 @@ class Objects:
     def fetch_missing(self, ids: Iterable[str]) -> None:
         """Fetch the objects that a partial clone lacks, all at once."""
         if self._fetch and self._is_partial():
-            missing = [name for name in dict.fromkeys(ids) if name not in self._repository]
-            if missing:
-                self._fetch(missing)
+            missing_ids = [name for name in dict.fromkeys(ids) if name not in self._repository]
+            if missing_ids:
+                self._fetch(missing_ids)
 
     def commit_bytes(self, sha: str) -> bytes:
         """Return the bytes of a commit object."""
@@ -186,7 +186,7 @@ class Objects:
         node = self._find(commit.removesuffix("^"))
         if node is not None and commit.endswith("^"):
             node = self._find(node.parent_ids[0]) if node.parent_ids else None
-        node = self._below(self._find(node.tree_id), path) if node is not None else None
+        node = self._find_below(self._find(node.tree_id), path) if node is not None else None
         return bytes(node.data) if node is not None and node.type == _BLOB else None
 
     def files(self, name: str, folders: Iterable[str] = ("",)) -> dict[str, Entry]:
@@ -195,7 +195,7 @@ class Objects:
         root = self._node(root.tree_id) if root.type == _COMMIT else root
         files: dict[str, Entry] = {}
         for folder in folders:
-            node = self._below(root, folder)
+            node = self._find_below(root, folder)
             if node is not None and node.type == _TREE:
                 files |= self._all_files(str(node.id), folder and f"{folder}/")
         return files
@@ -207,7 +207,7 @@ class Objects:
             elif node.mode != SUBMODULE:
                 yield prefix + name, node
 
-    def _below(self, node: Any, path: str) -> Any:
+    def _find_below(self, node: Any, path: str) -> Any:
         """Return pygit2's object at a path below a tree, or None."""
         for name in filter(None, path.split("/")):
             if node is None or node.type != _TREE or name not in node:
@@ -272,10 +272,10 @@ class Objects:
         entries = self._trees.pop(tree, None)
         if entries is None:
             entries = Tree(nodes_of(self._object(tree, _TREE)))
-        self._remember(tree, entries)
+        self._cache_tree(tree, entries)
         return entries
 
-    def _remember(self, tree: str, entries: Tree) -> None:
+    def _cache_tree(self, tree: str, entries: Tree) -> None:
         self._trees[tree] = entries
         while len(self._trees) > _CACHE_SIZE:
             del self._trees[next(iter(self._trees))]
@@ -335,7 +335,7 @@ class Objects:
                 for folder in changed_folders
             }
             for folder in changed_folders:  # the next commit needs these trees
-                self._remember(ids[folder], folders[folder])
+                self._cache_tree(ids[folder], folders[folder])
             for folder in filter(None, level):  # an empty folder is removed from its parent
                 parent, _, name = folder.rpartition("/")
                 node = Entry(FOLDER, ids[folder]) if folder in ids else None

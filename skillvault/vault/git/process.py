@@ -194,8 +194,10 @@ class Runner:
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
-        unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
-        prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
+        unset_names = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
+        prefix = (
+            ["env", *(part for name in unset_names for part in ("-u", name))] if unset_names else []
+        )
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(

@@ -82,5 +82,5 @@ class Promisor:
             return
         out = self._git.run("rev-list", "--objects", "--missing=print", span, "--")
         lines = out.decode(errors="replace").split("\n")
-        if missing := [line[1:] for line in lines if line.startswith("?")]:
-            self.fetch(missing)
+        if missing_ids := [line[1:] for line in lines if line.startswith("?")]:
+            self.fetch(missing_ids)

@@ -71,8 +71,8 @@ class Upstream:
 
         The branches of proposals are fetched, too, and removed here if the remote removed them.
         """
-        tracked = f"refs/remotes/{self.remote}/{self.branch}"
-        spec = f"+refs/heads/{self.branch}:{tracked}"
+        tracking_ref = f"refs/remotes/{self.remote}/{self.branch}"
+        spec = f"+refs/heads/{self.branch}:{tracking_ref}"
         proposals = f"+refs/heads/{PROPOSAL}*:refs/remotes/{self.remote}/{PROPOSAL}*"
         try:
             self._call("fetch", "--prune", *_OPTIONS, "--", self.remote, spec, proposals)
@@ -80,7 +80,7 @@ class Upstream:
             if _ABSENT in str(error):
                 return None
             raise
-        return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
+        return self._git.text("rev-parse", "--verify", f"{tracking_ref}^{{commit}}")
 
     def count_unpushed(self, tip: str | None) -> int:
         """Count the commits of `tip` that the remote did not have at the last fetch."""
@@ -236,7 +236,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
-    unusable: dict[str, str] = {}
+    unusable_paths: dict[str, str] = {}
     link_blobs: dict[str, str] = {}
     for line in filter(None, out.decode(errors="surrogateescape").split("\0")):
         meta, _, path = line.partition("\t")
@@ -246,7 +246,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
         elif mode == _LINK:
             link_blobs[path] = blob
         else:
-            unusable[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
+            unusable_paths[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
     blobs = objects.blobs(link_blobs.values())
     links = {path: blobs[blob].decode(errors="replace") for path, blob in link_blobs.items()}
-    return RemoteFiles(commit, entries, sizes, unusable, links, objects)
+    return RemoteFiles(commit, entries, sizes, unusable_paths, links, objects)

@@ -179,8 +179,8 @@ class Git:
         """Return the reason if HEAD is not on the branch."""
         head, tip = self.branch(), self.tip(branch)
         if head == branch:
-            missing = "the branch has no commit yet; run `skillvault init`"
-            return None if tip or may_be_empty else missing
+            problem = "the branch has no commit yet; run `skillvault init`"
+            return None if tip or may_be_empty else problem
         if head is None:
             return f"HEAD is detached; run `git switch {branch}`"
         if tip is None:
@@ -337,8 +337,8 @@ def _is_trusted(folder: Path) -> bool:
 
 def _is_plain(config: bytes) -> bool:
     lines = config.decode(errors="replace").split("\n")
-    doubtful = [line for line in lines if _DOUBTFUL.search(line)]
-    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful))
+    doubtful_lines = [line for line in lines if _DOUBTFUL.search(line)]
+    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful_lines))
 
 
 def _read_file(path: Path) -> bytes:

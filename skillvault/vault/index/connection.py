@@ -74,7 +74,7 @@ class Connection(Rows):
         self._copy: tuple[int, sqlite3.Connection] | None = (
             None  # of an index in memory, for its pins
         )
-        self._is_repeatable = False  # True while `whole` can repeat all of the work
+        self._is_repeatable = False  # True while `run_whole` can repeat all of the work
         self._idle: list[sqlite3.Connection] = []  # connections of pins that are no longer used
 
     # ── asking ───────────────────────────────────────────────────────────────────────
@@ -189,7 +189,7 @@ class Connection(Rows):
 
     # ── healing ──────────────────────────────────────────────────────────────────────
 
-    def whole(self, work: Callable[[], None]) -> None:
+    def run_whole(self, work: Callable[[], None]) -> None:
         """Run work as a whole: if the index becomes unusable, repeat all of the work."""
         if self._is_repeatable:
             work()
@@ -209,7 +209,7 @@ class Connection(Rows):
         if self._is_repeatable:
             raise error
         self._discard(error)
-        self.whole(self._heal)
+        self.run_whole(self._heal)
 
     def retry(self, work: Callable[[], _Answer]) -> _Answer:
         """Run work on a rebuilt index; DamagedIndexError if it fails again."""
@@ -453,15 +453,15 @@ class IndexDatabase(Connection):
         """The boundary of the history when the index was built; see `Git.boundary`."""
         return self.value("select value from state where name = 'boundary'") or ""
 
-    def show(self, commit: str | None) -> None:
+    def keep_commit(self, commit: str | None) -> None:
         """Store the commit of the index."""
         self.rows("insert or replace into state values ('commit', ?)", [commit])
 
     @property
     def branch(self) -> str | None:
         """The branch named by the last stored policy, or None."""
-        stored = self.kept_policy()
-        return stored[1].branch if stored else None
+        stored_policy = self.kept_policy()
+        return stored_policy[1].branch if stored_policy else None
 
     def keep_boundary(self, boundary: str) -> None:
         """Store the boundary of the history."""

@@ -47,7 +47,10 @@ class Evaluations(Folder[Evaluation]):
             "and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"
         )
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
-        return {(bool(succeeded), bool(right)): count for succeeded, right, count in rows}
+        return {
+            (bool(has_succeeded), bool(was_right)): count
+            for has_succeeded, was_right, count in rows
+        }
 
     def latest_tested(self, judge: str, domain: str, count: int) -> list[Evaluation]:
         """Return a judge's latest verdicts in a domain, on trusted outcomes with a result."""
@@ -263,13 +266,13 @@ class FactTally(Struct, frozen=True, array_like=True):
 
     def with_links(self, links: Sequence[FactLink], last_link: int) -> "FactTally | None":
         """Return the tally with the links of later runs; None if a run is not later."""
-        newest, counts = self.newest, [self.runs, self.against]
+        newest_run, counts = self.newest, [self.runs, self.against]
         for link in links:
-            if link.run <= newest or not link.is_counted:
+            if link.run <= newest_run or not link.is_counted:
                 return None
-            newest = link.run
+            newest_run = link.run
             counts[not link.is_for] += 1
-        return FactTally(last_link, newest, *counts)
+        return FactTally(last_link, newest_run, *counts)
 
 
 class UnitTally(Struct, frozen=True, array_like=True):
@@ -284,22 +287,22 @@ class UnitTally(Struct, frozen=True, array_like=True):
     subjects: tuple[str, ...]
     actions: tuple[str, ...]
 
-    def with_links(self, links: Sequence[FactLink], enough: int) -> "UnitTally | None":
+    def with_links(self, links: Sequence[FactLink], session_limit: int) -> "UnitTally | None":
         """Return the tally with later links; None if it must be counted again.
 
         That is if a link is not later, or adds a session, a subject or an action.
         """
-        runs, newest = self.runs, self.newest
+        runs, newest_run = self.runs, self.newest
         for link in links:
-            if link.run < newest or (link.is_for and not self._knows(link, enough)):
+            if link.run < newest_run or (link.is_for and not self._knows(link, session_limit)):
                 return None
-            runs += link.run > newest
-            newest = link.run
-        return replace(self, runs=runs, newest=newest)
+            runs += link.run > newest_run
+            newest_run = link.run
+        return replace(self, runs=runs, newest=newest_run)
 
-    def _knows(self, link: FactLink, enough: int) -> bool:
+    def _knows(self, link: FactLink, session_limit: int) -> bool:
         return (
-            (len(self.sessions) >= enough or link.session in self.sessions)
+            (len(self.sessions) >= session_limit or link.session in self.sessions)
             and (len(self.subjects) > 1 or link.subject in self.subjects)
             and (len(self.actions) > 1 or link.action in self.actions)
         )
@@ -359,18 +362,20 @@ class Clusters(Topic):
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
         """Return the facts of these clusters and skills, and all facts connected with them."""
         memberships: dict[str, Membership] = {}
-        pending = {"seed": {*seeds}, "skill": {*skills}}
-        searched: dict[str, set[str]] = {"seed": set(), "skill": set()}
-        while any(pending.values()):
+        open_names = {"seed": {*seeds}, "skill": {*skills}}
+        searched_names: dict[str, set[str]] = {"seed": set(), "skill": set()}
+        while any(open_names.values()):
             rows = [
                 Membership(*row)
-                for column, names in pending.items()
+                for column, names in open_names.items()
                 for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
             ]
             memberships |= {row.fact: row for row in rows}
-            for column, names in pending.items():
-                searched[column] |= names
-                pending[column] = {getattr(row, column) for row in rows} - searched[column] - {None}
+            for column, names in open_names.items():
+                searched_names[column] |= names
+                open_names[column] = (
+                    {getattr(row, column) for row in rows} - searched_names[column] - {None}
+                )
         return memberships
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
@@ -396,18 +401,20 @@ class Clusters(Topic):
         query = "select count(*) from (select 1 from clustered where seed = ? limit ?)"
         return int(self._reader.value(query, [seed, size])) >= size
 
-    def tally(self, unit: Unit, enough: int) -> UnitTally:
+    def tally(self, unit: Unit, session_limit: int) -> UnitTally:
         """Count the runs about a cluster or a fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
-        ((count, newest),) = self._reader.rows(query, [unit.name])
+        ((count, newest_run),) = self._reader.rows(query, [unit.name])
         supporters = _RUNS.format(_FOR, unit.column)
-        kinds = ((_SESSION, enough), (_SUBJECT, 2), (_ACTION, 2))
+        kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
         name_rows = (
-            self._reader.rows(f"select distinct {kind} {supporters} limit {most}", [unit.name])
-            for kind, most in kinds
+            self._reader.rows(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
+            for kind, limit in kinds
         )
-        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in name_rows))
+        return UnitTally(
+            count, newest_run, *(tuple(name for (name,) in rows) for rows in name_rows)
+        )
 
     def last_link(self) -> int:
         """Return the number of the latest link; a number is never used twice."""
@@ -466,7 +473,7 @@ class FactKeys(Topic):
     `sameness` defines the keys, `loop.general` stores them.
     """
 
-    def under(self, keys: Iterable[str]) -> set[str]:
+    def facts_with_keys(self, keys: Iterable[str]) -> set[str]:
         """Return the facts under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
         return {fact for (fact,) in self._reader.rows_matching(query, keys)}
@@ -512,15 +519,15 @@ class Insights(Topic):
         )
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
-    def makers(self, domain: str, words: Iterable[str], most: int) -> list[tuple[str, str, str]]:
-        """Return (words, fact, run that made the fact), at most `most` for each of these words."""
+    def makers(self, domain: str, words: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
+        """Return (words, fact, run that made the fact), at most `limit` for each of these words."""
         query = (
             "select words, fact, evaluation from (select s.words, l.target_id as fact, "
             "s.evaluation, row_number() over "
             "(partition by s.words order by s.evaluation, l.target_id) as number "
             "from saying s join link l on l.source_id = s.evaluation "
             "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
-            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {most}"
+            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"
         )
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 

@@ -82,7 +82,7 @@ def follow_tip(database: IndexDatabase, git: Git, tip: Callable[[], str | None])
     """Update the index to the commit at the branch's tip."""
     database.return_to_file()
     if database.commit != tip() or database.boundary != git.boundary():
-        database.whole(lambda: _follow(database, git, tip))
+        database.run_whole(lambda: _follow(database, git, tip))
 
 
 def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
@@ -103,7 +103,7 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
         raise ReplacedError("of another history")
     keep_policy(database, git)
     database.keep_boundary(boundary)
-    database.show(commit)
+    database.keep_commit(commit)
     database.save()
 
 
@@ -120,10 +120,10 @@ def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_c
     git.promisor.fetch_history(f"{old_commit}..{new_commit}")
     for batch in _batches(git.history.diff_trees(old_commit, new_commit).items()):
         database.put_files(_files(git, batch))
-    removed = git.history.commits_between(new_commit, old_commit)
-    database.remove_commits(removed)
+    removed_commits = git.history.commits_between(new_commit, old_commit)
+    database.remove_commits(removed_commits)
     database.add_commits(_history(database, git, f"{old_commit}..{new_commit}"))
-    if removed:  # the removed commits may have removed records
+    if removed_commits:  # the removed commits may have removed records
         database.finish()
 
 
@@ -216,19 +216,21 @@ def _compare_tables(pin: Pin) -> Iterator[str]:
     """Compare the tables of the kinds with the table of files."""
     for table, kind in TYPED.items():
         file_numbers = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
-        missing = f"{file_numbers} except select n from {table}"
-        extra = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
-        if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
+        missing_query = f"{file_numbers} except select n from {table}"
+        extra_query = (
+            f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
+        )
+        if pin.rows(missing_query, [kind]) or pin.rows(extra_query, [kind]):
             yield f"the table {table} does not hold what the files do"
 
 
 def _compare_documents(pin: Pin) -> Iterator[str]:
     """Compare the search index with the records; two records of one name are skipped."""
     documents: dict[str, ranking.Document | None] = {}
-    trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
+    trusted_ids = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
         record = decode(kind, value)
-        if not is_searchable(path) or not is_trusted(path, record, trusted):
+        if not is_searchable(path) or not is_trusted(path, record, trusted_ids):
             continue
         if document := make_document(path, record):
             documents[document.id] = None if document.id in documents else document

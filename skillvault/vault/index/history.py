@@ -26,7 +26,7 @@ class History(Topic):
             del skill_by_alias[name]
         return skill_by_alias
 
-    def with_former(self, refs: Iterable[Ref]) -> list[Ref]:
+    def add_former_names(self, refs: Iterable[Ref]) -> list[Ref]:
         """Return these records, and each skill again under its former names."""
         refs = list(dict.fromkeys(refs))
         names = {ref.id for ref in refs if ref.kind == "skill"}
@@ -36,8 +36,10 @@ class History(Topic):
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """Return the parts of the program's last `limit` commits, newest first."""
-        newest = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
-        query = f"select c from commits where sha in (select sha from ({newest}))"
+        newest_query = (
+            f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
+        )
+        query = f"select c from commits where sha in (select sha from ({newest_query}))"
         return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
     def touched_refs(self, sha: str) -> list[Ref]:
@@ -73,8 +75,10 @@ class History(Topic):
         """
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
-        dated = self._reader.rows(query, [margin.date().isoformat()])
-        return self._commits((c,) for c, date in dated if datetime.fromisoformat(date) >= at)
+        dated_rows = self._reader.rows(query, [margin.date().isoformat()])
+        return self._commits(
+            (number,) for number, date in dated_rows if datetime.fromisoformat(date) >= at
+        )
 
     def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
         """Return (id, commit, date, step, subject) for each touch of a record, newest first."""
@@ -99,22 +103,22 @@ class History(Topic):
         The commits come without their sources and links.
         """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits(self._reader.rows_of(query, self.with_former(refs)), _MADE)
+        return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _MADE)
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that made or changed a record, newest first.
 
         The commits come without their sources and links.
         """
-        return self._commits(self._naming(ref, "target"), _MADE)
+        return self._commits(self._rows_naming(ref, "target"), _MADE)
 
     def commits_using(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that name a record as their source, newest first."""
-        return self._commits(self._naming(ref, "source"))
+        return self._commits(self._rows_naming(ref, "source"))
 
-    def _naming(self, ref: Ref, role: str) -> list[Row]:
+    def _rows_naming(self, ref: Ref, role: str) -> list[Row]:
         query = f"select c from trailer where role = '{role}' and ref_kind = ? and ref_id in {{}}"
-        return list(self._reader.rows_of(query, self.with_former([ref])))
+        return list(self._reader.rows_of(query, self.add_former_names([ref])))
 
     def commits_of_removed(self) -> list[Commit]:
         """Return the commits that made records which no longer exist, newest first."""
@@ -129,9 +133,9 @@ class History(Topic):
         missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
         step_commits = {sha for (sha,) in self._reader.rows(query, [step])}
-        last = self.last_mentions(missing_refs) if step_commits else {}
+        mentions = self.last_mentions(missing_refs) if step_commits else {}
         return {
-            ref for ref, (sha, role) in last.items() if role == "source" and sha in step_commits
+            ref for ref, (sha, role) in mentions.items() if role == "source" and sha in step_commits
         }
 
     def first_touches(self, skills: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -157,7 +161,9 @@ class History(Topic):
         query = "select c, date from commits where step = ? and date >= ?"
         dated_commits = self._reader.rows(query, [step, earliest_day.isoformat()])
         commits = [
-            c for c, at in dated_commits if datetime.fromisoformat(at).astimezone(UTC).date() == day
+            number
+            for number, at in dated_commits
+            if datetime.fromisoformat(at).astimezone(UTC).date() == day
         ]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
         return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
@@ -189,7 +195,7 @@ class History(Topic):
             "and t.role = 'target' "
             f"and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
-        names = json.dumps([name.id for name in self.with_former([ref])])
+        names = json.dumps([name.id for name in self.add_former_names([ref])])
         step: str | None = self._reader.value(query, [ref.kind, names, *steps])
         return step
 
@@ -207,13 +213,13 @@ class History(Topic):
 
     def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
         """Return the commits of these rows, newest first; `ends` selects their trailers."""
-        pending = {number for (number,) in rows}
+        numbers = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
         query = (
             f"select c, role, ref_kind, ref_id from trailer where {ends} "
             "and c in {} order by c, role, position"
         )
-        for number, role, kind, name in self._reader.rows_matching(query, pending):
+        for number, role, kind, name in self._reader.rows_matching(query, numbers):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")
         query = "select depth, date, sha, c, step, subject from commits where c in {}"
         return [
@@ -222,6 +228,6 @@ class History(Topic):
                 tuple(refs.get((number, "source"), ())), tuple(refs.get((number, "target"), ())),
             )
             for _, date, sha, number, step, subject in sorted(
-                self._reader.rows_matching(query, pending), reverse=True
+                self._reader.rows_matching(query, numbers), reverse=True
             )
         ]  # fmt: skip

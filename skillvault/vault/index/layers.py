@@ -107,12 +107,12 @@ class Layers(Topic):
                 is_changed = True
         for position, (layer, folder) in enumerate(folders):
             old_listing, listing = old_listings.get(folder), listings[folder]
-            removed = (
+            removed_paths = (
                 [path for path in old_listing.files if path not in listing.files]
                 if old_listing
                 else []
             )
-            is_changed |= self._remove_files(folder, removed)
+            is_changed |= self._remove_files(folder, removed_paths)
             paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
             is_changed |= self._read_files(position, layer, folder, paths)
         if listings != old_listings:
@@ -155,7 +155,9 @@ class Layers(Topic):
             is_changed = True
         return is_changed
 
-    def enforce(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
+    def replace_skills(
+        self, winners: Sequence[ShelfSkill], hidden_names: Collection[str], state: str
+    ) -> None:
         """Replace the skills of the other layers by the winners for each name.
 
         The serving skills are added to the search. `state` identifies these layers.
@@ -166,18 +168,22 @@ class Layers(Topic):
         )
         old_rows = {row[1]: row for row in query_rows("select * from skill where n < 0")}
         new_rows = {
-            winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
+            winner.skill.name: _columns(
+                winner, files[winner.path], winner.skill.name in hidden_names
+            )
             for winner in winners
         }
         changed_rows = {
             name: row for name, row in new_rows.items() if old_rows.get(name, ())[:-1] != row
         }
-        removed = old_rows.keys() - new_rows.keys()
-        replaced = [name for name in old_rows if name in removed or name in changed_rows]
-        document_ids = [f"skill:{name}" for name in replaced if old_rows[name][-1]]
+        removed_names = old_rows.keys() - new_rows.keys()
+        replaced_names = [
+            name for name in old_rows if name in removed_names or name in changed_rows
+        ]
+        document_ids = [f"skill:{name}" for name in replaced_names if old_rows[name][-1]]
         self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
-        self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
+        self._reader.change_many(delete, [old_rows[name][:1] for name in replaced_names])
         add = f"insert into skill values ({', '.join('?' * 20)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
@@ -189,13 +195,17 @@ class Layers(Topic):
         """Update which skills serve and can be searched."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))
-        newly_served = self.get_many(name for name, serves in serving_by_name.items() if not serves)
+        newly_served = self.get_many(
+            name for name, is_serving in serving_by_name.items() if not is_serving
+        )
         new_documents = [ranking.document_of(skill.skill) for skill in newly_served]
-        old_documents = [f"skill:{name}" for name, serves in serving_by_name.items() if serves]
+        old_documents = [
+            f"skill:{name}" for name, is_serving in serving_by_name.items() if is_serving
+        ]
         self._reader.change(lambda database, _: ranking.remove_documents(database, old_documents))
         self._reader.change(lambda database, _: ranking.add_documents(database, new_documents))
         query = "update skill set serves = ? where id = ? and n < 0"
-        rows = [(int(not serves), name) for name, serves in serving_by_name.items()]
+        rows = [(int(not is_serving), name) for name, is_serving in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:

@@ -265,8 +265,8 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
     return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
-def _outcome_query(where: str) -> str:
-    return f"{FILES} join outcome o on f.n = o.n where {where}"
+def _outcome_query(condition: str) -> str:
+    return f"{FILES} join outcome o on f.n = o.n where {condition}"
 
 
 _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
@@ -290,26 +290,28 @@ class Tasks(Topic):
         tasks |= Recommendations(self._reader).receipt_tasks(decisions)
         return {name: (times[name], task) for name, task in tasks.items()}
 
-    def latest_behind(self, name: str, most: int) -> set[str]:
-        """Return the latest outcomes behind a skill, at most `most` for each of its sources."""
+    def latest_behind(self, name: str, limit: int) -> set[str]:
+        """Return the latest outcomes behind a skill, at most `limit` for each of its sources."""
         links = (
             "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
             "and source_kind"
         )
         made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
-        latest = f"select source_id {links} = 'evaluation' order by source_id desc limit {most:d}"
+        latest_query = (
+            f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
+        )
         outcomes: set[str] = set()
         targets = [("skill", name)]
         for target in targets:  # the loop appends targets
-            outcomes |= {source for (source,) in self._reader.rows(latest, target)}
+            outcomes |= {source for (source,) in self._reader.rows(latest_query, target)}
             targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
         return outcomes
 
-    def latest_users(self, skill: str, most: int) -> set[str]:
-        """Return the latest `most` outcomes that applied a skill."""
+    def latest_users(self, skill: str, limit: int) -> set[str]:
+        """Return the latest `limit` outcomes that applied a skill."""
         query = (
             f"select u.outcome from used u where {_APPLIED} and u.skill = ? "
-            f"order by u.outcome desc limit {most:d}"
+            f"order by u.outcome desc limit {limit:d}"
         )
         return {outcome for (outcome,) in self._reader.rows(query, [skill])}
 

@@ -81,9 +81,9 @@ class Rows(ABC):
         self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
         """Yield the rows of a query in which `{}` is a list of values; query it in chunks."""
-        pending = list(values)
-        for start in range(0, len(pending), _CHUNK):
-            chunk = pending[start : start + _CHUNK]
+        value_list = list(values)
+        for start in range(0, len(value_list), _CHUNK):
+            chunk = value_list[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
             yield from self.rows(query.format(f"({marks})"), [*prefix, *chunk])
 
@@ -104,8 +104,8 @@ class Rows(ABC):
 
     def policy(self, blob: str) -> Policy | None:
         """Return the stored policy if it belongs to this blob of vault.yaml, or None."""
-        stored = self.kept_policy()
-        return stored[1] if stored and stored[0] == blob else None
+        stored_policy = self.kept_policy()
+        return stored_policy[1] if stored_policy and stored_policy[0] == blob else None
 
     def kept_policy(self) -> tuple[str, Policy] | None:
         """Return (blob, policy) of the last readable vault.yaml, or None."""

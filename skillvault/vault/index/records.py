@@ -79,17 +79,17 @@ class Folder(Mapping[str, _R], Generic[_R]):
             "select ref_id, path, blob, type, value from file where top = ? and ref_id > ? "
             f"order by ref_id, path limit {_PAGE}"
         )
-        last = ""
-        while rows := self._reader.rows(query, [self._top, last]):
-            last = rows[-1][0]
+        last_id = ""
+        while rows := self._reader.rows(query, [self._top, last_id]):
+            last_id = rows[-1][0]
             yield from self._read(rows)
 
     def _read(self, rows: Iterable[Row]) -> Iterator[tuple[str, _R]]:
         """Yield the records of sorted rows; of several files with one id, the first is used."""
-        previous = None
+        previous_id = None
         for record_id, *row in rows:
-            record = self._reader.parse_row(tuple(row)) if record_id != previous else None
-            previous = record_id
+            record = self._reader.parse_row(tuple(row)) if record_id != previous_id else None
+            previous_id = record_id
             if isinstance(record, self._kind):
                 yield record_id, record
 
@@ -123,13 +123,13 @@ class Records(Topic):
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
         parsed_files = (decode(kind, value) for kind, value in rows)
-        return next((parsed.lines for parsed in parsed_files if isinstance(parsed, TryLines)), ())
+        return next((record.lines for record in parsed_files if isinstance(record, TryLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Return the records that exist."""
-        pending = list(refs)
-        links = [ref for ref in pending if ref.kind == "link"]
-        file_refs = [ref for ref in pending if ref.kind != "link"]
+        ref_list = list(refs)
+        links = [ref for ref in ref_list if ref.kind == "link"]
+        file_refs = [ref for ref in ref_list if ref.kind != "link"]
         query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
         rows = [*self._reader.rows_of(query, file_refs)]
         rows += self._reader.rows_of(
@@ -214,9 +214,9 @@ class Sessions(Folder[Session]):
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the end of the latest trusted session, of a domain or of all."""
-        where = "trust = 'local'" + ("" if domain is None else " and domain = ?")
+        condition = "trust = 'local'" + ("" if domain is None else " and domain = ?")
         values = [] if domain is None else [domain]
-        at = self._reader.value(f"select max(at) from session where {where}", values)
+        at = self._reader.value(f"select max(at) from session where {condition}", values)
         return None if at is None else moment(at)
 
     def of_outcome(self, outcome: str) -> list[str]:
@@ -265,8 +265,8 @@ class Links(Topic, Mapping[str, Link]):
 
     def get_many(self, names: Iterable[str]) -> dict[str, Link]:
         """Return the existing links of these ids."""
-        query, pending = f"{_LINK} where id in {{}}", list(names)
-        links = self._links(lambda: list(self._reader.rows_matching(query, pending)))
+        query, link_ids = f"{_LINK} where id in {{}}", list(names)
+        links = self._links(lambda: list(self._reader.rows_matching(query, link_ids)))
         return {link.id: link for link in links}
 
     def by_target(self, refs: Iterable[Ref]) -> list[Link]:
@@ -279,8 +279,8 @@ class Links(Topic, Mapping[str, Link]):
 
     def _by_end(self, end: str, refs: Iterable[Ref]) -> list[Link]:
         query = f"{_LINK} where {end}_kind = ? and {end}_id in {{}}"
-        pending = list(dict.fromkeys(refs))
-        return self._links(lambda: list(self._reader.rows_of(query, pending)))
+        distinct_refs = list(dict.fromkeys(refs))
+        return self._links(lambda: list(self._reader.rows_of(query, distinct_refs)))
 
     def of_type(self, link_type: str) -> list[Link]:
         """Return the links of a type, in the order of their ids."""

@@ -106,78 +106,78 @@ def is_searchable(path: str) -> bool:
     return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
 
-def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> bool:
+def is_trusted(path: str, record: Parsed | None, outcomes: Collection[str]) -> bool:
     """Return True for a record that any search may find; `outcomes` are the ids of trusted ones.
 
     An evaluation has the trust of its outcome. A skill in skills/ is trusted.
     """
-    if isinstance(parsed, records.Fact):
-        return parsed.trust == "local"
+    if isinstance(record, records.Fact):
+        return record.trust == "local"
     ref = layout.ref_of(path)
-    return not isinstance(parsed, records.Evaluation) or (ref is not None and ref.id in outcomes)
+    return not isinstance(record, records.Evaluation) or (ref is not None and ref.id in outcomes)
 
 
-def make_document(path: str, parsed: Parsed | None) -> Document | None:
+def make_document(path: str, record: Parsed | None) -> Document | None:
     """Return the searchable document of a record; None for one without text."""
     ref = layout.ref_of(path)
-    if ref is None or not isinstance(parsed, records.Skill | records.Fact | records.Evaluation):
+    if ref is None or not isinstance(record, records.Skill | records.Fact | records.Evaluation):
         return None
     if ref == records.Ref("skill", records.LEARNED):
         return None
-    if isinstance(parsed, records.Skill):
-        parsed = msgspec.structs.replace(parsed, name=ref.id)
-    document = document_of(parsed)
+    if isinstance(record, records.Skill):
+        record = msgspec.structs.replace(record, name=ref.id)
+    document = document_of(record)
     has_text = document.name or document.body  # an evaluation may lack an insight
     return msgspec.structs.replace(document, id=str(ref)) if has_text else None
 
 
 def typed_rows(
-    ref: records.Ref, top: str, parsed: Parsed | None, blob: str
+    ref: records.Ref, top: str, record: Parsed | None, blob: str
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a record in the tables named after kinds."""
-    match parsed:
+    match record:
         case records.Outcome():
-            source, decision = parsed.source, parsed.decision
+            source, decision = record.source, record.decision
             origin_values = (
-                parsed.trust,
-                micros(parsed.occurred_at),
-                parsed.event_id,
+                record.trust,
+                micros(record.occurred_at),
+                record.event_id,
                 source.session,
             )
             # A decision without an id gets the id of its outcome.
             decision_values = (
                 decision.id or ref.id,
-                parsed.result.status,
+                record.result.status,
                 decision.task,
                 source.agent,
-                scope_of(parsed) if parsed.result.next_words else None,
+                scope_of(record) if record.result.next_words else None,
             )
             # It counts until another outcome of its decision is indexed.
-            yield "outcome", ref.id, *parsed.subject, *origin_values, *decision_values, True
+            yield "outcome", ref.id, *record.subject, *origin_values, *decision_values, True
             # Columns that assign the decision to an episode.
             made_at = None if decision.made_at is None else micros(decision.made_at)
             yield "decided", ref.id, made_at, source.batch, decision.task.strip()
         case records.Evaluation():
-            judge, right = parsed.judge, parsed.judge_was_right
-            row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
+            judge, right = record.judge, record.judge_was_right
+            row = (judge.name, judge.version, judge.model, record.was_good_decision, right)
             yield "evaluation", ref.id, *row
         case records.Fact():
-            columns = (ref.id, parsed.domain, parsed.trust, parsed.supersedes, parsed.kind)
-            yield "fact", *columns, parsed.review_by
+            columns = (ref.id, record.domain, record.trust, record.supersedes, record.kind)
+            yield "fact", *columns, record.review_by
         case records.Skill() if (
             ref.id != records.LEARNED
         ):  # the skill with the patterns is in no table
-            yield "skill", *skill_columns(ref.id, top, parsed, blob), False, top == layout.SERVED
+            yield "skill", *skill_columns(ref.id, top, record, blob), False, top == layout.SERVED
         case records.Recommendation():
-            values = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
-            yield "recommendation", ref.id, *values, micros(parsed.at)
+            values = (record.decision, record.trust, record.task, record.agent)
+            yield "recommendation", ref.id, *values, micros(record.at)
         case records.Session():
-            ended_at = micros(parsed.ended_at)
-            yield "session", ref.id, parsed.domain, parsed.trust, ended_at, parsed.name
+            ended_at = micros(record.ended_at)
+            yield "session", ref.id, record.domain, record.trust, ended_at, record.name
         case records.Correction():
-            yield "correction", ref.id, parsed.scope
+            yield "correction", ref.id, record.scope
         case records.Answer():
-            yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
+            yield "answer", ref.id, record.domain, record.kind, record.subject, record.session
 
 
 def link_row(link: records.Link) -> Row:

@@ -91,12 +91,12 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def index_parts(
-    parts: Sequence[Commit], depth: int, touched: Sequence[Ref]
+    parts: Sequence[Commit], depth: int, touched_refs: Sequence[Ref]
 ) -> Iterator[IndexedCommit]:
     """Yield the parts of a commit; a touched record that no part names goes to the first part."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
-        refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
+        refs = [ref for ref in touched_refs if owners.get(str(ref), parts[0]) is part]
         yield IndexedCommit(part, depth, refs)
 
 
@@ -168,7 +168,7 @@ def _replace_files(
     old_numbers = _numbers(database, files)
     links = _link_rows(database, old_numbers)
     removed_links = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in removed_links], going=True)
+    _mark_links(database, marks, [links[row] for row in removed_links], is_old_state=True)
     # The outcomes behind a skill become due if it is new, removed or on another shelf.
     stable_paths = {
         path
@@ -176,25 +176,25 @@ def _replace_files(
         if files[path] and path in old_numbers and layout.shelf_of(path) != "archive"
     }
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
-    moved = [n for path, n in old_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved, going=True)
-    rows = [(n,) for n in old_numbers.values()]
+    numbers = {number: refs[path].kind for path, number in old_numbers.items() if path in refs}
+    moved_numbers = [number for path, number in old_numbers.items() if path not in stable_paths]
+    dirty.mark_files(database, marks, numbers, moved_numbers, is_old_state=True)
+    rows = [(number,) for number in old_numbers.values()]
     query = "select formerly from skill where n = ? and formerly != ''"
     former_names = {
         name
-        for n in old_numbers.values()
-        for (names,) in database.execute(query, [n])
+        for number in old_numbers.values()
+        for (names,) in database.execute(query, [number])
         for name in names.split("\n")
     }
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
-    kept_links = {row: n for row, n in links.items() if row not in removed_links}
+    kept_links = {row: number for row, number in links.items() if row not in removed_links}
     if links:
         query = "delete from link where file = ? and n not in (select value from json_each(?))"
         names = msgspec.json.encode([*kept_links.values()]).decode()
-        database.executemany(query, [(n, names) for n in old_numbers.values()])
+        database.executemany(query, [(number, names) for number in old_numbers.values()])
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
     _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
@@ -211,20 +211,22 @@ def _replace_files(
     new_numbers = insert(
         database, {path: documents for path, documents in files.items() if documents}, kept_links
     )
-    moves = [(new_numbers[row[0]], n) for row, n in kept_links.items()]
+    moves = [(new_numbers[row[0]], number) for row, number in kept_links.items()]
     database.executemany("update link set file = ? where n = ?", moves)
-    new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
+    new_links = {
+        row: number for row, number in _link_rows(database, new_numbers).items() if row not in links
+    }
     _mark_links(database, marks, list(new_links.values()))
-    numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
-    moved = [n for path, n in new_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved)
+    numbers = {number: refs[path].kind for path, number in new_numbers.items() if path in refs}
+    moved_numbers = [number for path, number in new_numbers.items() if path not in stable_paths]
+    dirty.mark_files(database, marks, numbers, moved_numbers)
     dirty.mark_missing(database, marks, refs.values())
-    changed = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
+    changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
     new_skills = (file[1] for file in files.values() if file and isinstance(file[1], Skill))
     former_names = {*former_names, *(name for skill in new_skills for name in skill.formerly)}
-    changed |= {Ref("skill", name) for name in former_names}
+    changed_refs |= {Ref("skill", name) for name in former_names}
     dirty.mark(database, marks, "rewritten", former_names)  # their uses now count for another skill
-    _update_gone(database, {*refs.values(), *changed}, marks)
+    _update_gone(database, {*refs.values(), *changed_refs}, marks)
     if layout.VAULT_FILE in files:
         # The policy decides which outcomes count.
         account_tables = ("mark", "account", "account_mark", "said_key", "rule")
@@ -241,10 +243,10 @@ def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict
         "from link where file = ?"
     )
     return {
-        (path, *row): n
+        (path, *row): number
         for path, file in numbers.items()
         if layout.links_owner(path)
-        for n, *row in database.execute(query, [file])
+        for number, *row in database.execute(query, [file])
     }
 
 
@@ -259,12 +261,16 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
 
 
 def _mark_links(
-    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, going: bool = False
+    database: sqlite3.Connection,
+    marks: dirty.Marks,
+    numbers: Sequence[int],
+    *,
+    is_old_state: bool = False,
 ) -> None:
     """Mark the records that become due because these links are added or removed."""
     if numbers:
         kinds = dict.fromkeys(numbers, "link")
-        dirty.mark_files(database, marks, kinds, numbers, going=going)
+        dirty.mark_files(database, marks, kinds, numbers, is_old_state=is_old_state)
 
 
 def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
@@ -339,24 +345,26 @@ def insert(
     word_rows: list[Row] = []
     links: list[Row] = []
     numbers: dict[str, int] = {}
-    for n, (path, (blob, parsed)) in enumerate(files.items(), _next_number(database, "n", "file")):
+    for number, (path, (blob, record)) in enumerate(
+        files.items(), _next_number(database, "n", "file")
+    ):
         ref = layout.ref_of(path)
-        kind, value = (type(parsed).__name__, encode(parsed)) if parsed else (None, None)
+        kind, value = (type(record).__name__, encode(record)) if record else (None, None)
         top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
-        rows.append((n, path, blob, top, *address, kind, value))
-        numbers[path] = n
-        for table, *values in typed_rows(ref, top, parsed, blob) if ref else ():
-            rows_by_table[table].append((n, *values))
-        if isinstance(parsed, LinkList):
+        rows.append((number, path, blob, top, *address, kind, value))
+        numbers[path] = number
+        for table, *values in typed_rows(ref, top, record, blob) if ref else ():
+            rows_by_table[table].append((number, *values))
+        if isinstance(record, LinkList):
             links += [
-                (n, *values)
-                for values in map(link_row, parsed.links)
+                (number, *values)
+                for values in map(link_row, record.links)
                 if (path, *map(bind, values)) not in known_links
             ]
-        if isinstance(parsed, Outcome):
-            texts = (parsed.decision.reasoning, *(parsed.applied or ()))
-            word_rows.append((n, " ".join(word for text in texts for word in words(text))))
+        if isinstance(record, Outcome):
+            texts = (record.decision.reasoning, *(record.applied or ()))
+            word_rows.append((number, " ".join(word for text in texts for word in words(text))))
     for table, table_rows in {"file": rows, **rows_by_table}.items():
         if table_rows:
             marks = ", ".join("?" * len(table_rows[0]))
@@ -379,17 +387,17 @@ def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Itera
     refs = filter(None, map(layout.ref_of, files))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
-    trusted = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
-    parsed_files = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
+    trusted_ids = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
+    parsed_files = [(path, record) for path, (_, record) in files.items() if is_searchable(path)]
     outcome_ids = {
         ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
     }
-    for name in sorted(trusted & outcome_ids):
+    for name in sorted(trusted_ids & outcome_ids):
         for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
                 parsed_files.append((path, decode(kind, value)))
-    for path, parsed in parsed_files:
-        if is_trusted(path, parsed, trusted) and (document := make_document(path, parsed)):
+    for path, record in parsed_files:
+        if is_trusted(path, record, trusted_ids) and (document := make_document(path, record)):
             yield document
 
 
@@ -480,7 +488,7 @@ def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]
     """Return the decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
     rows = (database.execute(query, [bind(name)]) for name in outcomes)
-    return {decision for outcome_rows in rows for (decision,) in outcome_rows}
+    return {decision for rows_of_outcome in rows for (decision,) in rows_of_outcome}
 
 
 def _find_outdated(
@@ -504,27 +512,31 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
     ]
     # Two files of one id get the same outcome.
     outcomes_by_id = {member.id: member for member in members}
-    retracted = {
+    retracted_outcomes = {
         name: outcomes_by_id.pop(name)
         for name in list(outcomes_by_id)
         if database.execute(_RETRACTED, [bind(name)]).fetchone()
     }
     completed_by_id = {
-        completed.outcome.id: completed
-        for completed in complete_outcomes(outcomes_by_id.values(), receipts)
+        completed_outcome.outcome.id: completed_outcome
+        for completed_outcome in complete_outcomes(outcomes_by_id.values(), receipts)
     }
     for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)
-        if record and record.id in retracted:  # it joins nothing and does not count
+        if record and record.id in retracted_outcomes:  # it joins nothing and does not count
             if counts or record != _decode_outcome(shown_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
-        completed = completed_by_id[record.id] if record else None
-        if record is None or completed is None:
+        completed_outcome = completed_by_id[record.id] if record else None
+        if record is None or completed_outcome is None:
             continue
-        if completed.outcome != _decode_outcome(shown_value) or completed.counts != bool(counts):
-            own_value = value if completed.outcome != record else None
-            yield _OutcomeChange(path, blob, completed.outcome, own_value, completed.counts)
+        if completed_outcome.outcome != _decode_outcome(
+            shown_value
+        ) or completed_outcome.counts != bool(counts):
+            own_value = value if completed_outcome.outcome != record else None
+            yield _OutcomeChange(
+                path, blob, completed_outcome.outcome, own_value, completed_outcome.counts
+            )
 
 
 def _decode_outcome(value: bytes) -> Outcome | None:

@@ -264,10 +264,10 @@ class Skills(Folder[Skill]):
 
 def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
     """Return all sources of a record, direct and indirect."""
-    reached: set[Ref] = set()
-    pending = [start]
-    while pending:
-        new_sources = set(sources[pending.pop()]) - reached
-        reached |= new_sources
-        pending += new_sources
-    return reached
+    reached_refs: set[Ref] = set()
+    open_refs = [start]
+    while open_refs:
+        new_sources = set(sources[open_refs.pop()]) - reached_refs
+        reached_refs |= new_sources
+        open_refs += new_sources
+    return reached_refs

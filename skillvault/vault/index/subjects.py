@@ -113,14 +113,14 @@ class Subjects(Topic):
         return list({row[1]: _parse_row(row) for row in rows}.values())
 
     def evaluated_until(
-        self, account: AccountKey, end: tuple[int, str], most: int
+        self, account: AccountKey, end: tuple[int, str], limit: int
     ) -> list[IndexedOutcome]:
-        """Return the latest `most` evaluated outcomes of an account up to `end`, oldest first."""
+        """Return the latest `limit` evaluated outcomes of an account up to `end`, oldest first."""
         query = (
             f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
             "order by o.at desc, o.id desc limit ?"
         )
-        rows = self._reader.rows(query, [*account[1:], *end, most])
+        rows = self._reader.rows(query, [*account[1:], *end, limit])
         return list({row[1]: _parse_row(row) for row in reversed(rows)}.values())
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
@@ -132,7 +132,8 @@ class Subjects(Topic):
         )
         rows = self._reader.rows(query, [domain])
         return [
-            ActionKeys(action, first, _split(keys), *more) for action, first, keys, *more in rows
+            ActionKeys(action, first, _split(keys), *counts)
+            for action, first, keys, *counts in rows
         ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
@@ -200,8 +201,8 @@ class Subjects(Topic):
 
 
 def _parse_row(row: Sequence[Any]) -> IndexedOutcome:
-    at, name, evaluated, marks = row
-    return IndexedOutcome(at, name, bool(evaluated), None if marks is None else _split(marks))
+    at, name, is_evaluated, marks = row
+    return IndexedOutcome(at, name, bool(is_evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:

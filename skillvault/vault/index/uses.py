@@ -123,14 +123,14 @@ class Uses(Topic):
         )
         return int(self._reader.value(query, [at, domain, domain]))
 
-    def later_end(self, domain: str, end: SumsEnd, more: int) -> SumsEnd | None:
-        """Return the end that is `more` closed decisions later; None if there are fewer."""
+    def later_end(self, domain: str, end: SumsEnd, count: int) -> SumsEnd | None:
+        """Return the end that is `count` closed decisions later; None if there are fewer."""
         query = (
             "select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral' "
             f"and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"
         )
-        rows = self._reader.rows(query, [domain, end.at, end.id, more - 1])
-        return next((SumsEnd(end.decisions + more, at, name) for at, name in rows), None)
+        rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])
+        return next((SumsEnd(end.decisions + count, at, name) for at, name in rows), None)
 
     def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
         """Return the closed decisions of a domain up to `end`."""
@@ -259,14 +259,16 @@ class Uses(Topic):
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Store the times at which the text of skills changed."""
         old_starts = self.version_starts(starts)
-        changed = [skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])]
-        skills = [(skill,) for skill in changed]
+        changed_skills = [
+            skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])
+        ]
+        skills = [(skill,) for skill in changed_skills]
         self._reader.change_many("delete from begun where skill = ?", skills)
         self._reader.change_many("update evidence set last = '' where key = ?", skills)
-        rows = [(skill, at) for skill in changed for at in starts[skill]]
+        rows = [(skill, at) for skill in changed_skills for at in starts[skill]]
         self._reader.change_many("insert or ignore into begun values (?, ?)", rows)
         self._reader.change(
-            lambda database, marks: dirty.mark(database, marks, "rewritten", changed)
+            lambda database, marks: dirty.mark(database, marks, "rewritten", changed_skills)
         )
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
@@ -281,15 +283,15 @@ class Uses(Topic):
         `last_outcomes` maps the counted skills to their last outcome; see `last_counted`.
         """
         for skill, value in evidence:
-            last = last_outcomes.get(skill, self.last_counted(skill))
-            self._put("evidence", skill, value, last)
+            last_outcome = last_outcomes.get(skill, self.last_counted(skill))
+            self._put("evidence", skill, value, last_outcome)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)
 
-    def _put(self, table: str, key: str, value: object | None, *more: int | str) -> None:
+    def _put(self, table: str, key: str, value: object | None, *columns: int | str) -> None:
         if value is None:
             self._reader.change_rows(f"delete from {table} where key = ?", [key])
         else:
-            query = f"insert or replace into {table} values (?, ?{', ?' * len(more)})"
-            self._reader.change_rows(query, [key, _ENCODER.encode(value), *more])
+            query = f"insert or replace into {table} values (?, ?{', ?' * len(columns)})"
+            self._reader.change_rows(query, [key, _ENCODER.encode(value), *columns])

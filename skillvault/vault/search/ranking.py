@@ -213,9 +213,13 @@ class Hits(Struct, frozen=True):
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
-        best = self.hits[0].score if self.hits else 0.0
+        best_score = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _MEANING) * hit.score + _MEANING * best * similarity, hit.evidence)
+            Hit(
+                hit.id,
+                (1 - _MEANING) * hit.score + _MEANING * best_score * similarity,
+                hit.evidence,
+            )
             for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
@@ -337,21 +341,21 @@ def find(
         words = _query_words(query)
         asked_terms, forms = _query_terms(stems, words)
         terms = index.weigh({**forms, **asked_terms})
-        best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
+        best_hits = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
         query_words = _weigh_words(index, stems, query) if texts else {}
-        telling_terms = _weights(stems, list(filter(_is_telling, words)))
+        specific_terms = _weights(stems, list(filter(_is_telling, words)))
     coverage = index.coverage(asked_terms)
-    numbers = [number for number, *_ in best]
-    evidence = index.evidence(telling_terms, numbers)
+    numbers = [number for number, *_ in best_hits]
+    evidence = index.evidence(specific_terms, numbers)
     descriptions = index.descriptions(numbers[:_PHRASE_HITS])
     evidence[:_PHRASE_HITS] = map(
         sum, zip(evidence, _phrase_bits(query, descriptions), strict=False)
     )
     hits = [
         Hit(name, score * coverage, bits / (bits + _DOUBT))
-        for (_, name, score), bits in zip(best, evidence, strict=True)
+        for (_, name, score), bits in zip(best_hits, evidence, strict=True)
     ]
-    summaries = [_words(index.summary(number)) for number, *_ in best] if texts else []
+    summaries = [_words(index.summary(number)) for number, *_ in best_hits] if texts else []
     return Hits(limit, hits, query_words, summaries)
 
 
@@ -540,7 +544,7 @@ class _Index:
         """Map each number to the share of the terms' weight that the document carries, 0..1."""
         total_weight = sum(terms.values()) * (_SATURATION + 1)
         scores: defaultdict[int, float] = defaultdict(float)
-        for term in self._affordable(terms):
+        for term in self._select_terms(terms):
             weight = terms[term] / total_weight
             for number, count in self._scored[term].items():
                 scores[number] += weight * count
@@ -576,7 +580,9 @@ class _Index:
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """Return the highest scores, ties by id."""
         lowest = min(nlargest(limit, scores.values()), default=math.inf)
-        hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= lowest]
+        hits = [
+            (number, self.ids[number], score) for number, score in scores.items() if score >= lowest
+        ]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -588,10 +594,10 @@ class _Index:
         self._counted |= {term: (count, words) for term, count, words in rows}
         return {term: self._counted[term] for term in terms if term in self._counted}
 
-    def _affordable(self, terms: Iterable[str]) -> list[str]:
+    def _select_terms(self, terms: Iterable[str]) -> list[str]:
         """Return the terms, the rarest first, that are rare enough to be read."""
         word_counts = {term: count for term, (_, count) in self._counts(terms).items()}
-        chosen: list[str] = []
+        read_terms: list[str] = []
         for term in sorted(word_counts, key=lambda term: (word_counts[term], term)):
             if term not in self._chosen:
                 if self._chosen and word_counts[term] > self._words_left:
@@ -600,14 +606,14 @@ class _Index:
                 self._chosen.add(term)
             if term not in self._scored:
                 self._scored[term], self._evidence[term] = self._read_term(term)
-            chosen.append(term)
-        return chosen
+            read_terms.append(term)
+        return read_terms
 
     def _read_term(self, term: str) -> tuple[dict[int, float], dict[int, float]]:
         """Return (saturated weight of a term, evidence of a term) by number of the document."""
         counts: dict[int, float] = {}
         evidence: dict[int, float] = {}
-        excluding: set[int] = set()
+        excluding_numbers: set[int] = set()
         worths = self._worths
         sql = "select doc, col from ranked_words where term = ?"
         for (number, field), count in Counter(self._database.execute(sql, (term,))).items():
@@ -616,14 +622,14 @@ class _Index:
                     counts.get(number, 0.0) + count * worths[number][_FIELD_INDEX[field]]
                 )
                 if field == "against":
-                    excluding.add(number)
+                    excluding_numbers.add(number)
                     continue
                 # Without a description, the body says what the document is about.
                 is_body_only = field == "body" and worths[number][1] < _NO_DESCRIPTION
                 worth = _BODY if is_body_only else _NAME if field == "name" else 1.0
                 evidence[number] = max(evidence.get(number, 0.0), worth)
-        evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in excluding}
+        evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in excluding_numbers}
         counts = {number: count for number, count in counts.items() if count > 0}
         limit = _SATURATION + 1
-        scores = {n: count * limit / (count + _SATURATION) for n, count in counts.items()}
+        scores = {doc: count * limit / (count + _SATURATION) for doc, count in counts.items()}
         return scores, evidence

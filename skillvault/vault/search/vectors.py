@@ -38,9 +38,9 @@ def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]])
 
 def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     """Return for each text the weighted similarity of the query's words to their nearest words."""
-    related = np.where(similarities > _ALIKE, similarities, 0.0)
-    best = [related[:, row].max(axis=1, initial=0.0) for row in rows]
-    scores: Floats = np.stack(best) @ np.array(weights)
+    related_similarities = np.where(similarities > _ALIKE, similarities, 0.0)
+    best_matches = [related_similarities[:, row].max(axis=1, initial=0.0) for row in rows]
+    scores: Floats = np.stack(best_matches) @ np.array(weights)
     return scores
 
 
@@ -61,8 +61,8 @@ def _score_similarity(
 
 
 def _share(values: Floats) -> Floats:
-    best = values.max()
-    return values / best if best > 0 else values
+    maximum = values.max()
+    return values / maximum if maximum > 0 else values
 
 
 def _unit(vectors: Floats) -> Floats:

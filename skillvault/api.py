@@ -159,7 +159,7 @@ class Vault:
             git, branch = setup.open_repository(root)
             obey_sharing(git.dirs()[1])
             vault = cls(root)
-            report = setup.make_first_commit(vault.store, branch, domains, now or _clock())
+            report = setup.commit_first(vault.store, branch, domains, now or _clock())
             setup.add_local_files(root, git, report, post_merge=post_merge)
         return vault, report
 

@@ -44,6 +44,4 @@ def find_agent() -> str | None:
 def attendance(environment: Mapping[str, str]) -> bool | None:
     """Return True if a person is at the client, False for a script, None if unknown."""
     value = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
-    if not value:
-        return None
-    return value in ("1", "cli")
+    return value in ("1", "cli") if value else None

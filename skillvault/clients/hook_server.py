@@ -83,19 +83,14 @@ class HookServer:
             self._listener.close()
             self._listener = None
             with suppress(FileNotFoundError):
-                if (
-                    self._socket_path.stat().st_ino == self._inode
-                ):  # no other server has replaced the socket
+                if self._socket_path.stat().st_ino == self._inode:  # not replaced by a server
                     self._socket_path.unlink()
 
     @property
     def idle_seconds(self) -> float:
         """The seconds since the last request; infinite if the program on disk has changed."""
-        return (
-            time.monotonic() - self._last_request
-            if self._program == _program_state()
-            else float("inf")
-        )
+        is_current = self._program == _program_state()
+        return time.monotonic() - self._last_request if is_current else float("inf")
 
     def _listen(self, listener: socket.socket) -> None:
         while self._listener is listener:

@@ -45,9 +45,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 MakeObserver = Callable[[], BaseObserver]
 
-logging.getLogger("watchdog").addHandler(
-    logging.NullHandler()
-)  # otherwise watchdog writes to stderr
+logging.getLogger("watchdog").addHandler(logging.NullHandler())  # keeps stderr clean
 
 
 class _Signal(FileSystemEventHandler):

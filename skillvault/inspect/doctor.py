@@ -403,9 +403,7 @@ def _killed_writer(exam: Examination) -> Iterator[Row]:
 
 def _lost_commits(exam: Examination) -> Iterator[Row]:
     if commits := check.find_losses(exam.git, exam.head()):
-        yield Row(
-            "lost commits", "note", check.name_commits(commits), check.cherry_pick_command(commits)
-        )
+        yield Row("lost commits", "note", check.name_commits(commits), check.cherry_pick(commits))
     else:
         yield Row("lost commits", "ok", "every commit of skillvault is reachable")
 

@@ -57,12 +57,10 @@ class AgentJudge:
 
     def write(self, brief: Brief) -> Draft | None:
         """Write the text of a skill."""
-        offline_draft = _OFFLINE.write(brief)
-        if offline_draft is None:
+        draft = _OFFLINE.write(brief)
+        if draft is None:
             return None
-        return (
-            self._read_answer(self.questions.text_question(brief, offline_draft)) or offline_draft
-        )
+        return self._read_answer(self.questions.text_question(brief, draft)) or draft
 
     # An opinion on a decision cannot wait for an answer.
     advise = staticmethod(_OFFLINE.advise)

@@ -88,9 +88,7 @@ class ClientSetup:
         edits = edits_of(client, options)
         paths = {edit.path for edit in edits}
         # Files of an earlier setup with other options are restored.
-        obsolete_paths = (
-            [] if removes else [path for path in map(Path, record.files) if path not in paths]
-        )
+        obsolete_paths = [] if removes else [p for p in map(Path, record.files) if p not in paths]
         tracked_paths = set[Path]()
         if options.project and not (options.is_shared or removes):
             tracked_paths = _tracked_paths(options.project, paths)

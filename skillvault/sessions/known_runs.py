@@ -17,10 +17,7 @@ from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
 
-_SEPARATOR, _HEX = (
-    "-",
-    8,
-)  # an event id is a message id, this separator, and so many digits of a digest
+_SEPARATOR, _HEX = "-", 8  # between the message id and the digest of an event id; its digits
 _DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
 
 

@@ -154,10 +154,8 @@ def _outcomes_of_file(
         if outcome is None:
             continue
         label, outcome = f"{file_stem(path.stem)}-{number}", with_event(outcome, run.message)
-        vault_outcomes = options.recorded() if options.recorded else None
-        if vault_outcomes is not None and not tally.runs.is_news(
-            outcome, vault_outcomes, options.trust
-        ):
+        outcomes = options.recorded() if options.recorded else None
+        if outcomes is not None and not tally.runs.is_news(outcome, outcomes, options.trust):
             tally.known.append(label)
         else:
             yield label, outcome

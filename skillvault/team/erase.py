@@ -39,11 +39,7 @@ from skillvault.vault.git.rewrite import Rewriting, check_tool, rewrite_bytes, r
 FOLLOW = "skillvault erase --follow"
 KEY_FILE = "erase.key"  # below .git/skillvault, never in git
 _COPY = "erasing"  # the copy of the repository, below .git/skillvault
-_REF_FOLDERS = (
-    "refs/heads/",
-    "refs/tags/",
-    "refs/remotes/",
-)  # the folders of refs that are rewritten
+_REF_FOLDERS = ("refs/heads/", "refs/tags/", "refs/remotes/")  # their refs are rewritten
 _NEW_REFS = "refs/skillvault/erased"
 _PINNED = f"{_NEW_REFS}/pinned"  # the commit of the tombstone
 _KEY_BYTES = 32
@@ -139,9 +135,7 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
     }
     messages: dict[str, str] = {}
     for base, commit in ((remote_tip, tip), (tip, remote_tip)):
-        ids = {
-            path: entry.id for path, entry in git.history.diff_trees(base, commit).items() if entry
-        }
+        ids = {path: e.id for path, e in git.history.diff_trees(base, commit).items() if e}
         contents = git.blobs(ids.values())
         for path, blob in ids.items():
             if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
@@ -282,9 +276,7 @@ class _Work:
             for text in names:
                 if erasure.is_too_short(erasure.normalize(text)):
                     raise UsageError(f"{text!r} is too short; it would match other words")
-            normal_texts = {
-                erasure.normalize(text) for text in [*names, *self._list_quotes(outcomes)]
-            }
+            normal_texts = {erasure.normalize(text) for text in [*names, *self._quotes(outcomes)]}
             self.tombstone = Tombstone(
                 at=self.now.astimezone(UTC).replace(microsecond=0),
                 proof=erasure.prove(self.key),
@@ -303,7 +295,7 @@ class _Work:
                 "it by `git config --global user.name NAME` (and user.email)"
             )
 
-    def _list_quotes(self, outcomes: Sequence[str]) -> set[str]:
+    def _quotes(self, outcomes: Sequence[str]) -> set[str]:
         """Return the sentences of outcomes and their evaluations that no other record has."""
         head = self.store.head()
         for outcome in outcomes:
@@ -348,13 +340,9 @@ class _Work:
         self.erasure.commits = len(changed_commits)
         self.erasure.messages = rewriting.messages
         self.erasure.paths = rewriting.paths
-        self.erasure.local_files = [
-            self._name(path) for path in self._local_files() if self._has_erased_text(path)
-        ]
-        moved_refs = [
-            ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])
-        ]
-        self.erasure.refs = moved_refs
+        self.erasure.local_files = [self._name(p) for p in self._local_files() if self._has_text(p)]
+        moves = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
+        self.erasure.refs = moves
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
@@ -391,9 +379,7 @@ class _Work:
             files = {path: entry.id for path, entry in objects.files(commit).items()}
             view = WorkTreeView(files, objects.blobs, lambda _: {})
             problems, _ = check.find_problems(view, lambda _: None, list(files))
-            problems_by_key.append(
-                {(problem.code, self.eraser.replace(problem.path)): problem for problem in problems}
-            )
+            problems_by_key.append({(p.code, self.eraser.replace(p.path)): p for p in problems})
         old_problems, new_problems = problems_by_key
         for key, problem in new_problems.items():
             if key not in old_problems:
@@ -480,10 +466,8 @@ class _Work:
 
         The push has already moved the branches of the remote.
         """
-        planned_refs = {
-            ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REF_FOLDERS[2])
-        }
-        refs = {**_read_refs(runner), **planned_refs}
+        plan = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REF_FOLDERS[2])}
+        refs = {**_read_refs(runner), **plan}
         if (
             new_refs := refs.keys()
             - self.refs.keys()
@@ -510,7 +494,7 @@ class _Work:
             path.unlink(missing_ok=True)
         shutil.rmtree(git_dir / "rr-cache", ignore_errors=True)
         for path in list(self._local_files()):
-            if self._has_erased_text(path):
+            if self._has_text(path):
                 self._clean_file(path)
         clone = self.git.settings().clone
         if clone and self.eraser.has_erased(clone):
@@ -519,7 +503,7 @@ class _Work:
             section = f"branch.{ref.removeprefix(_REF_FOLDERS[0])}"
             if name != ref and ref.startswith(_REF_FOLDERS[0]):
                 runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
-        self.erasure.is_in_config = self._has_erased_text(git_dir / "config")
+        self.erasure.is_in_config = self._has_text(git_dir / "config")
         # The index also has a cache of untracked files, which git builds again.
         runner.run("-c", "core.untrackedCache=keep", "update-index", "--no-untracked-cache")
         settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
@@ -542,7 +526,7 @@ class _Work:
     def _name(self, path: Path) -> str:
         return path.relative_to(self.store.root).as_posix()
 
-    def _has_erased_text(self, path: Path) -> bool:
+    def _has_text(self, path: Path) -> bool:
         return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
 
     def _clean_file(self, path: Path) -> None:
@@ -573,10 +557,8 @@ def _decode_file(content: bytes, path: str) -> str:
 
 def _read_refs(runner: Runner) -> dict[str, str]:
     """Map each branch, tag and remote branch to its id; symbolic refs are left out."""
-    format_option = "--format=%(refname) %(objectname) %(symref)"
-    lines = runner.text(
-        "for-each-ref", format_option, "refs/heads", "refs/tags", "refs/remotes"
-    ).split("\n")
+    form = "--format=%(refname) %(objectname) %(symref)"
+    lines = runner.text("for-each-ref", form, "refs/heads", "refs/tags", "refs/remotes").split("\n")
     rows = [line.split(" ") for line in lines if line]
     return {row[0]: row[1] for row in rows if len(row) == 2 or not row[2]}
 

@@ -25,6 +25,7 @@ _SSH_HOSTS = {
     "altssh.gitlab.com": "gitlab.com",
     "altssh.bitbucket.org": "bitbucket.org",
 }
+_MOVE_BRANCH = ("branch", "--force", "--no-track")
 # For a word in a host's name, the path of the page that opens a pull request.
 _COMPARE = "compare/{base}...{branch}"
 _FORGES = {
@@ -104,9 +105,7 @@ def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
             reasons[name] = (
                 f"has other commits here than there; run `git switch {name} && git pull`"
             )
-            continue
-        words = ("branch", "--force", "--no-track", name, remote_tip)
-        if reason := _failure(partial(git.run, *words)):
+        elif reason := _failure(partial(git.run, *_MOVE_BRANCH, name, remote_tip)):
             reasons[name] = reason
     return reasons
 

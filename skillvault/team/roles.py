@@ -119,7 +119,7 @@ def _find_fault(
             f"of {signature.author} is signed by a key of nobody with a role, so {name} may do "
             f"nothing by it; an approver adds the key to {layout.KEYS} first"
         )
-    forbidden_paths = [path for path in paths if not _is_recorded(path)]
+    forbidden_paths = [p for p in paths if p != layout.LEARNINGS and not p.startswith(_RECORDED)]
     if person in roles.approve or not forbidden_paths:
         return None
     remainder = f" and {len(forbidden_paths) - 1} more" if len(forbidden_paths) > 1 else ""
@@ -127,7 +127,3 @@ def _find_fault(
         f"changes {forbidden_paths[0]}{remainder}, and {person} may only record; "
         f"ask {join_items(sorted(roles.approve), last='or')}"
     )
-
-
-def _is_recorded(path: str) -> bool:
-    return path == layout.LEARNINGS or path.startswith(_RECORDED)

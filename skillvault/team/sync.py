@@ -292,13 +292,9 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
     )
 
 
-def _decision_reason(decided_paths: list[str]) -> str:
-    if not decided_paths:
+def _decision_reason(paths: list[str]) -> str:
+    if not paths:
         return "Nothing was changed on both sides."
-    remainder = (
-        [f"  and {len(decided_paths) - _MAX_LISTED} more"]
-        if len(decided_paths) > _MAX_LISTED
-        else []
-    )
-    lines = [f"  {path}" for path in decided_paths[:_MAX_LISTED]]
+    remainder = [f"  and {len(paths) - _MAX_LISTED} more"] if len(paths) > _MAX_LISTED else []
+    lines = [f"  {path}" for path in paths[:_MAX_LISTED]]
     return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *remainder])

@@ -30,11 +30,7 @@ def find_problems(
     """
     records = view.read_records(paths)
     vault_records = integrity.VaultRecords(
-        records={
-            path: record
-            for path, record in records.items()
-            if not isinstance(record, Problem | TryLines)
-        },
+        records={p: r for p, r in records.items() if not isinstance(r, Problem | TryLines)},
         existing=frozenset(view.paths),
         strays=tuple(_find_strays(view)),
         removed=describe_removal,
@@ -139,12 +135,10 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     removed_paths = git.history.deletions(head.commit).keys()
     losses: list[PastCommit] = []
     for commit in commits:
-        missing_diffs = {
-            path: diff for path, diff in commit.files.items() if entries.get(path) != diff.after
-        }
-        if missing_diffs and all(
+        missing = {p: diff for p, diff in commit.files.items() if entries.get(p) != diff.after}
+        if missing and all(
             entries.get(path) == diff.before and (diff.before or path not in removed_paths)
-            for path, diff in missing_diffs.items()
+            for path, diff in missing.items()
         ):
             entries |= {path: diff.after for path, diff in commit.files.items()}
             losses.append(commit)
@@ -154,7 +148,7 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
 def describe_losses(git: Git, head: Snapshot) -> list[Problem]:
     """Return a note for `check` about the lost commits."""
     commits = find_losses(git, head)
-    message = f"{name_commits(commits)}; bring them back with `{cherry_pick_command(commits)}`"
+    message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"
     return [Problem(".git", None, "lost", message)] if commits else []
 
 
@@ -164,6 +158,6 @@ def name_commits(commits: list[PastCommit]) -> str:
     return f"commits of skillvault that the reflog has and no branch: {', '.join(subjects)}"
 
 
-def cherry_pick_command(commits: list[PastCommit]) -> str:
+def cherry_pick(commits: list[PastCommit]) -> str:
     """Return the git command that repeats lost commits on the current branch."""
     return " ".join(["git cherry-pick", *(commit.sha[:12] for commit in commits)])

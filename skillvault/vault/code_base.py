@@ -76,10 +76,7 @@ class CodeBase(Struct, frozen=True):
         return [
             path
             for path in sorted([*self.sizes, *self.documents])
-            if any(
-                matches_pattern(path) or matches_pattern(PurePosixPath(path).name)
-                for matches_pattern in matchers
-            )
+            if any(matches(path) or matches(PurePosixPath(path).name) for matches in matchers)
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
@@ -195,14 +192,10 @@ def _walk(base: Path, vault_root: Path) -> Iterator[tuple[str, int]]:
         folders[:] = sorted(set(folders) - _FOLDERS)
         for name in names:
             path = Path(folder) / name
-            state, relative_path = path.lstat(), path.relative_to(base).as_posix()
-            is_regular = stat.S_ISREG(state.st_mode)
-            if (
-                is_regular
-                and _is_searched(relative_path, state.st_size)
-                and not _is_of_vault(path, vault_root)
-            ):
-                yield relative_path, state.st_size
+            state, inner_path = path.lstat(), path.relative_to(base).as_posix()
+            is_regular = stat.S_ISREG(state.st_mode) and not _is_of_vault(path, vault_root)
+            if is_regular and _is_searched(inner_path, state.st_size):
+                yield inner_path, state.st_size
 
 
 def _raise(error: OSError) -> None:
@@ -275,9 +268,7 @@ def lines_of(
         file_lines = content.split(b"\n")
         for name in by_file[path]:
             find_terms = searchers[name].find_terms
-            lines[name][path] = [
-                number for number, line in enumerate(file_lines, 1) if find_terms(path, line)
-            ]
+            lines[name][path] = [n for n, row in enumerate(file_lines, 1) if find_terms(path, row)]
     return lines
 
 

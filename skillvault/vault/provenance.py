@@ -49,10 +49,9 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
         return next(iter(matches.values()))
     if matches:
         names = ", ".join(sorted(matches)[:3])
-        ellipsis = ", …" if len(matches) > 3 else ""
+        suffix = ", …" if len(matches) > 3 else ""
         raise UsageError(
-            f"{text}: {len(matches)} records begin with it ({names}{ellipsis}); "
-            "write more characters"
+            f"{text}: {len(matches)} records begin with it ({names}{suffix}); write more characters"
         )
     raise UsageError(
         f"{text}: no such skill, fact, session, evaluation, outcome, pattern or rule in HEAD; "

@@ -60,9 +60,7 @@ def check_root(root: Path, domains: Sequence[str], *, nested: bool = False) -> N
         raise UsageError(f"{root}: is a git directory; choose a folder outside it")
     if files := [name for name in layout.UNTRACKED if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
-    parent = next(
-        (folder for folder in root.parents if (folder / layout.VAULT_FILE).is_file()), None
-    )
+    parent = next((f for f in root.parents if (f / layout.VAULT_FILE).is_file()), None)
     if parent is not None and not (root / layout.VAULT_FILE).is_file():
         raise UsageError(f"{root}: is inside the vault {parent}; choose a folder outside it")
     parent = next((folder for folder in root.parents if (folder / ".git").exists()), None)
@@ -87,9 +85,7 @@ def undo_on_failure(root: Path) -> Iterator[None]:
     except BaseException:
         words = ("cat-file", "-e", f"HEAD:{layout.VAULT_FILE}")
         if root / ".git" in missing_paths or Git(root).answer(*words, ok=(0, 1, 128))[0]:
-            for path in filter(
-                os.path.lexists, missing_paths
-            ):  # also False for a name that is too long
+            for path in filter(os.path.lexists, missing_paths):  # False for too long names, too
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             for folder in folders:
                 if folder.is_dir() and not any(folder.iterdir()):
@@ -107,9 +103,7 @@ def check_domains(domains: Sequence[str]) -> None:
             )
 
 
-def make_first_commit(
-    store: Store, branch: str, domains: Sequence[str], now: datetime
-) -> SetupReport:
+def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
     """Make the first commit of a vault; if there is one, report missing domains."""
     report, head = SetupReport(), store.head()
     if layout.VAULT_FILE not in head.files:
@@ -117,10 +111,8 @@ def make_first_commit(
         policy = replace(Policy(), branch=branch)
         store.apply([store.stage(change)], head.commit, now=now, policy=policy, first=True)
         report.did.append(f"the first commit ({change.subject})")
-    elif missing_domains := [name for name in domains if name not in head.policy.domains]:
-        report.left.append(
-            f"add {', '.join(missing_domains)} to `domains` in vault.yaml and commit"
-        )
+    elif new_domains := [name for name in domains if name not in head.policy.domains]:
+        report.left.append(f"add {', '.join(new_domains)} to `domains` in vault.yaml and commit")
     return report
 
 
@@ -222,10 +214,7 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
 def find_hooks(git: Git) -> dict[Path, str]:
     """Map each hook that `init` installed to the Python that it names."""
     paths = [git.hooks_dir() / name for name in HOOKS]
-    texts = {
-        path: path.read_text(encoding="utf-8", errors="replace") for path in paths if path.is_file()
-    }
-    pythons = {path: _PYTHON.search(text) for path, text in texts.items() if _MARK in text}
+    pythons = {path: _PYTHON.search(text) for path in paths if _MARK in (text := _read_text(path))}
     return {path: "".join(shlex.split(python[1])) for path, python in pythons.items() if python}
 
 

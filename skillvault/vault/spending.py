@@ -233,16 +233,13 @@ class Ledger:
         last failure of the item, so that an outage does not give up items.
         """
         with self._transaction() as db:
-            (answered_call,) = db.execute(
+            (answer,) = db.execute(
                 "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
             ).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, last_answered_call = db.execute(sql, (subject,)).fetchone() or (
-                0,
-                answered_call,
-            )
-            attempts += 1 if not service or answered_call > last_answered_call else 0
-            row = (subject, attempts, answered_call, reason, self._now())
+            attempts, last_answer = db.execute(sql, (subject,)).fetchone() or (0, answer)
+            attempts += 1 if not service or answer > last_answer else 0
+            row = (subject, attempts, answer, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
@@ -255,10 +252,8 @@ class Ledger:
         if self.path.exists():
             with self._transaction() as db:
                 db.execute("delete from letter")
-                lost_calls = [
-                    row[0] for row in db.execute("select call from batch where id is null")
-                ]
-                for call in lost_calls:
+                calls = [row[0] for row in db.execute("select call from batch where id is null")]
+                for call in calls:
                     _drop_batch(db, call)
                 _set_circuit(db, Circuit())
 

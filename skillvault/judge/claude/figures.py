@@ -32,11 +32,9 @@ class RecordFigures:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[float, float]]:
-        """The counts `count of total`, and the complement of each count."""
-        pairs = {(_value(count), _value(total)) for count, total in _PAIR.findall(self._text)}
-        return frozenset(
-            pairs | {(total - count, total) for count, total in pairs if total >= count}
-        )
+        """The counts `k of n`, and the complement of each count."""
+        pairs = {(_value(k), _value(n)) for k, n in _PAIR.findall(self._text)}
+        return frozenset(pairs | {(n - k, n) for k, n in pairs if n >= k})
 
     @cached_property
     def values(self) -> frozenset[float]:
@@ -48,12 +46,10 @@ class RecordFigures:
         """The percentages, stated or computed from fractions and counts."""
         # A figure with decimals may be a percentage, unless it is a fraction.
         percentages = (
-            _value(match[1])
-            for match in self._figures()
-            if match[2] or ("." in match[1] and _value(match[1]) > 1)
+            _value(m[1]) for m in self._figures() if m[2] or ("." in m[1] and _value(m[1]) > 1)
         )
         fractions = (100 * value for value in self.values if 0 < value <= 1)
-        counts = (100 * count / total for count, total in self.pairs if total)
+        counts = (100 * k / n for k, n in self.pairs if n)
         return frozenset((*percentages, *fractions, *counts))
 
     def _figures(self) -> Iterator[re.Match[str]]:

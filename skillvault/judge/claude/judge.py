@@ -123,17 +123,13 @@ class ClaudeJudge:
             reason = self.questions.prompts.frame_data({"of_no_use": str(error)})
             complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{reason}"
             refusal = (first_reply.text.strip() or "(nothing)", complaint)
-            second_request = msgspec.structs.replace(
-                request, key=f"{request.key}-again", refused=refusal
-            )
-        second_reply = self.ask(second_request)
+            retry = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
+        reply = self.ask(retry)
         try:
-            return question.accept(second_reply, is_last=True), _round(
-                first_reply.spent + second_reply.spent
-            )
+            return question.accept(reply, final=True), _round(first_reply.spent + reply.spent)
         except UnusableError as error:
             self.forget_reply(request)
-            self.forget_reply(second_request)
+            self.forget_reply(retry)
             raise NoAnswerError(str(error)) from None
 
 

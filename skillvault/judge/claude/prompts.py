@@ -214,10 +214,10 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     return prompt, material, headings
 
 
-def extra_material(brief: Brief, offline_draft: Draft, limit: int) -> dict[str, Any]:
+def extra_material(brief: Brief, draft: Draft, limit: int) -> dict[str, Any]:
     """Return material that may change without changing the question of a brief.
 
-    `offline_draft` is the text written by rule, `limit` the most characters of a reasoning.
+    `draft` is the text written by rule, `limit` the most characters of a reasoning.
     """
     extras: dict[str, Any] = {}
     findings = brief.together if isinstance(brief, Agreement) else brief
@@ -227,21 +227,15 @@ def extra_material(brief: Brief, offline_draft: Draft, limit: int) -> dict[str, 
         labels = labels_of(tries, findings.account.tasks)
         extras["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
         latest_outcomes = findings.significant[-_SHOWN:]
-        extras["latest"] = [
-            _in_full(outcome, evaluations.get(outcome.id), limit) for outcome in latest_outcomes
-        ]
+        extras["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest_outcomes]
     if isinstance(brief, Recurrence):
         judgements = filter(None, map(_judgement, brief.evaluations))
         extras["evaluations"] = list(judgements)[:_SHOWN]
     if isinstance(brief, Period):
         texts = {"facts": dict(brief.facts), "current": brief.current}
         extras |= {key: value for key, value in texts.items() if value}
-        extras["outcomes"] = [
-            _one_line(outcome, brief.evaluations.get(outcome.id)) for outcome in brief.outcomes
-        ]
-        extras["draft"] = dict(
-            offline_draft.sections
-        )  # the only place with the results of each action
+        extras["outcomes"] = [_one_line(o, brief.evaluations.get(o.id)) for o in brief.outcomes]
+        extras["draft"] = dict(draft.sections)  # the only place with the results of each action
     return extras
 
 

@@ -49,11 +49,8 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
-_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `is_last: bool`
-_OF_DOMAIN = (
-    "sections",
-    "facts",
-)  # keys that come first, because all records of a domain share them
+_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `final: bool`
+_OF_DOMAIN = ("sections", "facts")  # keys that come first, equal in all records of a domain
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
@@ -105,13 +102,13 @@ class Question(Generic[_Value]):
         """The request that is sent."""
         return self.make_request()
 
-    def accept(self, reply: KeptReply, *, is_last: bool = False) -> dict[str, Any]:
+    def accept(self, reply: KeptReply, *, final: bool = False) -> dict[str, Any]:
         """Return the part of a reply to store; UnusableError with every reason.
 
-        From the `is_last` reply, unsupported parts are removed instead.
+        From the `final` reply, unsupported parts are removed instead.
         """
         record = RecordFigures(self.request.user)
-        checked_reply = self.check(parse_reply(reply, self.shape), record, is_last=is_last)
+        checked_reply = self.check(parse_reply(reply, self.shape), record, final=final)
         reply_part: dict[str, Any] = self.clean(msgspec.to_builtins(checked_reply))
         return reply_part
 
@@ -167,7 +164,7 @@ class Questions:
         material = asking.decision_material(case)
         subject = asking.about(case.domain, case.decision)
         matter = QuestionTopic("verdict", subject, _material_digest(material))
-        reading = (VerdictReply, lambda reply, _record, *, is_last: reply, verdict_of)  # noqa: ARG005
+        reading = (VerdictReply, lambda reply, _record, *, final: reply, verdict_of)  # noqa: ARG005
 
         def with_calibration() -> Mapping[str, Any]:
             record = self.calibrate(case.domain)
@@ -180,12 +177,8 @@ class Questions:
         if insight_text(case) is None:
             return None
         insights = [
-            {
-                "kind": insight.kind,
-                "quote": insight.quote,
-                **({"supposed": True} if insight.supposed else {}),
-            }
-            for insight in case.insights
+            {"kind": i.kind, "quote": i.quote, **({"supposed": True} if i.supposed else {})}
+            for i in case.insights
         ]
         verdict_part: dict[str, Any] = {}
         if verdict is not None and verdict.answer:

@@ -105,11 +105,9 @@ def _simplify_schema(part: dict[str, Any]) -> dict[str, Any]:
         values = {key: value for key, value in key_schema.items() if key != "default"}
         properties[name] = {"type": "string"} if "anyOf" in key_schema else values
     properties.pop("unlike", None)
-    values_of_part = {
-        key: value for key, value in part.items() if key not in ("title", "description")
-    }
-    values_of_part |= {"properties": properties, "required": list(properties)}
-    return {**values_of_part, "additionalProperties": False}
+    new_part = {key: value for key, value in part.items() if key not in ("title", "description")}
+    new_part |= {"properties": properties, "required": list(properties)}
+    return {**new_part, "additionalProperties": False}
 
 
 def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
@@ -145,25 +143,23 @@ class InsightReader(NamedTuple):
     facts: Mapping[str, str]
 
     def check_figures(
-        self, reply: InsightReply, record: RecordFigures, *, is_last: bool
+        self, reply: InsightReply, record: RecordFigures, *, final: bool
     ) -> InsightReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `is_last` reply, sentences with unsupported figures are removed instead.
+        In the `final` reply, sentences with unsupported figures are removed instead.
         """
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
         is_unknown = reply.relation != "new" and reply.fact not in self.facts
-        if is_last:
+        if final:
             insight = _remove_claims(reply.key_insight, record) if figures else reply.key_insight
             approach = _remove_claims(reply.better_approach, record, advice=True)
             if insight or not figures:
-                similar_facts = [] if is_unknown else self._similar_facts(reply)
+                facts = [] if is_unknown else self._similar_facts(reply)
                 if is_unknown:
                     reply = replace(reply, relation="new", fact="")
-                return replace(
-                    reply, key_insight=insight, better_approach=approach, unlike=similar_facts
-                )
+                return replace(reply, key_insight=insight, better_approach=approach, unlike=facts)
         _require(figures, f"{reply.fact!r} is no fact of the record" if is_unknown else "")
         return replace(reply, unlike=self._similar_facts(reply))
 
@@ -197,12 +193,12 @@ class InsightReader(NamedTuple):
         )
 
 
-def check_opinion(reply: OpinionReply, record: RecordFigures, *, is_last: bool) -> OpinionReply:
+def check_opinion(reply: OpinionReply, record: RecordFigures, *, final: bool) -> OpinionReply:
     """Return the reply; UnusableError if it claims figures that the record does not support.
 
-    In the `is_last` reply, the sentences with such claims are removed instead.
+    In the `final` reply, the sentences with such claims are removed instead.
     """
-    if is_last:
+    if final:
         return replace(
             reply,
             insight=_remove_claims(reply.insight, record),
@@ -241,11 +237,7 @@ def _require(figures: Sequence[str], *faults: str) -> None:
 
 def _remove_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
     """Remove the sentences with claims that the record does not support."""
-    return " ".join(
-        sentence
-        for sentence in sentences(text)
-        if not find_unsupported(sentence, record, advice=advice)
-    )
+    return " ".join(s for s in sentences(text) if not find_unsupported(s, record, advice=advice))
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
@@ -290,14 +282,12 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def check_figures(
-        self, reply: SkillReply, record: RecordFigures, *, is_last: bool
-    ) -> SkillReply:
+    def check_figures(self, reply: SkillReply, record: RecordFigures, *, final: bool) -> SkillReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `is_last` reply, items with unsupported claims are removed instead.
+        In the `final` reply, items with unsupported claims are removed instead.
         """
-        if is_last:
+        if final:
             reply = self._remove_items(reply, record)
         texts = _texts_of(reply)
         title, description = flatten(reply.title), _plain_line(reply.description)
@@ -346,23 +336,15 @@ class SkillReader(NamedTuple):
 
     def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """Return the model's sections and the other offline sections, in the offline order."""
-        counted_sections = {
-            name: text for name, text in self.plain.sections if name not in self.headings
-        }
+        old_texts = {name: text for name, text in self.plain.sections if name not in self.headings}
         order = [name for name, _ in self.plain.sections]
-        for index, name in enumerate(self.headings):
+        for i, name in enumerate(self.headings):
             if name not in order:
-                preceding_indexes = [
-                    order.index(heading) + 1
-                    for heading in self.headings[:index]
-                    if heading in order
-                ]
-                following_indexes = [
-                    order.index(heading) for heading in self.headings[index:] if heading in order
-                ]
-                start = min([*following_indexes, min(1, len(counted_sections))])
-                order.insert(max(preceding_indexes, default=start), name)
-        sections = {**counted_sections, **texts}
+                preceding = [order.index(h) + 1 for h in self.headings[:i] if h in order]
+                following = [order.index(h) for h in self.headings[i:] if h in order]
+                start = min([*following, min(1, len(old_texts))])
+                order.insert(max(preceding, default=start), name)
+        sections = {**old_texts, **texts}
         return tuple((name, sections[name]) for name in order if name in sections)
 
 

@@ -118,12 +118,8 @@ def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
     question = {"role": "user", "content": _user_content(request)}
     if request.refused is None:
         return [question]
-    reply, complaint = request.refused
-    return [
-        question,
-        {"role": "assistant", "content": reply},
-        {"role": "user", "content": complaint},
-    ]
+    reply, fault = request.refused
+    return [question, {"role": "assistant", "content": reply}, {"role": "user", "content": fault}]
 
 
 def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:

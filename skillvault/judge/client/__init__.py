@@ -106,8 +106,7 @@ class Client(NamedTuple):
 def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
     """Combine requests to one prompt; shared instructions, schemas and lists come once."""
     letters = {
-        text: chr(65 + number)
-        for number, text in enumerate(dict.fromkeys(request.system for request in requests))
+        text: chr(65 + n) for n, text in enumerate(dict.fromkeys(r.system for r in requests))
     }
     parts = [f"# Instructions {letter}\n{text.strip()}" for text, letter in letters.items()]
     definitions: dict[str, Any] = {}

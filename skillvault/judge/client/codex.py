@@ -51,12 +51,8 @@ def _login_command() -> tuple[str, ...]:
     providers = settings.get("model_providers")
     provider = providers.get(name) if isinstance(providers, dict) else None
     has_login = isinstance(provider, dict) and provider.get("requires_openai_auth") is True
-    is_other_provider = name != "openai" and not has_login
-    return (
-        ()
-        if is_other_provider or os.environ.get("CODEX_API_KEY")
-        else (_PROGRAM, "login", "status")
-    )
+    is_foreign = name != "openai" and not has_login
+    return () if is_foreign or os.environ.get("CODEX_API_KEY") else (_PROGRAM, "login", "status")
 
 
 def _server_names() -> list[str]:

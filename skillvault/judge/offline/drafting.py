@@ -126,11 +126,8 @@ def _title(brief: Findings) -> str:
 
 def _title_of(subject: str, brief: Findings) -> str:
     """Return a title with a rule, a lesson or a statement that several runs support."""
-    statements = (statement for statement in brief.statements if statement.kind != "tried")
-    gists = (
-        statement.gist or statement.text * (len(statement.supporting) > 1)
-        for statement in statements
-    )
+    statements = (item for item in brief.statements if item.kind != "tried")
+    gists = (item.gist or item.text * (len(item.supporting) > 1) for item in statements)
     titles = (f"{subject}: {gist.rstrip('.')}" for gist in gists if gist)
     short_titles = (title for title in titles if len(title) <= TITLE)
     return cut_name(next(short_titles, subject), TITLE)
@@ -141,28 +138,24 @@ def _use_of(brief: Findings) -> str:
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
-        return f"before {_list_some(list(actions), 'action', conjunction='or')}"
+        return f"before {_list_some(list(actions), 'action', word='or')}"
     if brief.kind != "guide":
         return f"before {describe_subject(outcomes[0])}"
-    targets = list(
-        dict.fromkeys(inline(outcome.decision.target or "") for outcome in reversed(outcomes))
-    )
+    targets = list(dict.fromkeys(inline(o.decision.target or "") for o in reversed(outcomes)))
     names = [target for target in targets if target]
     use = f"before {inline(outcomes[-1].decision.action)}"
     free_characters = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
     return f"{use} on {_list_some(names, 'target', limit=free_characters)}" if names else use
 
 
-def _list_some(
-    names: Sequence[str], noun: str, *, conjunction: str = "and", limit: int = _NAMES
-) -> str:
+def _list_some(names: Sequence[str], noun: str, *, word: str = "and", limit: int = _NAMES) -> str:
     """Join the first names to a list, and count the others."""
     members = list(names[:_TARGETS])
     while len(members) > 1 and len(", ".join(members)) > limit:
         members.pop()
     count = len(names) - len(members)
     count_note = [pluralize(count, f"other {noun}")] if count else []
-    return join_items([*members, *count_note], last=conjunction)
+    return join_items([*members, *count_note], last=word)
 
 
 def _description(use: str, sentences: Iterable[str]) -> str:
@@ -190,13 +183,8 @@ def draft_agreement(brief: Agreement) -> Draft:
         ("When This Applies", [_application(brief)]),
         ("Key Principles", [text for _, texts in texts_by_heading[2:] for text in texts]),
     )
-    counts = Counter(
-        inline(subject_findings.account.outcomes[0].decision.action)
-        for subject_findings in brief.apart
-    )
-    actions_text = _list_some(
-        sorted(counts, key=lambda action: (-counts[action], action)), "action", conjunction="or"
-    )
+    counts = Counter(inline(group.account.outcomes[0].decision.action) for group in brief.apart)
+    actions_text = _list_some(_by_count(counts), "action", word="or")
     texts = (statement.text for statement in findings.statements)
     return Draft(
         _title_of(actions_text, findings),
@@ -212,10 +200,7 @@ def _application(brief: Agreement) -> str:
         decision = findings.account.outcomes[0].decision
         names = targets.setdefault(inline(decision.action), [])
         names += [inline(decision.target)] if decision.target else []
-    subjects = (
-        f"{action} on {_list_some(names_of_action, 'target')}" if names_of_action else action
-        for action, names_of_action in targets.items()
-    )
+    subjects = (f"{a} on {_list_some(on, 'target')}" if on else a for a, on in targets.items())
     kind, outcomes = brief.together.kind, brief.together.account.outcomes
     status = "failure" if kind == "warning" else "success"
     count = count_of(sum(outcome.result.status == status for outcome in outcomes), len(outcomes))
@@ -230,9 +215,7 @@ FACT = 600  # the most characters of a fact in a skill
 def draft_recurrence(brief: Recurrence) -> Draft:
     """Draft a skill from facts that repeat one theme, in three sections."""
     advice = Counter(
-        " ".join(evaluation.better_approach.split())
-        for evaluation in brief.evaluations
-        if evaluation.better_approach
+        " ".join(item.better_approach.split()) for item in brief.evaluations if item.better_approach
     )
     facts = [fact.text for fact in brief.facts]
     new_advice = [text for text in _by_count(advice) if not any(text in fact for fact in facts)]
@@ -273,11 +256,7 @@ def _numbered_list(facts: Sequence[Fact]) -> str:
 
 def _origin(brief: Recurrence) -> str:
     """Return the counts of the evidence in one line."""
-    outcomes = [
-        brief.outcomes[evaluation.id]
-        for evaluation in brief.evaluations
-        if evaluation.id in brief.outcomes
-    ]
+    outcomes = [brief.outcomes[item.id] for item in brief.evaluations if item.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
         parts.append(f"{pluralize(brief.against, 'run')} against it")
@@ -324,15 +303,13 @@ class _SessionLine(NamedTuple):
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     """Draft a skill from sessions, lines of most sessions first; None without any line."""
     sessions = brief.sessions
-    solved_lemmas = {
-        _lemma_key(success.lemma) for session in sessions for success in session.successes
-    }
+    solutions = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
         for failure in session.failures:
             form = normal_form(f"{failure.lemma}: {failure.reason}")
-            is_overcome = _lemma_key(failure.lemma) in solved_lemmas
+            is_overcome = _lemma_key(failure.lemma) in solutions
             line = _SessionLine(
                 inline(failure.lemma, _LEMMA),
                 _failure_line(failure),

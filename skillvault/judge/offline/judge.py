@@ -171,16 +171,11 @@ def _conditions_clause(outcome: Outcome) -> str:
     """Return the conditions that the decision considered, else all recorded conditions."""
     reasoning = outcome.decision.reasoning.lower()
     # `5m` or `v2` is a setting; only a condition with a word teaches something.
-    text_conditions = {
+    words = {
         key: value
         for key, value in conditions_of(outcome).items()
         if isinstance(value, str) and _A_WORD.search(value)
     }
-    mentioned_conditions = {
-        key: value for key, value in text_conditions.items() if value.lower() in reasoning
-    }
-    clauses = [
-        f"{inline(key)} is {inline(value, 40)}"
-        for key, value in (mentioned_conditions or text_conditions).items()
-    ][:3]
+    mentions = {key: value for key, value in words.items() if value.lower() in reasoning}
+    clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (mentions or words).items()][:3]
     return f"when {join_items(clauses)}, " if clauses else ""

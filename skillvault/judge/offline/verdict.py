@@ -145,24 +145,21 @@ class Figure(NamedTuple):
     rounding: float
     is_percent: bool
 
-    def matches(self, recorded_figure: "Figure") -> bool:
+    def matches(self, original: "Figure") -> bool:
         """Return True if this is the recorded figure, rounded or in per cent."""
         tolerance = min(self.rounding, _ROUNDED * self.amount) + 1e-12
-        percent = recorded_figure.amount * self._scale(recorded_figure)
-        return (
-            min(abs(self.amount - amount) for amount in (recorded_figure.amount, percent))
-            <= tolerance
-        )
+        percent = original.amount * self._scale(original)
+        return min(abs(self.amount - amount) for amount in (original.amount, percent)) <= tolerance
 
-    def contradicts(self, recorded_figure: "Figure") -> bool:
+    def contradicts(self, original: "Figure") -> bool:
         """Return True if this is the same measure with another amount."""
-        if self.matches(recorded_figure) or not self.amount or not recorded_figure.amount:
+        if self.matches(original) or not self.amount or not original.amount:
             return False
-        ratio = self.amount / (recorded_figure.amount * self._scale(recorded_figure))
+        ratio = self.amount / (original.amount * self._scale(original))
         return 1 / _OTHER_MEASURE < ratio < _OTHER_MEASURE
 
-    def _scale(self, recorded_figure: "Figure") -> float:
-        return 100.0 if self.is_percent and not recorded_figure.is_percent else 1.0
+    def _scale(self, original: "Figure") -> float:
+        return 100.0 if self.is_percent and not original.is_percent else 1.0
 
 
 @lru_cache(maxsize=1024)
@@ -209,16 +206,10 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
     is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
-    recorded_figures = figures_of(str(value))
-    if recorded_figures:
-        has_figures = all(
-            any(figure.matches(recorded_figure) for figure in figures_of(text))
-            for recorded_figure in recorded_figures
-        )
-        return has_figures and (
-            is_named
-            or min(recorded_figure.amount for recorded_figure in recorded_figures) >= _TELLING_ALONE
-        )
+    originals = figures_of(str(value))
+    if originals:
+        has_all = all(any(f.matches(figure) for f in figures_of(text)) for figure in originals)
+        return has_all and (is_named or min(f.amount for f in originals) >= _TELLING_ALONE)
     words = re.escape(str(value).replace("_", " ").strip())
     if not words or not re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
         return False
@@ -233,20 +224,14 @@ def _names_condition(text: str, form: Form, key: str) -> bool:
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]
-    return any(
-        re.search(rf"(?<![^\W\d]){re.escape(part)}\b", text, re.IGNORECASE) for part in parts
-    )
+    return any(re.search(rf"(?<![^\W\d]){re.escape(p)}\b", text, re.IGNORECASE) for p in parts)
 
 
 def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
     name = re.escape(re.split(r"[_-]", key)[-1])
     match = re.search(rf"\b{name}{_LINK}(-?(?:{_AMOUNT})\s?%?)", text, re.IGNORECASE)
     figures = figures_of(match[1]) if match else ()
-    return any(
-        figure.contradicts(recorded_figure)
-        for figure in figures
-        for recorded_figure in figures_of(str(value))
-    )
+    return any(f.contradicts(original) for f in figures for original in figures_of(str(value)))
 
 
 def _takes_other_side(form: Form, value: Scalar) -> bool:
@@ -254,11 +239,7 @@ def _takes_other_side(form: Form, value: Scalar) -> bool:
     sides = normal_form(str(value)).sides
     if sides & form.sides or form.negated:
         return False
-    return any(
-        form_side.axis == side.axis and form_side.binary
-        for side in sides
-        for form_side in form.sides
-    )
+    return any(claim.axis == side.axis and claim.binary for side in sides for claim in form.sides)
 
 
 BASE = 0.4  # the quality of a decision without anything to judge: neither good nor a mistake
@@ -326,25 +307,17 @@ def judge_decision(case: BlindCase) -> Verdict:
 
 def _condition_marks(material: _Material) -> Iterator[_Mark]:
     """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
-    considered_keys = _distinct_keys(
-        statement.cited for statement in material.statements if statement.is_specific
-    )
+    used_keys = _distinct_keys(s.cited for s in material.statements if s.is_specific)
     repeated_keys = [
-        key
-        for key in _distinct_keys(statement.cited for statement in material.statements)
-        if key not in considered_keys
+        key for key in _distinct_keys(s.cited for s in material.statements) if key not in used_keys
     ]
-    if considered_keys:
-        conditions = _list_conditions(material, considered_keys)
-        yield _Mark(
-            0.12 * min(len(considered_keys), 2), f"weighs the conditions at entry: {conditions}"
-        )
+    if used_keys:
+        conditions = _list_conditions(material, used_keys)
+        yield _Mark(0.12 * min(len(used_keys), 2), f"weighs the conditions at entry: {conditions}")
     elif repeated_keys:
         conditions = _list_conditions(material, repeated_keys)
         yield _Mark(0.04, f"repeats the conditions at entry: {conditions}")
-    denials = [
-        (key, statement.text) for statement in material.statements for key in statement.contradicted
-    ]
+    denials = [(key, s.text) for s in material.statements for key in s.contradicted]
     for key, text in denials[:2]:
         condition = _list_conditions(material, [key])
         yield _Mark(-0.2, f"{condition} was recorded, and it says {quote_text(text)}")
@@ -366,15 +339,11 @@ def _finding_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(_GAP, f"only {share} statements say what was looked at and what came out")
     elif findings:
         # The conditions that a finding names have earned their points already.
-        most_points = 0.18 if any(statement.things for statement in findings) else 0.09
+        most_points = 0.18 if any(s.things for s in findings) else 0.09
         points = most_points * min(len(findings) / (_OFTEN * max(size, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
-    elif measured_texts := [
-        statement.text
-        for statement in material.statements
-        if statement.figures and statement.is_grounded
-    ]:
+    elif measured_texts := [s.text for s in material.statements if s.figures and s.is_grounded]:
         yield _Mark(0.06, f"names a figure: {quote_text(measured_texts[0])}")
     yield from _matter_marks(material)
 
@@ -383,41 +352,34 @@ def _matter_marks(material: _Material) -> Iterator[_Mark]:
     """Rate the share of general words; repeated words count once."""
     if not material.statements:
         return
-    matter_words = frozenset[str]().union(*(statement.matter for statement in material.statements))
-    vague_statements = [statement for statement in material.statements if not statement.is_anchored]
-    general_words = frozenset[str]().union(*(statement.general for statement in vague_statements))
+    matter_words = frozenset[str]().union(*(s.matter for s in material.statements))
+    vague_statements = [s for s in material.statements if not s.is_anchored]
+    general_words = frozenset[str]().union(*(s.general for s in vague_statements))
     size = len(matter_words) + len(general_words)
     surplus = len(matter_words) / max(size, 1) - _MATTER
     points = max(surplus, -0.3) * min(size / 6, 1)
-    emptiest_statement = max(
-        material.statements, key=lambda statement: (statement.generality, len(statement.general))
-    )
-    if points > 0 and any(statement.is_grounded for statement in material.statements):
+    example = max(material.statements, key=lambda s: (s.generality, len(s.general)))
+    if points > 0 and any(s.is_grounded for s in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
-        yield _Mark(
-            points, f"says what would fit any decision: {quote_text(emptiest_statement.text)}"
-        )
-    if not any(statement.is_grounded for statement in material.statements):
+        yield _Mark(points, f"says what would fit any decision: {quote_text(example.text)}")
+    if not any(s.is_grounded for s in material.statements):
         quote = quote_text(material.decision.reasoning, 80)
         yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
 
 
 def _care_marks(material: _Material) -> Iterator[_Mark]:
     """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
-    reading, quotes = material.reading, [statement.text for statement in material.findings[:1]]
-    grounded_texts = {statement.text for statement in material.statements if statement.is_grounded}
-    anchored_texts = {statement.text for statement in material.statements if statement.is_anchored}
+    reading, quotes = material.reading, [s.text for s in material.findings[:1]]
+    grounded_texts = {s.text for s in material.statements if s.is_grounded}
+    anchored_texts = {s.text for s in material.statements if s.is_anchored}
     for sentence, texts in (
         ("says why", [text for text in reading.reasons if text in grounded_texts]),
         ("names a risk", [text for text in reading.risks if text in anchored_texts]),
         ("weighs another way", [text for text in reading.alternatives if text in grounded_texts]),
         ("limits what can go wrong", [text for text in reading.plans if text in anchored_texts]),
         ("checks its work", [text for text in reading.checks if text in anchored_texts]),
-        (
-            "says on what it depends",
-            [text for text in reading.conditions if text in anchored_texts],
-        ),
+        ("says on what it depends", [t for t in reading.conditions if t in anchored_texts]),
     ):
         quote = next((text for text in texts if text not in quotes), None)
         if quote:
@@ -446,7 +408,7 @@ def _certainty_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(-min(0.1 * density, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
         yield _Mark(_GAP, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
-    grounds = sum(statement.is_grounded for statement in material.statements)
+    grounds = sum(s.is_grounded for s in material.statements)
     if confidence is not None and confidence >= _SURE and grounds < _FEW:
         yield _Mark(_GAP, f"confidence of {confidence:g} on grounds that do not carry it")
     elif confidence is not None and confidence < _SURE and grounds >= _FEW:
@@ -477,15 +439,8 @@ def _missed_conditions(material: _Material) -> list[str]:
     if not material.reading.size:
         return []
     conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
-    missed_keys = [
-        key
-        for key, value in conditions.items()
-        if not _mentions(material.decision.reasoning, key, value)
-    ]
-    return [
-        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}"
-        for key in missed_keys[:3]
-    ]
+    keys = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
+    return [f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in keys[:3]]
 
 
 def _format_value(value: Scalar) -> str:

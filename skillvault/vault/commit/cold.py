@@ -146,16 +146,15 @@ class _Window:
         if self._months is None:
             return "/*\n"
         top_folders = [name for name in _subfolders(git, commit) if name not in FOLDERS]
-        open_folders = {*top_folders, *self._folders}
+        folders = {*top_folders, *self._folders}
         for top in FOLDERS:
             for domain in _subfolders(git, f"{commit}:{top}"):
-                open_folders |= {f"{top}/{domain}/{month}" for month in self._months}
-        parents = {path[:i] for path in open_folders for i, char in enumerate(path) if char == "/"}
-        parents -= open_folders
+                folders |= {f"{top}/{domain}/{month}" for month in self._months}
+        parents = {f[:i] for f in folders for i, char in enumerate(f) if char == "/"} - folders
         lines = ["/*", "!/*/"]
         for parent in sorted(parents):
             lines += [f"/{_escape(parent)}/", f"!/{_escape(parent)}/*/"]
-        lines += [f"/{_escape(folder)}/" for folder in sorted(open_folders)]
+        lines += [f"/{_escape(f)}/" for f in sorted(folders)]
         return "\n".join([*lines, ""])
 
 

@@ -224,31 +224,30 @@ class Journal:
     def _redo(self, intent: Intent) -> None:
         """Restore files of a publication that are in HEAD but missing in the index or work tree."""
         paths = sorted(intent.changes)
-        head_entries = self._git.entries(self._git.head(), paths)
+        head = self._git.entries(self._git.head(), paths)
         index = self._git.index_file.entries(paths)
         # A git that read the index before us wrote it after us: the next commit would remove these.
         self._set_entries(
             {
                 path: change.new_entry
                 for path, change in intent.changes.items()
-                if index.get(path) == change.old_entry != change.new_entry == head_entries.get(path)
+                if index.get(path) == change.old_entry != change.new_entry == head.get(path)
                 and self._has_new_content(path, change)
             }
         )
         for path, change in intent.changes.items():
             entry = change.new_entry
             is_missing = change.new_blob and not os.path.lexists(self._root / path)
-            if entry and is_missing and head_entries.get(path) == index.get(path) == entry:
+            if entry and is_missing and head.get(path) == index.get(path) == entry:
                 self._write_blob(path, entry.id, entry)
 
     def undo(self, intent: Intent) -> None:
         """Restore the old state of all paths that nobody changed or committed since."""
-        head_entries = self._git.entries(self._git.head(), sorted(intent.changes))
+        head = self._git.entries(self._git.head(), sorted(intent.changes))
         changes = {
             path: change
             for path, change in intent.changes.items()
-            if head_entries.get(path) == change.old_entry
-            or head_entries.get(path) != change.new_entry
+            if head.get(path) == change.old_entry or head.get(path) != change.new_entry
         }
         for path, change in changes.items():
             if self._has_change(path, change) and self._has_new_content(path, change):
@@ -315,11 +314,9 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 
     A merge is not finished: `sync` merges again.
     """
-    tip_entries = git.entries(git.tip(intent.branch), sorted(intent.changes))
+    entries = git.entries(git.tip(intent.branch), sorted(intent.changes))
     changes = intent.changes.items()
-    has_part = any(
-        tip_entries.get(path) == change.new_entry != change.old_entry for path, change in changes
-    )
+    has_part = any(entries.get(path) == c.new_entry != c.old_entry for path, c in changes)
     if intent.old is None or not has_part:
         return []
     commits = list(git.history.commits(f"{intent.old}..{intent.new}"))

@@ -79,10 +79,8 @@ def mark_changed_sections(
         skill, old_skill = parse_record(path, content), parse_record(path, old_content)
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
-        foreign_headings = foreign_sections.get(path, ())
-        marks = update_marks(
-            read_marks(old_skill.written), old_skill.body, skill.body, foreign_headings
-        )
+        headings = foreign_sections.get(path, ())
+        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, headings)
         if skill.description != old_skill.description:
             marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
         words = format_marks(marks)
@@ -121,9 +119,7 @@ def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -
     if layout.shelf_of(origin) != "archive":
         return True
     name = layout.ref_of(path)
-    versions = [
-        f"{commit.sha}:{path}" for commit in history.commits_touching([name] if name else [])
-    ]
-    contents = git.objects.read_files(versions)
-    content = next((contents[version] for version in versions if version in contents), None)
+    commits = history.commits_touching([name] if name else [])
+    contents = git.objects.read_files(f"{commit.sha}:{path}" for commit in commits)
+    content = next(iter(contents.values()), None)
     return content is None or not is_internal(content)

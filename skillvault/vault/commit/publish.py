@@ -181,16 +181,12 @@ class Writer:
             self._git.pin_commit(new_tip, refs) as pin,
         ):
             reach("objects-written")
-            plain_files = {
-                path: data for path, data in group.files.items() if path not in group.prefixes
-            }
-            with work_files.draft_files(self._folder / "drafts", plain_files) as file_drafts:
+            files = {path: data for path, data in group.files.items() if path not in group.prefixes}
+            with work_files.draft_files(self._folder / "drafts", files) as new_files:
                 intent = self._intent(group, entries, base, new_tip)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draft(entries, base.settings.staging)
-                publication = _Publication(
-                    group, base, entries, file_drafts, intent, index, checksum
-                )
+                publication = _Publication(group, base, entries, new_files, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
                 refs.begin(
                     [RefUpdate(branch, new_tip, parent or ABSENT), RefUpdate(pin, ABSENT, new_tip)]
@@ -260,7 +256,7 @@ class Writer:
             self._journal.rewrite(intent)
         self._is_visible = True
         try:
-            return self._replace_files_and_branch(publication, intent, refs)
+            return self._replace_state(publication, intent, refs)
         except BaseException as error:
             refs.end()
             try:
@@ -271,9 +267,7 @@ class Writer:
                 )
             raise
 
-    def _replace_files_and_branch(
-        self, publication: _Publication, intent: Intent, refs: RefSession
-    ) -> bool:
+    def _replace_state(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
         """Replace files, index and branch; if git refuses the branch, undo all and return False."""
         # The files first: were we killed here and the lock removed by hand, a person's commit of
         # the index would hold files that the work tree lacks, and `commit -a` would delete them.
@@ -446,9 +440,8 @@ class Writer:
             if base.state.is_sparse(self._root, path):
                 new_blob = None  # as git does in a sparse checkout
             old_entry = base.state.index.get(path)
-            changes[path] = PathChange(
-                old_blob, new_blob, old_entry, new_entry, grows=prefix is not None
-            )
+            has_prefix = prefix is not None
+            changes[path] = PathChange(old_blob, new_blob, old_entry, new_entry, grows=has_prefix)
         return Intent(branch=self._branch, old=base.parent, new=new_tip, changes=changes)
 
     def _place_files(self, publication: _Publication, intent: Intent) -> None:

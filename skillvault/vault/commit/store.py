@@ -111,9 +111,7 @@ class Store(threading.local):
         self.git = Git(root, index)
         self._must_detach = detached
         self._required_tips: list[str | None] = []
-        self._encoded: dict[
-            int, tuple[Record, bytes]
-        ] = {}  # by identity; the record keeps its id in use
+        self._encoded: dict[int, tuple[Record, bytes]] = {}  # by `id`, with the record alive
 
     @cached_property
     def taken(self) -> TakenFiles:
@@ -244,12 +242,10 @@ class Store(threading.local):
         self.index.begin()
         origins, prefixes = _origins(change, self.staging), _prefixes(change, self.staging)
         files = self.files_of(change, self.staging)
-        created_paths = files.keys() - self.staging.files.existing(files)
+        new_paths = files.keys() - self.staging.files.existing(files)
         links = tuple(_changed_links(files, self.staging))
         self.staging.stage(files)
-        return publish.StagedChange(
-            change, files, origins, frozenset(created_paths), prefixes, links
-        )
+        return publish.StagedChange(change, files, origins, frozenset(new_paths), prefixes, links)
 
     def roll_back(self) -> None:
         """Drop the staged changes that are not committed."""

@@ -69,11 +69,8 @@ def free_names(name: str) -> Iterator[str]:
 
 def plain_name(name: str) -> str:
     """Return a printable file name that leaves room for a suffix and does not end with ERROR."""
-    characters = (
-        character if character.isprintable() and not has_hidden(character) else "_"
-        for character in name
-    )
-    path = Path("".join(characters))
+    chars = (char if char.isprintable() and not has_hidden(char) else "_" for char in name)
+    path = Path("".join(chars))
     if path.name.endswith(ERROR):
         path = Path(path.name.removesuffix(ERROR) + "-error.json")
     limit = _MAX_NAME - len(path.suffix.encode())

@@ -196,15 +196,15 @@ class Inbox:
             with self._dropping:
                 self._reserved.difference_update(names)
 
-    def _drop(self, file_name: str, content: bytes) -> str:
+    def _drop(self, base: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
-        file_name = plain_name(file_name).lstrip(".") or "outcome"
+        base = plain_name(base).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
             draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            for name in free_names(file_name):
+            for name in free_names(base):
                 try:
                     os.link(draft, folder / name)
                 except FileExistsError:
@@ -213,9 +213,7 @@ class Inbox:
                 return name
         finally:
             draft.unlink(missing_ok=True)
-        raise UsageError(
-            f"{file_name}: every such name is taken in inbox/; run skillvault run first"
-        )
+        raise UsageError(f"{base}: every such name is taken in inbox/; run skillvault run first")
 
     def sweep_drafts(self) -> None:
         """Remove drafts of killed processes."""

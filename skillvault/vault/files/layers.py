@@ -134,18 +134,14 @@ def _check_link(path: Path, folder: Path) -> None:
     target = Path(os.path.realpath(path))
     if target == path or target.is_relative_to(folder):
         return
-    repository = next(
-        (parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder
-    )
+    repository = next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
     if not target.is_relative_to(repository):
         raise BadInputError(
             f"a link to {target.parent}, outside {repository}; add that folder to `shelf.dirs`",
             code="link-outside",
         )
-    if any(
-        (parent / layout.VAULT_FILE).is_file() and is_never_served(parent, target)
-        for parent in target.parents
-    ):
+    vaults = (parent for parent in target.parents if (parent / layout.VAULT_FILE).is_file())
+    if any(is_never_served(vault, target) for vault in vaults):
         raise BadInputError(f"a link to {target.parent}: {SHUT}; remove it", code="not-served")
 
 
@@ -226,12 +222,10 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
 
 def _folder(package: str) -> Path:
     """Return the folder of a package without an import; BadInputError if there is none."""
-    top_package, *subfolders = package.split(".")
-    if not all(part.isidentifier() for part in (top_package, *subfolders)):
+    top, *subfolders = package.split(".")
+    if not all(part.isidentifier() for part in (top, *subfolders)):
         raise _bad_package(package, "no package has such a name")
-    folders = [
-        package_folder.joinpath(*subfolders) for package_folder in _package_folders(top_package)
-    ]
+    folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(top)]
     folder = next((package_folder for package_folder in folders if package_folder.is_dir()), None)
     if folder is None:
         raise _bad_package(package, _describe_missing(folders))

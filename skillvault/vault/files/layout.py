@@ -85,9 +85,7 @@ def named_root(path: Path) -> Path:
 
 def vault_above(folder: Path) -> Path | None:
     """Return the nearest folder with a vault.yaml: `folder` or a parent, or None."""
-    return next(
-        (parent for parent in (folder, *folder.parents) if (parent / VAULT_FILE).is_file()), None
-    )
+    return next((path for path in (folder, *folder.parents) if (path / VAULT_FILE).is_file()), None)
 
 
 def explain_bare_repository(folder: Path) -> str | None:

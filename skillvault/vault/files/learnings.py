@@ -60,8 +60,7 @@ def append(root: Path, addition: Callable[[str], str]) -> None:
 
 def template() -> str:
     """Return the text of a new file."""
-    path = layout.resource("vault_template") / layout.LEARNINGS
-    return path.read_text(encoding="utf-8")
+    return (layout.resource("vault_template") / layout.LEARNINGS).read_text(encoding="utf-8")
 
 
 def decode_expertise(content: bytes) -> Expertise:
@@ -107,12 +106,10 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
     if not content or content == encode_expertise(old_expertise):
         return encode_expertise(expertise)
     text = front_matter.text_of(content)
-    values_by_key = _load_values(text)
+    data = _load_values(text)
     try:
         for key in ("patterns", "evolution_log"):
-            old_entries = list(
-                zip(getattr(old_expertise, key), values_by_key.get(key) or [], strict=True)
-            )
+            old_entries = list(zip(getattr(old_expertise, key), data.get(key) or [], strict=True))
             entries = [
                 next(
                     (values for old_entry, values in old_entries if old_entry == entry),

@@ -44,9 +44,7 @@ class FolderListing(Struct, frozen=True, gc=False):
         """Return the files that are new or may have changed."""
         old_stamps = old_listing.files
         return [
-            path
-            for path, stamp in self.files.items()
-            if stamp == _UNKNOWN or old_stamps.get(path) != stamp
+            path for path, at in self.files.items() if at == _UNKNOWN or old_stamps.get(path) != at
         ]
 
 
@@ -91,16 +89,10 @@ def _scan_names(folder: str, old_names: FolderNames | None, newest_time: int) ->
         if old_names is not None and changed_at == old_names.time:
             return old_names
         with os.scandir(folder) as directory:
-            entries = [entry for entry in directory if _is_listed(entry.name)]
-            folders = tuple(
-                sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-            )
-            files = (
-                entry.name
-                for entry in entries
-                if entry.name.endswith(".md") and not _is_folder(entry)
-            )
-            links = (entry.name for entry in entries if entry.is_symlink() and _is_folder(entry))
+            entries = [e for e in directory if _is_listed(e.name)]
+            folders = tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
+            files = (e.name for e in entries if e.name.endswith(".md") and not _is_folder(e))
+            links = (e.name for e in entries if e.is_symlink() and _is_folder(e))
             time_stored = changed_at if changed_at < newest_time else 0
             return FolderNames(time_stored, folders, tuple(sorted(files)), tuple(sorted(links)))
     except OSError:

@@ -144,9 +144,7 @@ class Quarantine:
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
-        return sorted(
-            name for name in names if not name.endswith(ERROR) and not DRAFT.fullmatch(name)
-        )
+        return sorted(n for n in names if not n.endswith(ERROR) and not DRAFT.fullmatch(n))
 
     def files(self) -> list[QuarantinedFile]:
         """Return the quarantined files by name, each with a printable reason."""

@@ -58,21 +58,18 @@ _LONG_NUMBER = 100_000  # a smaller number under the name of a secret is a count
 
 
 @cache
-def _compile_tail(format_text: str) -> re.Pattern[str]:
+def _compile_tail(tail: str) -> re.Pattern[str]:
     """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
-    position = 0
-    for part in _PART.finditer(format_text):
+    end = 0
+    for part in _PART.finditer(tail):
         alphabet, minimum, maximum = part.groups()
-        limit = maximum or ("" if part.end() == len(format_text) else "400")
-        pattern += (
-            f"{re.escape(format_text[position : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
-        )
+        limit = maximum or ("" if part.end() == len(tail) else "400")
+        pattern += f"{re.escape(tail[end : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
         pattern += f"{{{minimum},{limit}}}"
-        position = part.end()
+        end = part.end()
     return re.compile(
-        pattern + re.escape(format_text[position:]) + "(?![A-Za-z0-9])" * (maximum is not None),
-        re.ASCII,
+        pattern + re.escape(tail[end:]) + "(?![A-Za-z0-9])" * (maximum is not None), re.ASCII
     )
 
 

@@ -143,9 +143,7 @@ def mark_secrets(text: str) -> str:
     for find in (_find_cued_cuts, _find_named_cuts):
         lowered = text.lower()
         if len(lowered) != len(text):
-            lowered = "".join(
-                character if len(character.lower()) > 1 else character.lower() for character in text
-            )
+            lowered = "".join(char if len(char.lower()) > 1 else char.lower() for char in text)
         text = _cut_out(text, find(text, lowered))
     return text
 
@@ -212,20 +210,13 @@ def randomness(value: str) -> int:
     if not _DIGIT.search(core):
         return 2 * has_humps
     parts = [part for part in _JOINT.split(core) if part]
-    turn_counts = [len(_TURN.findall(part)) for part in parts]
-    if any(map(_is_mixed, parts, turn_counts)) or (
-        both_cases and len(core) >= 24 and sum(turn_counts) > 3
-    ):
+    turns = [len(_TURN.findall(part)) for part in parts]
+    if any(map(_is_mixed, parts, turns)) or (both_cases and len(core) >= 24 and sum(turns) > 3):
         return 3 if both_cases else 2
-    pieces = sum(
-        len(part) > 3 and turn_count > 0
-        for part, turn_count in zip(parts, turn_counts, strict=True)
-    )
+    pieces = sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True))
     if has_humps or pieces > 2:
         return 2
-    return int(
-        any(_WORD_AND_NUMBER.fullmatch(part) and not _TECHNICAL.match(part) for part in parts)
-    )
+    return int(any(_WORD_AND_NUMBER.fullmatch(p) and not _TECHNICAL.match(p) for p in parts))
 
 
 def _is_mixed(part: str, turns: int) -> bool:
@@ -250,9 +241,7 @@ def _find_names(lowered: str) -> list[tuple[int, str]]:
     """Return (start, word) of each word for a secret, in order."""
     matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # If a word is repeated, only the last one has the value.
-    return sorted(
-        (start, word) for start, word in matches if (start + len(word), word) not in matches
-    )
+    return sorted((pos, word) for pos, word in matches if (pos + len(word), word) not in matches)
 
 
 class _Name(NamedTuple):
@@ -489,30 +478,24 @@ def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut
 
     `names` are the positions of such names. Each line is read once.
     """
-    searched_until = 0
-    for start, positions in groupby(
-        names, lambda position: lowered.rfind("\n", max(0, position - 300), position) + 1
-    ):
-        head = _TABLE.match(lowered, start) if start >= searched_until else None
+    end = 0
+    for start, group in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
+        head = _TABLE.match(lowered, start) if start >= end else None
         if head is None:
             continue
-        columns = {
-            len(_CELL.findall(lowered, start, position))
-            for position in positions
-            if position < head.end("head")
-        }
+        columns = {len(_CELL.findall(lowered, start, at)) for at in group if at < head.end("head")}
         count = len(_CELL.findall(head["head"]))
         for row in _ROW.finditer(text, head.end(), head.end() + 4000):
             cells = _CELL.split(row[0])
             if len(cells) != count + 1:
                 break
-            searched_until = row.end()
+            end = row.end()
             for column in columns:
                 value = cells[column].strip(" '\"`")
                 if randomness(value) and not is_no_value(value) and " " not in value:
-                    position = row.start() + sum(len(cell) + 1 for cell in cells[:column])
-                    position = text.index(value, position)
-                    yield _Cut(position, position + len(value), "Secret Keyword")
+                    at = row.start() + sum(len(cell) + 1 for cell in cells[:column])
+                    at = text.index(value, at)
+                    yield _Cut(at, at + len(value), "Secret Keyword")
 
 
 def _command(template: str) -> Cue:

@@ -196,12 +196,10 @@ class Settings:
         if not self.signs or not any(line.is_local for line in signers):
             return as_environment(common)
         # The repository's config may not choose the program that signs.
-        trusted_settings = {line.key: line.value or "" for line in signers if not line.is_local}
-        program = trusted_settings.get(
-            "gpg.openpgp.program", trusted_settings.get("gpg.program", "gpg")
-        )
+        safe_settings = {line.key: line.value or "" for line in signers if not line.is_local}
+        program = safe_settings.get("gpg.openpgp.program", safe_settings.get("gpg.program", "gpg"))
         programs = {"gpg.program": program, "gpg.openpgp.program": program}
-        return as_environment(common | _SIGNERS | trusted_settings | programs)
+        return as_environment(common | _SIGNERS | safe_settings | programs)
 
     @cached_property
     def staging(self) -> dict[str, str]:

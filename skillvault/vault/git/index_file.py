@@ -142,7 +142,7 @@ class IndexFile:
         return [(line[0], line[2:]) for line in lines if line]
 
     def draft_sparse(
-        self, excluded_paths: Iterable[str], included_paths: Iterable[str], env: Mapping[str, str]
+        self, excluded: Iterable[str], included: Iterable[str], env: Mapping[str, str]
     ) -> Path:
         """Draft an index that leaves out some files and takes in files that were left out.
 
@@ -155,10 +155,7 @@ class IndexFile:
         settings = {**env, "GIT_INDEX_FILE": str(draft)}
         try:
             shutil.copy2(self._path, draft)
-            for flag, paths in (
-                ("--no-skip-worktree", included_paths),
-                ("--skip-worktree", excluded_paths),
-            ):
+            for flag, paths in (("--no-skip-worktree", included), ("--skip-worktree", excluded)):
                 names = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
                 self._git.run("update-index", flag, "-z", "--stdin", stdin=names, env=settings)
             with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
@@ -213,12 +210,10 @@ class IndexFile:
         """
         state, objects = self.current(), self._objects()
         is_inside = sparse_paths.is_in_folder
-        staged_entries = {
-            path: entry for path, entry in state.differences.items() if is_inside(path)
-        }
+        old_entries = {path: entry for path, entry in state.differences.items() if is_inside(path)}
         new_entries = {path: entry for path, entry in entries.items() if is_inside(path)}
         root = objects.root(state.commit) if state.commit else None
-        old_tree = objects.write_tree(root, staged_entries)
+        old_tree = objects.write_tree(root, old_entries)
         new_tree = objects.write_tree(old_tree, new_entries)
         self._git.run("read-tree", "-m", old_tree, new_tree, env=env, hold_lock=True)
         return {path: entry for path, entry in entries.items() if not is_inside(path)}

@@ -97,15 +97,13 @@ def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
 
 def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
     """Yield the entries of a tree object."""
-    position = 0
-    while position < len(raw):
-        nul = raw.index(b"\0", position)
-        mode, _, name = raw[position:nul].partition(b" ")
-        position = nul + 1 + _ID_BYTES
-        yield (
-            name.decode(errors="surrogateescape"),
-            Entry(mode.decode(), raw[nul + 1 : position].hex()),
-        )
+    pos = 0
+    while pos < len(raw):
+        nul = raw.index(b"\0", pos)
+        mode, _, name = raw[pos:nul].partition(b" ")
+        pos = nul + 1 + _ID_BYTES
+        entry = Entry(mode.decode(), raw[nul + 1 : pos].hex())
+        yield name.decode(errors="surrogateescape"), entry
 
 
 def _sort_key(name: str, entry: Entry) -> bytes:
@@ -329,12 +327,9 @@ class Objects:
             folder, _, name = path.rpartition("/")
             folders[folder].set(name, entry)
         for level in levels:
-            changed_folders = [folder for folder in level if folders[folder] or not folder]
-            ids = {
-                folder: self._write(_TREE, folders[folder].encode_tree())
-                for folder in changed_folders
-            }
-            for folder in changed_folders:  # the next commit needs these trees
+            nonempty = [folder for folder in level if folders[folder] or not folder]
+            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in nonempty}
+            for folder in nonempty:  # the next commit needs these trees
                 self._cache_tree(ids[folder], folders[folder])
             for folder in filter(None, level):  # an empty folder is removed from its parent
                 parent, _, name = folder.rpartition("/")

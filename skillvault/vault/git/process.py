@@ -48,9 +48,7 @@ _OFF = (
     "trailer.separators=:",
 )  # fmt: skip
 _SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
-OWNER_REMEDY = (
-    "git config --global --add safe.directory"  # from git's message about a folder of another user
-)
+OWNER_REMEDY = "git config --global --add safe.directory"  # in git's message about the owner
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
 PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
 
@@ -168,9 +166,7 @@ class Runner:
             raise GitError(failure_of(args[0], err))
 
     @contextmanager
-    def start_session(
-        self, *args: str, env: Mapping[str, str]
-    ) -> Iterator["subprocess.Popen[bytes]"]:
+    def detach(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
         """Start git in a new session, and stop it at the end of the block.
 
         If this process is killed, git goes on and holds the shared lock.
@@ -194,10 +190,8 @@ class Runner:
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
-        unset_names = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
-        prefix = (
-            ["env", *(part for name in unset_names for part in ("-u", name))] if unset_names else []
-        )
+        unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
+        prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(

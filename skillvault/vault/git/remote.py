@@ -134,9 +134,7 @@ class Upstream:
         This is a forced push, so only `skillvault erase` may call it.
         """
         names = {ABSENT: ""}
-        leases = [
-            f"--force-with-lease={move.ref}:{names.get(move.old, move.old)}" for move in moves
-        ]
+        leases = [f"--force-with-lease={m.ref}:{names.get(m.old, m.old)}" for m in moves]
         specs = [f"{names.get(move.new, move.new)}:{move.ref}" for move in moves]
         if self._push(*specs, options=["--atomic", *leases]) == "outrun":
             raise GitError(f"git push: somebody pushed to {self.remote} meanwhile; erase again")
@@ -208,7 +206,7 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
     options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc")
     args = (*settings, "fetch", *options, "--", url, ref)
     deadline = time.monotonic() + SECONDS
-    with runner.start_session(*args, env=_FETCH_ENVIRONMENT) as process:
+    with runner.detach(*args, env=_FETCH_ENVIRONMENT) as process:
         err = None
         while err is None:
             if time.monotonic() > deadline:

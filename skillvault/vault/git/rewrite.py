@@ -4,7 +4,6 @@ git-filter-repo does this in a separate process. The vault itself is not touched
 after the copy was checked and confirmed.
 """
 
-import hashlib
 import os
 import re
 import subprocess
@@ -22,6 +21,7 @@ from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.section_marks import marks_of
 from skillvault.model.text import front_matter
 from skillvault.model.text.erasure import MARKER, Eraser, prove
+from skillvault.vault.files.work_tree import blob_id
 
 _TOOL = "git_filter_repo"  # a dependency of the extra `erase`
 _REPORT = "skillvault-report.json"
@@ -88,7 +88,7 @@ class _Filter:
             return  # a tombstone, which names the old commits
         data = _ID.sub(translate, rewrite_bytes(self.eraser, blob.data))
         if data != blob.data:
-            self._blobs[blob.original_id] = _blob_id(data)
+            self._blobs[blob.original_id] = blob_id(data).encode()
             self._changed_marks.add(blob.id)
             blob.data = data
 
@@ -172,10 +172,6 @@ def _marks_of(text: str) -> list[str]:
         return []
     marks = marks_of(str(values.get("description", "")), body)
     return [f"{heading}{mark}" for heading, mark in marks.items()]
-
-
-def _blob_id(data: bytes) -> bytes:
-    return hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest().encode()  # noqa: S324
 
 
 def main() -> None:

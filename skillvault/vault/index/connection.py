@@ -63,17 +63,13 @@ class Connection(Rows):
     ) -> None:
         self.name = str(path or "the vault's index")
         self._path = path
-        self._left_path: Path | None = (
-            None  # left for a private copy, because another process was writing
-        )
+        self._left_path: Path | None = None  # left for a copy while another process writes
         self._identity: tuple[int, int] | None = None  # of the opened file
         self._shape = shape
         self._heal = heal
         self._contradiction = contradiction
         self._database: sqlite3.Connection | None = None
-        self._copy: tuple[int, sqlite3.Connection] | None = (
-            None  # of an index in memory, for its pins
-        )
+        self._copy: tuple[int, sqlite3.Connection] | None = None  # of an index in memory
         self._is_repeatable = False  # True while `run_whole` can repeat all of the work
         self._idle: list[sqlite3.Connection] = []  # connections of pins that are no longer used
 
@@ -340,10 +336,7 @@ class Pin(Rows):
         pin = self._index.pin()
         if pin.commit != self.commit:
             raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
-        self._new_pin, self.database = (
-            pin,
-            pin.database,
-        )  # keep the new pin, or its connection is given back
+        self._new_pin, self.database = pin, pin.database  # the pin holds the connection
 
 
 def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:

@@ -67,13 +67,11 @@ class _Path(NamedTuple):
     @property
     def body(self) -> str:
         """The tables and the conditions of the query."""
-        condition = f" where {' and '.join(self.conditions)}" if self.conditions else ""
-        return (
-            f"from {' cross join '.join(self.tables)}{condition}"  # keeps the order of the tables
-        )
+        clause = f" where {' and '.join(self.conditions)}" if self.conditions else ""
+        return f"from {' cross join '.join(self.tables)}{clause}"  # keeps the order of the tables
 
     @property
-    def next_alias(self) -> str:
+    def alias(self) -> str:
         """An alias for one more table."""
         return f"t{len(self.tables)}"
 
@@ -94,9 +92,8 @@ def compile_agenda(agenda: due.Agenda) -> Marks:
     missing_queues = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
         for trigger in queue.when if queue not in missing_queues else ():
-            queries.setdefault((trigger.kind, trigger.event), []).append(
-                _compile_trigger(queue, trigger)
-            )
+            query = _compile_trigger(queue, trigger)
+            queries.setdefault((trigger.kind, trigger.event), []).append(query)
     marking_queries = [_compile_everything(queue) for queue in agenda.queues if queue.every]
     return Marks(queries, marking_queries, missing_queues, frozenset(agenda.steps))
 
@@ -107,18 +104,18 @@ def mark_files(
     numbers: Mapping[int, str],
     moved_numbers: Collection[int],
     *,
-    is_old_state: bool = False,
+    old: bool = False,
 ) -> None:
     """Mark the records that become due by a change of files; `numbers` maps number to kind.
 
-    `moved_numbers` are new, removed and moved files. With `is_old_state`, the index still has the
+    `moved_numbers` are new, removed and moved files. With `old`, the index still has the
     old state.
     """
     for table, rows in (("changed", numbers), ("moved", moved_numbers)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
         database.execute(f"delete from {table}")
         database.executemany(f"insert into {table} values (?)", [(number,) for number in rows])
-    events = [event for event in _FILES if is_old_state or event not in _GOING]
+    events = [event for event in _FILES if old or event not in _GOING]
     for kind in sorted(set(numbers.values())):
         for event in events:
             for query in marks.queries.get((kind, event), ()):
@@ -191,22 +188,19 @@ def _start_path(trigger: due.Trigger) -> _Path:
 def _join_row(path: _Path) -> _Path:
     # An evaluation goes by its outcome's id.
     table = "outcome" if path.kind == "evaluation" else path.kind
-    conditions = (
-        f"{path.next_alias}.id = {path.id}",
-        f"{path.next_alias}.n > 0",
-    )  # else of another layer
-    return _join(path, path.kind, f"{table} {path.next_alias}", *conditions)
+    conditions = (f"{path.alias}.id = {path.id}", f"{path.alias}.n > 0")  # else of another layer
+    return _join(path, path.kind, f"{table} {path.alias}", *conditions)
 
 
 def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
-    row = path.next_alias
+    row = path.alias
     record_id = f"{row}.skill" if kind == "use" else f"{row}.id"
     parts = (*path.tables, table), (*path.conditions, *conditions)
     return _Path(kind, record_id, row, *parts, path.before)
 
 
 def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911,PLR0912 (one a relation)
-    row = path.next_alias
+    row = path.alias
     match relation:
         case due.LinkSource() | due.LinkTarget():
             return _follow_end(path, relation)
@@ -245,12 +239,8 @@ def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911
             return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case due.UsingOutcomes():
             uses = _join(path, "use", f"used {row}", f"{row}.skill = {path.id}")
-            return _join(
-                uses,
-                "outcome",
-                f"outcome {uses.next_alias}",
-                f"{uses.next_alias}.id = {row}.outcome",
-            )
+            alias = uses.alias
+            return _join(uses, "outcome", f"outcome {alias}", f"{alias}.id = {row}.outcome")
 
 
 def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path:
@@ -289,7 +279,7 @@ def _follow_sayings(path: _Path, relation: str) -> _Path:
     """Follow the stored words or claims to the evaluations that share them."""
     start, previous_row = path.id, path.row
     for table, condition in _SAID[relation]:
-        row = path.next_alias
+        row = path.alias
         path = _join(
             path,
             "evaluation",

@@ -47,10 +47,7 @@ class Evaluations(Folder[Evaluation]):
             "and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"
         )
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
-        return {
-            (bool(has_succeeded), bool(was_right)): count
-            for has_succeeded, was_right, count in rows
-        }
+        return {(bool(is_success), bool(was_right)): count for is_success, was_right, count in rows}
 
     def latest_tested(self, judge: str, domain: str, count: int) -> list[Evaluation]:
         """Return a judge's latest verdicts in a domain, on trusted outcomes with a result."""
@@ -373,9 +370,8 @@ class Clusters(Topic):
             memberships |= {row.fact: row for row in rows}
             for column, names in open_names.items():
                 searched_names[column] |= names
-                open_names[column] = (
-                    {getattr(row, column) for row in rows} - searched_names[column] - {None}
-                )
+                new_names = {getattr(row, column) for row in rows} - {None}
+                open_names[column] = new_names - searched_names[column]
         return memberships
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
@@ -405,16 +401,14 @@ class Clusters(Topic):
         """Count the runs about a cluster or a fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
-        ((count, newest_run),) = self._reader.rows(query, [unit.name])
+        ((count, last_run),) = self._reader.rows(query, [unit.name])
         supporters = _RUNS.format(_FOR, unit.column)
         kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
         name_rows = (
             self._reader.rows(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
             for kind, limit in kinds
         )
-        return UnitTally(
-            count, newest_run, *(tuple(name for (name,) in rows) for rows in name_rows)
-        )
+        return UnitTally(count, last_run, *(tuple(name for (name,) in rows) for rows in name_rows))
 
     def last_link(self) -> int:
         """Return the number of the latest link; a number is never used twice."""

@@ -217,10 +217,8 @@ def _compare_tables(pin: Pin) -> Iterator[str]:
     for table, kind in TYPED.items():
         file_numbers = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
         missing_query = f"{file_numbers} except select n from {table}"
-        extra_query = (
-            f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
-        )
-        if pin.rows(missing_query, [kind]) or pin.rows(extra_query, [kind]):
+        extras = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
+        if pin.rows(missing_query, [kind]) or pin.rows(extras, [kind]):
             yield f"the table {table} does not hold what the files do"
 
 

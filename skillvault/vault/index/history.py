@@ -36,10 +36,8 @@ class History(Topic):
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """Return the parts of the program's last `limit` commits, newest first."""
-        newest_query = (
-            f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
-        )
-        query = f"select c from commits where sha in (select sha from ({newest_query}))"
+        shas = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
+        query = f"select c from commits where sha in (select sha from ({shas}))"
         return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
     def touched_refs(self, sha: str) -> list[Ref]:
@@ -76,9 +74,7 @@ class History(Topic):
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
         dated_rows = self._reader.rows(query, [margin.date().isoformat()])
-        return self._commits(
-            (number,) for number, date in dated_rows if datetime.fromisoformat(date) >= at
-        )
+        return self._commits((c,) for c, date in dated_rows if datetime.fromisoformat(date) >= at)
 
     def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
         """Return (id, commit, date, step, subject) for each touch of a record, newest first."""
@@ -161,9 +157,7 @@ class History(Topic):
         query = "select c, date from commits where step = ? and date >= ?"
         dated_commits = self._reader.rows(query, [step, earliest_day.isoformat()])
         commits = [
-            number
-            for number, at in dated_commits
-            if datetime.fromisoformat(at).astimezone(UTC).date() == day
+            c for c, at in dated_commits if datetime.fromisoformat(at).astimezone(UTC).date() == day
         ]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
         return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}

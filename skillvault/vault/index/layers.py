@@ -58,9 +58,7 @@ class Layers(Topic):
 
     def names(self) -> list[str]:
         """Return the names of all skills, sorted."""
-        return [
-            name for (name,) in self._reader.rows("select id from skill where n < 0 order by id")
-        ]
+        return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
     def of_name(self, name: str) -> ShelfSkill | None:
         """Return the skill of this name, even if it does not serve."""
@@ -155,9 +153,7 @@ class Layers(Topic):
             is_changed = True
         return is_changed
 
-    def replace_skills(
-        self, winners: Sequence[ShelfSkill], hidden_names: Collection[str], state: str
-    ) -> None:
+    def replace(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
         """Replace the skills of the other layers by the winners for each name.
 
         The serving skills are added to the search. `state` identifies these layers.
@@ -168,22 +164,18 @@ class Layers(Topic):
         )
         old_rows = {row[1]: row for row in query_rows("select * from skill where n < 0")}
         new_rows = {
-            winner.skill.name: _columns(
-                winner, files[winner.path], winner.skill.name in hidden_names
-            )
+            winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
             for winner in winners
         }
         changed_rows = {
             name: row for name, row in new_rows.items() if old_rows.get(name, ())[:-1] != row
         }
-        removed_names = old_rows.keys() - new_rows.keys()
-        replaced_names = [
-            name for name in old_rows if name in removed_names or name in changed_rows
-        ]
-        document_ids = [f"skill:{name}" for name in replaced_names if old_rows[name][-1]]
+        removals = old_rows.keys() - new_rows.keys()
+        old_names = [name for name in old_rows if name in removals or name in changed_rows]
+        document_ids = [f"skill:{name}" for name in old_names if old_rows[name][-1]]
         self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
-        self._reader.change_many(delete, [old_rows[name][:1] for name in replaced_names])
+        self._reader.change_many(delete, [old_rows[name][:1] for name in old_names])
         add = f"insert into skill values ({', '.join('?' * 20)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
@@ -195,17 +187,13 @@ class Layers(Topic):
         """Update which skills serve and can be searched."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))
-        newly_served = self.get_many(
-            name for name, is_serving in serving_by_name.items() if not is_serving
-        )
+        newly_served = self.get_many(name for name, status in serving_by_name.items() if not status)
         new_documents = [ranking.document_of(skill.skill) for skill in newly_served]
-        old_documents = [
-            f"skill:{name}" for name, is_serving in serving_by_name.items() if is_serving
-        ]
+        old_documents = [f"skill:{name}" for name, status in serving_by_name.items() if status]
         self._reader.change(lambda database, _: ranking.remove_documents(database, old_documents))
         self._reader.change(lambda database, _: ranking.add_documents(database, new_documents))
         query = "update skill set serves = ? where id = ? and n < 0"
-        rows = [(int(not is_serving), name) for name, is_serving in serving_by_name.items()]
+        rows = [(int(not status), name) for name, status in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
@@ -223,13 +211,11 @@ def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes |
     return content.blob, content.skill.name, value
 
 
-def _columns(shelf_skill: ShelfSkill, file: int, hidden: bool) -> Row:
+def _columns(winner: ShelfSkill, file: int, hidden: bool) -> Row:
     """Return a row of `skill` without its `serves`."""
     return (
         -file,
-        *skill_columns(
-            shelf_skill.skill.name, "", shelf_skill.skill, shelf_skill.blob, layer=shelf_skill.layer
-        ),
+        *skill_columns(winner.skill.name, "", winner.skill, winner.blob, layer=winner.layer),
         int(hidden),
     )
 

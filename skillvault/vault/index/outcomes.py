@@ -84,9 +84,7 @@ class Outcomes(Folder[Outcome]):
             "select distinct o.id, o.action, o.target from outcome o "
             f"where o.domain = ? and {HAS_EVALUATION} order by o.id"
         )
-        return [
-            (name, action, target) for name, action, target in self._reader.rows(query, [domain])
-        ]
+        return self._reader.rows(query, [domain])
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """Return the outcomes with these event ids."""
@@ -146,9 +144,7 @@ class Outcomes(Folder[Outcome]):
         """Return the untrusted records among these outcomes and recommendations."""
         names = list(ids)
         tables = ("outcome", "recommendation")
-        queries = (
-            f"select id from {table} where trust = 'untrusted' and id in {{}}" for table in tables
-        )
+        queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
         return {name for query in queries for (name,) in self._reader.rows_matching(query, names)}
 
     def count_evaluated(self, domain: str) -> int:
@@ -168,9 +164,7 @@ class Outcomes(Folder[Outcome]):
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
         """Return each (domain, action) of the trusted outcomes among these."""
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
-        return sorted(
-            {(domain, action) for domain, action in self._reader.rows_matching(query, outcomes)}
-        )
+        return sorted(set(self._reader.rows_matching(query, outcomes)))
 
     # ── by their text ─────────────────────────────────────────────────────────────────
 
@@ -297,13 +291,11 @@ class Tasks(Topic):
             "and source_kind"
         )
         made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
-        latest_query = (
-            f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
-        )
+        query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
         targets = [("skill", name)]
         for target in targets:  # the loop appends targets
-            outcomes |= {source for (source,) in self._reader.rows(latest_query, target)}
+            outcomes |= {source for (source,) in self._reader.rows(query, target)}
             targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
         return outcomes
 

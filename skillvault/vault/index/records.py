@@ -342,10 +342,8 @@ class Links(Topic, Mapping[str, Link]):
             "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
         )
         return {
-            link_id: LinkEnds(link_type, Ref(source_kind, source), Ref(target_kind, target))
-            for link_id, link_type, source_kind, source, target_kind, target in self._reader.rows(
-                query
-            )
+            link_id: LinkEnds(link_type, Ref(kind, source), Ref(target_kind, target))
+            for link_id, link_type, kind, source, target_kind, target in self._reader.rows(query)
         }
 
     def count_by_type(self) -> dict[str, int]:

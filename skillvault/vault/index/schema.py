@@ -104,9 +104,7 @@ def index_parts(
 def shape(agenda: Agenda) -> int:
     """Return a number that changes with the tables, the records' fields and the agenda."""
     kinds = (kind for module in (records, policy) for kind in vars(module).values())
-    profile_settings = repr(
-        policy.PROFILE_SETTINGS
-    )  # a stored policy has the numbers of its profile
+    profile_settings = repr(policy.PROFILE_SETTINGS)  # which a stored policy contains
     parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
     parts += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
     return int.from_bytes(hashlib.sha256("".join(parts).encode()).digest()[:4]) & 0x7FFFFFFF
@@ -144,11 +142,9 @@ def put_files(
     _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), marks)
 
 
-def _join_outcomes(
-    database: sqlite3.Connection, decisions: Iterable[str], marks: dirty.Marks
-) -> None:
+def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
     """Update the outcomes of these decisions to their joined state."""
-    for change in list(_find_outdated(database, decisions)):
+    for change in list(_find_outdated(database, names)):
         numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
         for number in numbers.values():
             database.execute("update outcome set counts = ? where n = ?", [change.counts, number])
@@ -168,33 +164,31 @@ def _replace_files(
     old_numbers = _numbers(database, files)
     links = _link_rows(database, old_numbers)
     removed_links = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in removed_links], is_old_state=True)
+    _mark_links(database, marks, [links[row] for row in removed_links], old=True)
     # The outcomes behind a skill become due if it is new, removed or on another shelf.
     stable_paths = {
-        path
-        for path in files
-        if files[path] and path in old_numbers and layout.shelf_of(path) != "archive"
+        p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
     }
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    numbers = {number: refs[path].kind for path, number in old_numbers.items() if path in refs}
-    moved_numbers = [number for path, number in old_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved_numbers, is_old_state=True)
-    rows = [(number,) for number in old_numbers.values()]
+    numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
+    moved_numbers = [n for path, n in old_numbers.items() if path not in stable_paths]
+    dirty.mark_files(database, marks, numbers, moved_numbers, old=True)
+    rows = [(n,) for n in old_numbers.values()]
     query = "select formerly from skill where n = ? and formerly != ''"
     former_names = {
         name
-        for number in old_numbers.values()
-        for (names,) in database.execute(query, [number])
+        for n in old_numbers.values()
+        for (names,) in database.execute(query, [n])
         for name in names.split("\n")
     }
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
-    kept_links = {row: number for row, number in links.items() if row not in removed_links}
+    kept_links = {row: n for row, n in links.items() if row not in removed_links}
     if links:
         query = "delete from link where file = ? and n not in (select value from json_each(?))"
         names = msgspec.json.encode([*kept_links.values()]).decode()
-        database.executemany(query, [(number, names) for number in old_numbers.values()])
+        database.executemany(query, [(n, names) for n in old_numbers.values()])
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
     _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
@@ -211,14 +205,12 @@ def _replace_files(
     new_numbers = insert(
         database, {path: documents for path, documents in files.items() if documents}, kept_links
     )
-    moves = [(new_numbers[row[0]], number) for row, number in kept_links.items()]
+    moves = [(new_numbers[row[0]], n) for row, n in kept_links.items()]
     database.executemany("update link set file = ? where n = ?", moves)
-    new_links = {
-        row: number for row, number in _link_rows(database, new_numbers).items() if row not in links
-    }
+    new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
     _mark_links(database, marks, list(new_links.values()))
-    numbers = {number: refs[path].kind for path, number in new_numbers.items() if path in refs}
-    moved_numbers = [number for path, number in new_numbers.items() if path not in stable_paths]
+    numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
+    moved_numbers = [n for path, n in new_numbers.items() if path not in stable_paths]
     dirty.mark_files(database, marks, numbers, moved_numbers)
     dirty.mark_missing(database, marks, refs.values())
     changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
@@ -261,16 +253,12 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
 
 
 def _mark_links(
-    database: sqlite3.Connection,
-    marks: dirty.Marks,
-    numbers: Sequence[int],
-    *,
-    is_old_state: bool = False,
+    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, old: bool = False
 ) -> None:
     """Mark the records that become due because these links are added or removed."""
     if numbers:
         kinds = dict.fromkeys(numbers, "link")
-        dirty.mark_files(database, marks, kinds, numbers, is_old_state=is_old_state)
+        dirty.mark_files(database, marks, kinds, numbers, old=old)
 
 
 def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
@@ -312,9 +300,7 @@ def replace_uses(
     """Replace the uses of these outcomes."""
     _forget_uses(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
-    query = (
-        "update evidence set last = '' where key = ? and last >= ?"  # the evidence is counted again
-    )
+    query = "update evidence set last = '' where key = ? and last >= ?"  # to count it again
     database.executemany(query, [(skill, outcome) for outcome, skill, *_ in rows])
     dirty.mark(database, marks, "used", outcomes)
 
@@ -345,26 +331,24 @@ def insert(
     word_rows: list[Row] = []
     links: list[Row] = []
     numbers: dict[str, int] = {}
-    for number, (path, (blob, record)) in enumerate(
-        files.items(), _next_number(database, "n", "file")
-    ):
+    for n, (path, (blob, record)) in enumerate(files.items(), _next_number(database, "n", "file")):
         ref = layout.ref_of(path)
         kind, value = (type(record).__name__, encode(record)) if record else (None, None)
         top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
-        rows.append((number, path, blob, top, *address, kind, value))
-        numbers[path] = number
+        rows.append((n, path, blob, top, *address, kind, value))
+        numbers[path] = n
         for table, *values in typed_rows(ref, top, record, blob) if ref else ():
-            rows_by_table[table].append((number, *values))
+            rows_by_table[table].append((n, *values))
         if isinstance(record, LinkList):
             links += [
-                (number, *values)
+                (n, *values)
                 for values in map(link_row, record.links)
                 if (path, *map(bind, values)) not in known_links
             ]
         if isinstance(record, Outcome):
             texts = (record.decision.reasoning, *(record.applied or ()))
-            word_rows.append((number, " ".join(word for text in texts for word in words(text))))
+            word_rows.append((n, " ".join(word for text in texts for word in words(text))))
     for table, table_rows in {"file": rows, **rows_by_table}.items():
         if table_rows:
             marks = ", ".join("?" * len(table_rows[0]))
@@ -518,8 +502,8 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
         if database.execute(_RETRACTED, [bind(name)]).fetchone()
     }
     completed_by_id = {
-        completed_outcome.outcome.id: completed_outcome
-        for completed_outcome in complete_outcomes(outcomes_by_id.values(), receipts)
+        completion.outcome.id: completion
+        for completion in complete_outcomes(outcomes_by_id.values(), receipts)
     }
     for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)
@@ -527,16 +511,12 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
             if counts or record != _decode_outcome(shown_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
-        completed_outcome = completed_by_id[record.id] if record else None
-        if record is None or completed_outcome is None:
+        completion = completed_by_id[record.id] if record else None
+        if record is None or completion is None:
             continue
-        if completed_outcome.outcome != _decode_outcome(
-            shown_value
-        ) or completed_outcome.counts != bool(counts):
-            own_value = value if completed_outcome.outcome != record else None
-            yield _OutcomeChange(
-                path, blob, completed_outcome.outcome, own_value, completed_outcome.counts
-            )
+        if completion.outcome != _decode_outcome(shown_value) or completion.counts != bool(counts):
+            own_value = value if completion.outcome != record else None
+            yield _OutcomeChange(path, blob, completion.outcome, own_value, completion.counts)
 
 
 def _decode_outcome(value: bytes) -> Outcome | None:

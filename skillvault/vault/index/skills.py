@@ -213,14 +213,11 @@ class Skills(Folder[Skill]):
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """Map each skill to the outcomes behind it, through any links, oldest first."""
         ids_by_skill = self.outcome_ids_behind(names)
-        all_ids = dict.fromkeys(outcome_id for ids in ids_by_skill.values() for outcome_id in ids)
+        all_ids = dict.fromkeys(key for ids in ids_by_skill.values() for key in ids)
         outcomes = Outcomes(self._reader).get_many(all_ids)
         return {
             name: tuple(
-                sorted(
-                    (outcomes[outcome_id] for outcome_id in ids if outcome_id in outcomes),
-                    key=lambda outcome: outcome.order,
-                )
+                sorted((outcomes[key] for key in ids if key in outcomes), key=lambda o: o.order)
             )
             for name, ids in ids_by_skill.items()
         }
@@ -229,15 +226,11 @@ class Skills(Folder[Skill]):
         """Map each skill to the subjects of the outcomes behind it."""
         ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
-        ids = dict.fromkeys(
-            outcome_id for outcome_ids in ids_by_skill.values() for outcome_id in outcome_ids
-        )
+        ids = dict.fromkeys(key for outcome_ids in ids_by_skill.values() for key in outcome_ids)
         rows = self._reader.rows_matching(query, ids)
-        subjects = {
-            outcome_id: (domain, action, target) for outcome_id, domain, action, target in rows
-        }
+        subjects = {key: (domain, action, target) for key, domain, action, target in rows}
         return {
-            name: {subjects[outcome_id] for outcome_id in outcome_ids if outcome_id in subjects}
+            name: {subjects[key] for key in outcome_ids if key in subjects}
             for name, outcome_ids in ids_by_skill.items()
         }
 

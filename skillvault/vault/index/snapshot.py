@@ -197,10 +197,8 @@ class Topics:
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.VAULT_FILE)
-        stored_policy = self._source.policy(blob) if blob else None
-        return stored_policy or policy_of(
-            self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b"")
-        )
+        cached = self._source.policy(blob) if blob else None
+        return cached or policy_of(self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b""))
 
     def search(
         self,
@@ -279,8 +277,5 @@ class Staging(Topics):
     def _bytes(self, blobs: Iterable[str]) -> Mapping[str, bytes]:
         """Return the bytes of committed or staged blobs."""
         ids = list(blobs)
-        staged_bytes = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
-        return {
-            **self._committed([blob for blob in ids if blob not in staged_bytes]),
-            **staged_bytes,
-        }
+        contents = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
+        return {**self._committed([blob for blob in ids if blob not in contents]), **contents}

@@ -132,8 +132,7 @@ class Subjects(Topic):
         )
         rows = self._reader.rows(query, [domain])
         return [
-            ActionKeys(action, first, _split(keys), *counts)
-            for action, first, keys, *counts in rows
+            ActionKeys(action, first, _split(keys), *sizes) for action, first, keys, *sizes in rows
         ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
@@ -147,10 +146,7 @@ class Subjects(Topic):
             "select distinct o.domain, o.action, o.target from outcome o "
             f"where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"
         )
-        return [
-            (subject_domain, action, target)
-            for subject_domain, action, target in self._reader.rows(query, [domain, trust])
-        ]
+        return self._reader.rows(query, [domain, trust])
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:

@@ -42,9 +42,7 @@ class SkillUse(NamedTuple):
     offer: str
 
 
-class ExposureRow(
-    msgspec.Struct, frozen=True, gc=False
-):  # there may be a million, and they refer to no objects
+class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # there may be a million
     """A use of a skill by a closed decision, with the group (action and target) of the decision."""
 
     outcome: str
@@ -259,16 +257,14 @@ class Uses(Topic):
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Store the times at which the text of skills changed."""
         old_starts = self.version_starts(starts)
-        changed_skills = [
-            skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])
-        ]
-        skills = [(skill,) for skill in changed_skills]
+        changes = [skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])]
+        skills = [(skill,) for skill in changes]
         self._reader.change_many("delete from begun where skill = ?", skills)
         self._reader.change_many("update evidence set last = '' where key = ?", skills)
-        rows = [(skill, at) for skill in changed_skills for at in starts[skill]]
+        rows = [(skill, at) for skill in changes for at in starts[skill]]
         self._reader.change_many("insert or ignore into begun values (?, ?)", rows)
         self._reader.change(
-            lambda database, marks: dirty.mark(database, marks, "rewritten", changed_skills)
+            lambda database, marks: dirty.mark(database, marks, "rewritten", changes)
         )
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:

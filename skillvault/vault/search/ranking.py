@@ -75,7 +75,7 @@ WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0, "against":
 # The medium length of a field in words; words of a shorter field count more.
 PIVOTS = {"description": 30, "body": 300, "task": 60}
 
-_FIELD_INDEX = {field: index for index, field in enumerate(FIELDS)}
+_COLUMNS = {field: index for index, field in enumerate(FIELDS)}
 _SATURATION = 1.2  # BM25's k1: a smaller number makes repeated terms count less
 _REPEATS = 8.0  # the same for terms that the query repeats
 _LENGTH = 0.75  # BM25's b: the influence of a field's length
@@ -86,9 +86,9 @@ _CHARACTERS = 4_000  # the most characters of a query that are looked up in the 
 _GENERAL = 0.3  # the weight of a general word of a query
 _FORM = 0.5  # the weight of another form of an irregular word
 _NEAREST = 100  # the most documents that are compared by meaning
-_MEANING = 0.4  # the share of the meaning in the score
+_SENSE = 0.4  # the share of the meaning in the score
 _UNKNOWN_WORD = 0.6  # the weight of a word that no document has, as a share of the rarest word's
-_MEANING_WORDS = 64  # the most words of a query that are compared by meaning
+_SENSE_WORDS = 64  # the most words of a query that are compared by meaning
 _CACHED_TERMS = 20_000  # the most terms whose counts are cached
 _FILTERS = 4  # the most filters whose documents are cached; a recommendation uses three
 _CACHED_NUMBERS = 100_000  # the most cached numbers of documents, before the search adds more
@@ -104,7 +104,7 @@ _DOUBT = 11.0  # bits of evidence that give a hit half of the highest `evidence`
 _RAREST = 10.0  # the most bits of a word, so that an unknown name counts no more
 _PHRASE = 5  # words of a phrase that query and description share
 _PHRASE_BITS = 1.0  # bits of each word of a shared phrase
-_PHRASE_HITS = 10  # the most hits whose descriptions are searched for phrases
+_TOP_HITS = 10  # the most hits whose descriptions are searched for phrases
 _READ = (10_000, 0.5)  # the most words read: at least so many, or so many for each document
 
 SCHEMA = f"""
@@ -213,13 +213,9 @@ class Hits(Struct, frozen=True):
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
-        best_score = self.hits[0].score if self.hits else 0.0
+        top = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(
-                hit.id,
-                (1 - _MEANING) * hit.score + _MEANING * best_score * similarity,
-                hit.evidence,
-            )
+            Hit(hit.id, (1 - _SENSE) * hit.score + _SENSE * top * similarity, hit.evidence)
             for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
@@ -338,7 +334,7 @@ def find(
     if not index.ids:
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
-        words = _query_words(query)
+        words = [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
         terms = index.weigh({**forms, **asked_terms})
         best_hits = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
@@ -347,10 +343,8 @@ def find(
     coverage = index.coverage(asked_terms)
     numbers = [number for number, *_ in best_hits]
     evidence = index.evidence(specific_terms, numbers)
-    descriptions = index.descriptions(numbers[:_PHRASE_HITS])
-    evidence[:_PHRASE_HITS] = map(
-        sum, zip(evidence, _phrase_bits(query, descriptions), strict=False)
-    )
+    descriptions = index.descriptions(numbers[:_TOP_HITS])
+    evidence[:_TOP_HITS] = map(sum, zip(evidence, _phrase_bits(query, descriptions), strict=False))
     hits = [
         Hit(name, score * coverage, bits / (bits + _DOUBT))
         for (_, name, score), bits in zip(best_hits, evidence, strict=True)
@@ -407,16 +401,9 @@ def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
     return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
 
 
-def _query_words(query: str) -> list[str]:
-    """Return the words of a query, with English words for common words of other scripts."""
-    return [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
-
-
 def _words(text: str) -> list[str]:
     """Return the words of a text without function words."""
-    return [
-        word for word in _WORD.findall(split_unspaced(text).lower()) if word not in FUNCTION_WORDS
-    ]
+    return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
@@ -450,7 +437,7 @@ def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
         terms = _weights(stems, [word])
         known_weight = sum(index.weigh(terms).values())
         weights[word] = known_weight or _UNKNOWN_WORD * index.unused_weight(terms)
-    return dict(nsmallest(_MEANING_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
+    return dict(nsmallest(_SENSE_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
@@ -580,9 +567,7 @@ class _Index:
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """Return the highest scores, ties by id."""
         lowest = min(nlargest(limit, scores.values()), default=math.inf)
-        hits = [
-            (number, self.ids[number], score) for number, score in scores.items() if score >= lowest
-        ]
+        hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= lowest]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -618,9 +603,7 @@ class _Index:
         sql = "select doc, col from ranked_words where term = ?"
         for (number, field), count in Counter(self._database.execute(sql, (term,))).items():
             if number in worths:
-                counts[number] = (
-                    counts.get(number, 0.0) + count * worths[number][_FIELD_INDEX[field]]
-                )
+                counts[number] = counts.get(number, 0.0) + count * worths[number][_COLUMNS[field]]
                 if field == "against":
                     excluding_numbers.add(number)
                     continue

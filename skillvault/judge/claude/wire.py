@@ -53,8 +53,9 @@ class Reply(Struct, frozen=True, kw_only=True):
 class Fault(Exception):  # noqa: N818 (not every fault is an error)
     """A request without a reply.
 
-    If it is `busy`, another try may help; `closed`, a person must act first; `bad`, this request
-    always fails. The service asks to `wait` some seconds. A `billed` request may cost money.
+    The kind is `busy` if another try may help, `closed` if a person must act first, and `bad` if
+    this request always fails. The service asks to `wait` some seconds. A `billed` request may cost
+    money.
     """
 
     def __init__(

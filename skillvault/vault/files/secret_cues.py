@@ -515,11 +515,11 @@ def _command(template: str) -> Cue:
         r"['\"]?(?P<secret>(?=[^\s'\"]{0,99}[\d!@#%^*+=~&])(?![-/$<(]|\d{1,5}\b(?!\S))"
         r"[^\s'\"<>|]{4,200})"
     )
-    end = pattern.index("SECRET")
-    tail = pattern[end + 6 :]
+    secret_start = pattern.index("SECRET")
+    tail = pattern[secret_start + 6 :]
     if tail.startswith("@"):
         value = value.replace(r"[^\s'\"<>|]{4,200}", r"[^\s'\"<>|@]{4,200}")
-    pattern = pattern[:end] + value + ("['\"]?" if tail else "") + tail
+    pattern = pattern[:secret_start] + value + ("['\"]?" if tail else "") + tail
     return Cue("Password Option", (sign,), re.compile(rf"(?<![\w./-]){pattern}"))
 
 

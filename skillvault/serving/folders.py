@@ -58,7 +58,7 @@ class Folders:
         digest = hashlib.sha256(arrangement).hexdigest()
         if changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
-            head.layers.replace(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
+            head.layers.update(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
         self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:

@@ -55,7 +55,7 @@ class _File(Struct, frozen=True):
     problem: Problem | None = None
 
     @property
-    def name(self) -> str:
+    def label(self) -> str:
         """The path below the folder."""
         return "/".join(filter(None, (self.unit, self.path)))
 
@@ -92,8 +92,8 @@ def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderR
     if drafts:
         _apply(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
-        written=[file.name for file in changes if file.target is not None],
-        removed=[file.name for file in changes if file.target is None],
+        written=[file.label for file in changes if file.target is not None],
+        removed=[file.label for file in changes if file.target is None],
         unchanged=len(free_files) - len(changes),
         left=[file.problem for file in files if file.problem],
     )
@@ -110,7 +110,7 @@ def _compare(
     for (unit, path), part in parts.items():
         file = _File(unit, path)
         try:
-            content = _read_exported(root, file.name)
+            content = _read_exported(root, file.label)
             if content is None and part is None:
                 yield file
                 continue
@@ -118,13 +118,13 @@ def _compare(
             old_part = None if content is None else export.own.read(path, content)
             new_part = None if target is None else export.own.read(path, target)
         except BadInputError as error:
-            reason = Problem(file.name, None, error.code, error.message)
+            reason = Problem(file.label, None, error.code, error.message)
             yield _File(unit, path, problem=reason)
             continue
         own_digests = digests.get((unit, path), set())
         problem = None
         if old_part not in (None, new_part) and _digest(old_part or b"") not in own_digests:
-            problem = _edit_problem(file.name, is_listed=bool(own_digests), is_gone=part is None)
+            problem = _edit_problem(file.label, is_listed=bool(own_digests), is_gone=part is None)
         yield _File(unit, path, content, target, problem)
 
 
@@ -232,9 +232,9 @@ def _apply(
     if changes:
         _write_content(root, LIST, pending_list, drafts)
     for file in changes:
-        if _read_exported(root, file.name) != file.content:
-            raise UncommittedEditError(f"{root / file.name}: changed meanwhile; export again")
-        _write_content(root, file.name, file.target, drafts)
+        if _read_exported(root, file.label) != file.content:
+            raise UncommittedEditError(f"{root / file.label}: changed meanwhile; export again")
+        _write_content(root, file.label, file.target, drafts)
     _write_content(root, LIST, final_list, drafts)
 
 

@@ -73,7 +73,7 @@ def check_root(root: Path, domains: Sequence[str], *, nested: bool = False) -> N
 
 @contextmanager
 def undo_on_failure(root: Path) -> Iterator[None]:
-    """If the block fails, remove the files that it created in `root`, and new parent folders.
+    """Remove the files that the block created in `root`, and new parent folders, if it fails.
 
     A commit in an existing repository stays, with its files.
     """

@@ -305,7 +305,7 @@ def git_dir(root: Path) -> Path | None:
 def plain_branch(git_dir: Path) -> str | None:
     """Return the branch of HEAD; None if git must be asked."""
     try:
-        branch = _BRANCH.fullmatch(_read_file(git_dir / "HEAD"))
+        branch = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
     except OSError:
         return None
     return os.fsdecode(branch[1]) if branch else None
@@ -318,10 +318,10 @@ def plain_tip(git_dir: Path, branch: str) -> str | None:
     ref = b"refs/heads/" + os.fsencode(branch)
     try:
         try:
-            tip = _read_file(git_dir / os.fsdecode(ref)).removesuffix(b"\n")
+            tip = _read_plain_file(git_dir / os.fsdecode(ref)).removesuffix(b"\n")
         except FileNotFoundError:
             # Git removes a loose ref only after it has packed the ref.
-            lines = _read_file(git_dir / "packed-refs").split(b"\n")
+            lines = _read_plain_file(git_dir / "packed-refs").split(b"\n")
             ids = [line[: -len(ref)].rstrip(b" ") for line in lines if line.endswith(b" " + ref)]
             tip = ids[0] if len(ids) == 1 else b""
     except OSError:
@@ -341,7 +341,7 @@ def _is_plain(config: bytes) -> bool:
     return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful_lines))
 
 
-def _read_file(path: Path) -> bytes:
+def _read_plain_file(path: Path) -> bytes:
     """Return the bytes of a file; OSError for a link."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
         return file.read()

@@ -153,7 +153,7 @@ class Layers(Topic):
             is_changed = True
         return is_changed
 
-    def replace(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
+    def update(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
         """Replace the skills of the other layers by the winners for each name.
 
         The serving skills are added to the search. `state` identifies these layers.

@@ -154,13 +154,13 @@ class Vault:
         """
         root = layout.real_path(Path(path))
         domains = text_list("domains", domains)
-        setup.check_place(root, domains, nested=nested)
+        setup.check_root(root, domains, nested=nested)
         with setup.undo_on_failure(root):
             git, branch = setup.open_repository(root)
             obey_sharing(git.dirs()[1])
             vault = cls(root)
-            report = setup.found_vault(vault.store, branch, domains, now or _clock())
-            setup.equip(root, git, report, post_merge=post_merge)
+            report = setup.commit_first(vault.store, branch, domains, now or _clock())
+            setup.add_local_files(root, git, report, post_merge=post_merge)
         return vault, report
 
     @staticmethod
@@ -241,7 +241,7 @@ class Vault:
         whatever the outcomes say.
         """
         now = now or _clock()
-        take = partial(_take_files, self, is_attested=not (by_agent or agents.agent_at_work()))
+        take = partial(_take_files, self, is_attested=not (by_agent or agents.find_agent()))
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return take(outcomes, options, now)
@@ -506,7 +506,7 @@ def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
     """Yield the vault's store after the half-made changes of a killed run are undone."""
     if not dry:
         vault.store.recover()
-    store = Store(vault.root, registry.AGENDA, apart=True) if dry else vault.store
+    store = Store(vault.root, registry.AGENDA, detached=True) if dry else vault.store
     try:
         yield store
     finally:
@@ -635,7 +635,7 @@ def upgrade(vault: Vault, *, now: datetime | None = None, dry: bool = False) -> 
 def _decide(vault: Vault, make: Callable[..., Any], *texts: str, at: datetime, dry: bool) -> Report:
     """Publish changes; UncommittedEditError, and no change, if a person is editing a file."""
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview = Store(store.root, registry.AGENDA, apart=True)
+        preview = Store(store.root, registry.AGENDA, detached=True)
         changes = make(preview, vault.judge, *texts, now=at)
         return commits.publish(store, changes, at, dry=dry)
 
@@ -650,7 +650,7 @@ def proposal_branches(
     vault: Vault, *, push: bool = False, now: datetime | None = None
 ) -> branches.BranchReport:
     """Make a branch `proposal/<name>` for each waiting skill; see `review.branches`."""
-    preview, approve = Store(vault.root, registry.AGENDA, apart=True), vault.curate.approval
+    preview, approve = Store(vault.root, registry.AGENDA, detached=True), vault.curate.approval
     return branches.make_branches(preview, proposals(vault), approve, now or _clock(), push=push)
 
 

@@ -126,7 +126,7 @@ def watching(
         say=told.said.append,
         on_done=committed,
         on_report=reported,
-        make=make,
+        make_observer=make,
         pace=pace,
         synchronize=synchronize,
     )

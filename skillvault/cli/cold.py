@@ -27,7 +27,7 @@ from skillvault.vault.commit.cold import (
 from skillvault.vault.files import layout
 from skillvault.vault.git.promisor import clone_history
 from skillvault.vault.git.repository import Git
-from skillvault.vault.setup import SetupReport, equip
+from skillvault.vault.setup import SetupReport, add_local_files
 
 _keep_option = click.option(
     "--keep",
@@ -101,7 +101,7 @@ def clone(url: str, path: Path | None, keep: int, now: datetime | None) -> None:
                 f"{url}: is not a vault (it has no {layout.VAULT_FILE}); nothing was kept"
             )
         count = check_out_open_months(git, _today(now), keep)
-        equip(root, git, report, post_merge=False)
+        add_local_files(root, git, report, post_merge=False)
         cleanup.pop_all()
     echo(
         f"cloned {pluralize(count, 'file')} to {root}, with the texts of {pluralize(keep, 'month')}"

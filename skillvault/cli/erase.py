@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import echo, open_vault, say, vault_option
-from skillvault.clients.agents import agent_at_work
+from skillvault.clients.agents import find_agent
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import pluralize
 from skillvault.team import erase as erasing
@@ -27,7 +27,7 @@ def erase(follow: bool, dry_run: bool, vault_path: Path | None) -> None:
     change, and asks again. It is the one command that rewrites history and forces a push.
     """
     vault = open_vault(vault_path)
-    if agent := agent_at_work():
+    if agent := find_agent():
         raise UsageError(f"only a person may erase, and {agent} runs this; use your own terminal")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("only a person may erase; run `skillvault erase` in a terminal")

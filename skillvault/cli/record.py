@@ -235,7 +235,7 @@ def close(
         evidence=closing.evidence if evidence is None else evidence,
         lesson=lesson or "",
     )
-    if (agent_name := agents.agent_at_work()) and closing.observed_by != "agent":
+    if (agent_name := agents.find_agent()) and closing.observed_by != "agent":
         say(f"seen by the agent, not by {closing.observed_by}: this is a session of {agent_name}")
         closing = replace(closing, observed_by="agent")
     if source == "runs":

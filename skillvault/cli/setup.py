@@ -240,7 +240,7 @@ def _check(client: str) -> None:
         echo("\n".join(state.lines))
     if not states:
         say(f"{client} is not set up; `skillvault setup {client}` in a project hooks it up")
-    if not states or any(state.troubles for state in states):
+    if not states or any(state.problems for state in states):
         sys.exit(1)
 
 

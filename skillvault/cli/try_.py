@@ -66,7 +66,7 @@ def try_(folder: Path | None, yes: bool) -> None:
             return
         _learn(vault, groups)
         files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
-        look = take_first_look(vault.store.head(), files.have)
+        look = take_first_look(vault.store.head(), files.have_rule)
         _print_look(look)
         _print_next_prompt(vault, look)
         _offer(vault, list(dict.fromkeys(group.client for group in groups)))

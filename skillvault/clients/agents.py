@@ -1,9 +1,12 @@
-"""Recognize an agent by the environment variables that it sets for its commands."""
+"""Recognize an agent by the environment variables that it sets for its commands.
+
+To recognize another agent, add its variable to `MARKS`.
+"""
 
 import os
 from collections.abc import Mapping
 
-# Each agent sets a variable of its own; any other agent may set `AI_AGENT`.
+# The variable of each agent; any agent may set `AI_AGENT`.
 MARKS = {
     "AI_AGENT": "an agent",
     "AMP_CURRENT_THREAD_ID": "Amp",
@@ -30,8 +33,8 @@ _ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"  # 0 under `claude -p`; Codex sets no
 _ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `claude -p`
 
 
-def agent_at_work() -> str | None:
-    """Return the agent that runs this process, with the variable that shows it."""
+def find_agent() -> str | None:
+    """Return the agent that runs this process, with its variable, such as `Codex (CODEX_CI)`."""
     for name, agent in MARKS.items():
         if os.environ.get(name, "").lower() not in _OFF:
             return f"{agent} ({name})"
@@ -41,6 +44,4 @@ def agent_at_work() -> str | None:
 def attendance(environment: Mapping[str, str]) -> bool | None:
     """Return True if a person is at the client, False for a script, None if unknown."""
     value = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
-    if not value:
-        return None
-    return value in ("1", "cli")
+    return value in ("1", "cli") if value else None

@@ -1,7 +1,6 @@
-"""Edits of a client's files, as values: a file, and how its text is put in and taken out.
+"""Describe edits of a client's files: each can add its text to a file and remove it again.
 
-`put` and `take_out` convert a text to a text; "" stands for a missing file. `setups` makes the
-edits, `sessions/client_setup.py` carries them out.
+`setups` chooses the edits, `sessions/client_setup.py` carries them out.
 """
 
 import json
@@ -21,12 +20,16 @@ _HOOK = re.compile(
     rf"\bskillvault-hook (?:{'|'.join(EVENTS)})\b"
     r"|\bskillvault/clients/hook_client\.py\b|\bskillvault/sessions/calls\b"
 )
-_INDENT = re.compile(r"\n([ \t]*)\S")  # of the first line below another
+_INDENT = re.compile(r"\n([ \t]*)\S")  # the indentation of the second line
 _DEPTH = 100
 
 
 class FileEdit(NamedTuple):
-    """The edit of one file; `by_hand` is what the user adds if the file cannot be read."""
+    """The edit of one file.
+
+    `put` and `take_out` convert the old text to the new text; "" is a missing file. `by_hand` is
+    the text that the user adds if the file cannot be read.
+    """
 
     path: Path
     put: Callable[[str], str]
@@ -43,7 +46,7 @@ class JsonEntry(NamedTuple):
 
 
 def json_edit(path: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdit:
-    """Return the edit that puts entries into a JSON file."""
+    """Return the edit that adds entries to a JSON file."""
 
     def put_all(text: str) -> str:
         return _rewrite(text, lambda values: reduce(_put_entry, entries, values))
@@ -57,7 +60,7 @@ def json_edit(path: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdi
 
 
 def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
-    """Return the edit that puts lines into a file."""
+    """Return the edit that adds lines to a file."""
 
     def put_lines(text: str) -> str:
         other_text = take_out_lines(text)
@@ -72,7 +75,7 @@ def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
 
 
 def block_edit(path: Path, text: str) -> FileEdit:
-    """Return the edit that puts a managed block of text into a Markdown file."""
+    """Return the edit that adds a managed block of text to a Markdown file."""
     return FileEdit(path, lambda page: with_block(page, text), without_block, text)
 
 
@@ -85,7 +88,7 @@ def is_skillvault_entry(value: Any) -> bool:
 
 
 def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
-    """Return JSON with changed values and the same indentation; the same text without a change."""
+    """Change the values of a JSON text, and keep its indentation."""
     text = text or "{}\n"
     try:
         values = strict_json.load(text, max_depth=_DEPTH)
@@ -105,7 +108,7 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
 
 
 def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
-    """Return a value that contains the entry; create missing objects on its path."""
+    """Add the entry to a value; create missing objects on its path."""
     keys = entry.path[depth:]
     if keys:
         if not isinstance(value, dict):
@@ -127,7 +130,7 @@ def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
 
 
 def _take_out(value: Any, path: Sequence[str]) -> Any:
-    """Return a value without our entries at a path, and without objects that become empty."""
+    """Remove our entries at a path from a value, and objects that become empty."""
     if not path:
         if isinstance(value, list):
             return [element for element in value if not is_skillvault_entry(element)]

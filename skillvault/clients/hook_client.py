@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The command of a hook: ask the process that answers hooks, or run `skillvault hook`.
+"""Run a hook, the command `skillvault-hook`: ask the hook server, or run `skillvault hook`.
 
-`python -ISE` runs this file in 10 ms instead of the program's 150, so it imports nothing of the
-package. An installation provides it as `skillvault-hook`, too. Both sides use a Unix socket: the
-client sends its request, gets `A` (accepted), sends `G` (go), gets `D` (done) and the answer. A
-client that is not accepted in time sends no `G`, so that the server drops its request.
+`python -ISE` runs this file in 10 ms, the whole program takes 150, so this file imports nothing of
+the package. The client sends a request to a Unix socket, gets `A` (accepted), sends `G` (go), gets
+`D` (done) and the answer. Without `A` in time it sends no `G`, and the server drops the request.
 """
 
 import _socket
@@ -13,26 +12,26 @@ import sys
 
 _ACCEPT_TIMEOUT = 0.05  # seconds
 _SLACK = 0.5  # seconds; the program gives up first
-_MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
+_MAX_INPUT = 16 * 1024 * 1024  # the most bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
-# Set in a client that is asked as the judge: its events belong to no session of a user.
+# Set in a client that is asked as the judge, because its events are not a user's.
 ASKING = "SKILLVAULT_ASKING"
-MAKE_VAULT = "--make-vault"  # makes the user's own vault if there is none
+MAKE_VAULT = "--make-vault"  # create the user's own vault if there is no vault
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
 
 
 def longest_wait() -> float:
-    """Return the seconds that a user waits for a hook at most."""
+    """Return the longest time that a user waits for a hook, in seconds."""
     seconds = os.environ.get("SKILLVAULT_HOOK_SECONDS", "")
     return float(seconds) if seconds.isdecimal() else 4.0
 
 
 def find_vault() -> str:
-    """Return the vault of this process, "" without one.
+    """Return the vault of this process, or "".
 
-    The environment variable comes first, then the nearest vault from the current folder up, then
-    the user's own vault.
+    The environment variable comes first, then the nearest vault at or above the current folder,
+    then the user's own vault.
     """
     if named_vault := os.environ.get("SKILLVAULT_VAULT"):
         return named_vault
@@ -44,21 +43,21 @@ def find_vault() -> str:
 
 def _current_folder() -> str:
     try:
-        return os.getcwd()  # noqa: PTH109 (`pathlib` takes as long as all)
+        return os.getcwd()  # noqa: PTH109 (importing `pathlib` doubles the time)
     except FileNotFoundError:
         return "/"
 
 
 def own_vault_path() -> str:
-    """Return the path of the user's own vault, which the plugin makes."""
+    """Return the path of the user's own vault, which the plugin creates."""
     data = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
     return f"{data}/skillvault/vault"
 
 
 def link_calls(vault: str, client: str) -> None:
-    """Link the folder of a vault to which a client's hooks write tool calls.
+    """Create the link to the folder of a vault to which a client's hooks write tool calls.
 
-    Without a vault an earlier link is removed.
+    Without a vault, an earlier link is removed.
     """
     state = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
     link = f"{state}/skillvault/calls/{client}"
@@ -69,16 +68,16 @@ def link_calls(vault: str, client: str) -> None:
         if vault:
             target = os.path.realpath(f"{vault}/.git/skillvault/sessions/calls")
             os.symlink(target, link)  # noqa: PTH211
-    except OSError:  # without the folder, these hooks ask the process
+    except OSError:  # without the folder, these hooks ask the server
         return
 
 
 def socket_path(vault: str) -> str:
-    """Return the path of the socket for a vault, short and in a folder of this user alone."""
+    """Return the path of the socket for a vault: a short path in a private folder."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     temporary = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (the folder in it is checked)
     folder = f"{runtime}/skillvault" if runtime else f"{temporary}/skillvault-{os.getuid()}"
-    key = 0xCBF29CE484222325  # FNV-1a, as `hashlib` takes longer to load than all of this
+    key = 0xCBF29CE484222325  # FNV-1a, because `hashlib` takes longer to load than all of this
     for byte in os.fsencode(os.path.realpath(vault)):
         key = (key ^ byte) * 0x100000001B3 % (1 << 64)
     return f"{folder}/{key:016x}"
@@ -86,25 +85,25 @@ def socket_path(vault: str) -> str:
 
 def is_private(folder: str) -> bool:
     """Return True for a folder that only this user may enter."""
-    state = os.lstat(folder)
-    return state.st_uid == os.getuid() and state.st_mode & 0o170077 == 0o040000
+    status = os.lstat(folder)
+    return status.st_uid == os.getuid() and status.st_mode & 0o170077 == 0o040000
 
 
 def request_of(words: list[str], payload: bytes) -> bytes:
-    """Return a request: the lengths of its head and of the payload, then both."""
+    """Build a request: the lengths of head and payload, then both."""
     values = [os.environ.get(name, "") for name in ENVIRONMENT]
     head = "\0".join([str(os.getpid()), *values, *words]).encode(errors="surrogateescape")
     return b"%d %d\n" % (len(head), len(payload)) + head + payload
 
 
 def ask(words: list[str], payload: bytes) -> bytes | None:
-    """Return the answer of the process that answers hooks; None if it does not answer in time."""
+    """Return the answer of the hook server; None if no server answers in time."""
     if "--vault" not in words[:-1]:
         return None
     path = socket_path(words[words.index("--vault") + 1])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        if not is_private(os.path.dirname(path)):  # noqa: PTH120 (`pathlib` takes as long as all)
+        if not is_private(os.path.dirname(path)):  # noqa: PTH120 (importing `pathlib` doubles the time)
             return None
         connection.settimeout(_ACCEPT_TIMEOUT)
         connection.connect(path)
@@ -117,9 +116,9 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
             answer = b""
             while part := connection.recv(65536):
                 answer += part
-        except TimeoutError:  # the server has the event, and the user has waited long enough
+        except TimeoutError:  # the server has the event; do not wait any longer
             return b""
-    except OSError:  # no process listens, or it does not answer in time
+    except OSError:  # no server listens, or it does not answer in time
         return None
     finally:
         connection.close()
@@ -135,7 +134,7 @@ def read_payload() -> bytes:
 
 
 def run_program(words: list[str], payload: bytes) -> None:
-    """Replace this process by the program, which reads the payload; the process id is kept."""
+    """Replace this process by the program, which reads the payload; the process id stays."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(reader)

@@ -1,7 +1,7 @@
 """Answer hooks on a Unix socket, so that a hook costs only the start of Python.
 
-`clients.hook_client` is the client and describes the protocol. `answer` of the server decides
-what an event does.
+`clients.hook_client` is the client and describes the protocol. This module does not know what an
+event does.
 """
 
 import os
@@ -25,8 +25,8 @@ from skillvault.clients.hook_client import (
 )
 
 _PATIENCE = 1.0  # seconds for a client to send its request, and to confirm that it still waits
-_MOST = 32 * 1024 * 1024  # bytes of a request
-_WAITING = 64  # connections that wait to be accepted
+_MAX_REQUEST = 32 * 1024 * 1024  # bytes
+_WAITING = 64  # the most connections that wait to be accepted
 
 
 class HookRequest(NamedTuple):
@@ -41,23 +41,22 @@ class HookRequest(NamedTuple):
 class HookServer:
     """A server that answers the hooks of one vault, one after the other.
 
-    `answer` returns the text that the hook prints, None if the hook must do the work itself.
+    `answer` returns the text that the hook prints, or None if the hook must do the work itself.
     """
 
     def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
         self._socket_path = Path(socket_path(str(root)))
         self._answer = answer
         self._lock = threading.Lock()
-        self._last = time.monotonic()
+        self._last_request = time.monotonic()
         self._program = _program_state()
         self._listener: socket.socket | None = None
         self._inode = 0
 
     def start(self) -> bool:
-        """Listen in a thread; False if another process listens or the folder is not usable.
+        """Listen in a thread; return False if another process listens or the folder is unusable.
 
-        The folder is not usable if other users may enter it, if it is missing, or if its path is
-        too long.
+        A folder is unusable if other users may enter it or if its path is too long.
         """
         folder = self._socket_path.parent
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -70,7 +69,7 @@ class HookServer:
             listener.bind(str(self._socket_path))
             self._socket_path.chmod(0o600)
             listener.listen(_WAITING)
-        except OSError:  # hooks do the work themselves then
+        except OSError:  # hooks then do the work themselves
             listener.close()
             return False
         self._listener = listener
@@ -84,13 +83,14 @@ class HookServer:
             self._listener.close()
             self._listener = None
             with suppress(FileNotFoundError):
-                if self._socket_path.stat().st_ino == self._inode:  # nobody has taken its place
+                if self._socket_path.stat().st_ino == self._inode:  # not replaced by a server
                     self._socket_path.unlink()
 
     @property
     def idle_seconds(self) -> float:
-        """The seconds since the last request; infinite once the program on disk has changed."""
-        return time.monotonic() - self._last if self._program == _program_state() else float("inf")
+        """The seconds since the last request; infinite if the program on disk has changed."""
+        is_current = self._program == _program_state()
+        return time.monotonic() - self._last_request if is_current else float("inf")
 
     def _listen(self, listener: socket.socket) -> None:
         while self._listener is listener:
@@ -113,9 +113,9 @@ class HookServer:
             if connection.recv(1) != GO:
                 return
             with self._lock:
-                self._last = time.monotonic()
+                self._last_request = time.monotonic()
                 text = self._answer(request)
-                self._last = time.monotonic()
+                self._last_request = time.monotonic()
             if text is not None:
                 connection.sendall(DONE + text.encode(errors="replace"))
 
@@ -128,7 +128,7 @@ def _read_request(connection: socket.socket) -> HookRequest | None:
         data += part
     sizes, _, data = data.partition(b"\n")
     head_size, payload_size = map(int, sizes.split())
-    if head_size + payload_size > _MOST:
+    if head_size + payload_size > _MAX_REQUEST:
         return None
     while len(data) < head_size + payload_size:
         if not (part := connection.recv(1 << 20)):
@@ -140,7 +140,7 @@ def _read_request(connection: socket.socket) -> HookRequest | None:
 
 
 def _peer_of(connection: socket.socket) -> int | None:
-    """Return the user id of the client, None if the system does not tell."""
+    """Return the user id of the client; None if the system does not know it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     layout = struct.Struct("3i")
@@ -162,7 +162,7 @@ def _is_answered(path: Path) -> bool:
 def _program_state() -> tuple[int, int]:
     """Return a value that an upgrade of the program changes."""
     try:
-        state = Path(skillvault.__file__).stat()
+        status = Path(skillvault.__file__).stat()
     except FileNotFoundError:
         return (0, 0)
-    return (state.st_mtime_ns, state.st_ino)
+    return (status.st_mtime_ns, status.st_ino)

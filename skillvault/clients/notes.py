@@ -1,8 +1,7 @@
-"""Keep notes of a session's events until its outcomes are in the inbox, in one file a session.
+"""Store the events of each session in a file of notes, until its outcomes are in the inbox.
 
 Each line is appended in one write, because events may come at the same time. Only the owner may
-read the file. It is removed a week after the session ended, because a client may continue a
-session.
+read the file. The notes of an ended session stay for a week, because a client may continue it.
 """
 
 import fcntl
@@ -45,8 +44,7 @@ def exclude_file(folder: Path) -> Path | None:
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
     """Return the domain of the first pattern that matches a folder or one of its parents.
 
-    If no pattern matches, return the default or the repository's name as a slug, "" for a name
-    without letters.
+    If no pattern matches, return the default, or the name of the repository as a slug.
     """
     project = project_of(folder)
     folders = [str(parent) for parent in (folder, *folder.parents)]
@@ -57,22 +55,22 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
     return default or slug(project.name, limit=64)
 
 
-MAX_INPUT = 16 * 1024 * 1024  # bytes of a payload
-MAX_NOTES = 4 * 1024 * 1024  # bytes of a session's notes
+MAX_INPUT = 16 * 1024 * 1024  # the most bytes of a payload
+MAX_NOTES = 4 * 1024 * 1024  # the most bytes of a session's notes
 FOLDER = "sessions"
 _DONE = "done"
 _ENDED = ".ended"
 CLAIMS = ".events"  # the process that answers an event: hooks may be registered twice
 _HEX = 24
-_ABANDONED = 24 * 3600.0  # seconds without a note after which a session counts as ended
-_IDLE = 1800.0  # seconds without a note after which a session may well be over
-_KEPT = 7 * _ABANDONED  # seconds for which the notes of an ended session are there
+_ABANDONED = 24 * 3600.0  # after so many seconds without a note, a session counts as ended
+_IDLE = 1800.0  # after so many seconds without a note, a session may have ended
+_RETENTION = 7 * _ABANDONED  # seconds for which the notes of an ended session stay
 
 Time = Annotated[datetime, Meta(tz=True)]
 
 
 class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
-    """The start of a session, with the skills and rules that its agent was told about."""
+    """The start of a session, with the skills and rules that its agent got."""
 
     session: str
     briefed: list[str]
@@ -82,7 +80,7 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
 class ShownSkill(Struct, frozen=True):
     """A skill that came with a prompt; `blob` is "" if only its name was shown.
 
-    `lines` holds digests of the lines that were shown.
+    `lines` has digests of the shown lines.
     """
 
     name: str
@@ -93,9 +91,9 @@ class ShownSkill(Struct, frozen=True):
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is the byte at which its part of the transcript begins.
 
-    `attended` is True if a person wrote the prompt, None if the client does not say. `shown`,
-    `facts` and `rules` came with the prompt, the skills in `held_out` were held out for
-    measurement. `receipt` is the record of the recommendation.
+    `attended` is True if a person wrote the prompt, None if that is unknown. `shown`, `facts` and
+    `rules` came with the prompt. `held_out` are the skills that were held out for measurement.
+    `receipt` is the record of the recommendation.
     """
 
     id: str
@@ -135,7 +133,7 @@ class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
 
 
 class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
-    """The note that the outcome of a prompt, with this digest, is in the inbox."""
+    """The handover of the outcome of a prompt, with this digest, to the inbox."""
 
     prompt: str
     digest: str
@@ -153,7 +151,7 @@ class SessionNotes:
         self.path = folder / FOLDER / f"{digest}.jsonl"
 
     def claim(self, event: str, process: str) -> bool:
-        """Return True if this process may answer an event, False if another process does.
+        """Claim an event for a process; return False if another process answers the event.
 
         If that process was killed, the next process may answer.
         """
@@ -167,7 +165,7 @@ class SessionNotes:
             return True
 
     def settle(self, event: str) -> None:
-        """Note that an event was answered."""
+        """Record that an event was answered."""
         with _open_to_append(self.path.with_suffix(CLAIMS)) as descriptor:
             os.write(descriptor, f"{event}\t{_DONE}\n".encode(errors="replace"))
 
@@ -219,7 +217,7 @@ def _open_to_append(path: Path) -> Iterator[int]:
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
-    """Return the notes of a file, None for a damaged line, and the reason of the first damage."""
+    """Return (the notes of a file, the first damage); a damaged line becomes None."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")
@@ -242,7 +240,7 @@ def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
 def _parse_note(line: bytes) -> Note:
     note: Note = _DECODER.decode(line)
     if isinstance(note, PromptNote | CallNote | WordNote):
-        note.at.astimezone(UTC)  # OverflowError for a time that the calendar does not have
+        note.at.astimezone(UTC)  # OverflowError for an impossible time
     return note
 
 
@@ -252,14 +250,14 @@ def _damage(reason: str, line: int | None = None) -> BadInputError:
 
 
 def calls_folder(folder: Path) -> Path:
-    """Return the folder to which hooks write tool calls, one file a call."""
+    """Return the folder to which hooks write tool calls, one file for each call."""
     return folder / FOLDER / "calls"
 
 
 class Activity(Struct, frozen=True, kw_only=True):
     """The last event of a client, and the last prompt that got a recommendation.
 
-    `unknown_version` says that some lines of the client's transcripts are not understood.
+    `unknown_version` is a sentence about unknown lines in the client's transcripts, or "".
     """
 
     event: str = ""
@@ -302,14 +300,14 @@ def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
 
 
 def abandoned_notes(folder: Path) -> list[Path]:
-    """Return the notes of this user's sessions that stopped without an end event."""
+    """Return the notes of this user's sessions that ended without an event."""
     notes_folder = folder / FOLDER
     files = sorted(notes_folder.glob("*.jsonl")) if notes_folder.is_dir() else []
     return [path for path in files if _is_older(path, _ABANDONED)]
 
 
 def has_open_session(folder: Path) -> bool:
-    """Return True if a session of this user has noted something lately and has not ended."""
+    """Return True if this user has an active session."""
     notes_folder = folder / FOLDER
     files = notes_folder.glob("*.jsonl") if notes_folder.is_dir() else ()
     return any(not _is_older(path, _IDLE) for path in files)
@@ -319,7 +317,7 @@ def remove_ended_notes(folder: Path) -> None:
     """Remove the notes of this user's sessions that ended a week ago."""
     notes_folder = folder / FOLDER
     for path in notes_folder.glob(f"*{_ENDED}") if notes_folder.is_dir() else ():
-        if _is_older(path, _KEPT):
+        if _is_older(path, _RETENTION):
             path.unlink(missing_ok=True)
 
 

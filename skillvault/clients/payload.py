@@ -1,4 +1,4 @@
-"""Read the payload of a hook. Formats change, so an unexpected value counts as absent."""
+"""Parse the payload of a hook. Formats change, so an unexpected value counts as missing."""
 
 import re
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ _OUTPUTS = ("stdout", "stderr", "output", "content", "text")
 class Payload(Struct, frozen=True, kw_only=True):
     """An event of a session; `prompt_id` is the client's id of the current prompt.
 
-    `runs_in_background` is True for a command that has not ended, `is_stop_hook_active` if a hook
-    has sent the agent back already.
+    `runs_in_background` is True for a command that has not ended. `is_stop_hook_active` is True if
+    a hook has already sent the agent back.
     """
 
     session: str
@@ -45,7 +45,7 @@ class Payload(Struct, frozen=True, kw_only=True):
 
 
 def parse_payload(data: bytes) -> Payload | None:
-    """Read an event of a session; None for bytes that are not an event."""
+    """Parse an event of a session; None for bytes that are not an event."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -86,7 +86,7 @@ def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
         return "", None
     code = response.get("exit_code", response.get("exitCode"))
     if code is None and "stdout" in response and not response.get("interrupted"):
-        code = 0  # Claude Code reports any other code by an event of its own
+        code = 0  # Claude Code reports other codes in another event
     texts = [response[key] for key in _OUTPUTS if isinstance(response.get(key), str)]
     return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
 

@@ -1,6 +1,6 @@
-"""The edits that set up a client: the files, and the texts for them.
+"""Choose the edits that set up a client: its files, and the text for each.
 
-Each client has a function here. To add a client, add a function, and an entry to `edits_of`.
+To support another client, add a function here and an entry to `edits_of`.
 """
 
 import json
@@ -29,7 +29,7 @@ _MATCHERS = {"PostToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
 # The folder in which each client looks for skills.
 SKILLS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
 _TOML = ("# skillvault:setup:begin", "# skillvault:setup:end")
-# The line by which each shell completes commands; zsh needs its completion system for that.
+# The line that completes commands in each shell; zsh must load its completion system first.
 _LINES = {
     "bash": 'eval "$({call})"',
     "zsh": "(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit; }}; "
@@ -50,8 +50,8 @@ class SetupOptions(Struct, frozen=True, kw_only=True):
     """The options of a setup; `project` is None for all projects of a user.
 
     `is_shared` selects the settings that a team commits. `exclude` is the file of git's personal
-    exclude patterns, None outside a repository. With `mcp` the server is registered too. `calls` is
-    the folder to which hooks write tool calls.
+    exclude patterns, None outside a repository. With `mcp`, the server is registered, too. `calls`
+    is the folder to which hooks write tool calls.
     """
 
     vault: Path
@@ -87,7 +87,7 @@ def _claude_code(options: SetupOptions) -> list[FileEdit]:
         edits = [json_edit(home / "settings.json", entries, _hooks_by_hand(entries))]
     elif options.is_shared:
         servers = options.project / ".mcp.json"
-        if options.mcp:  # else the client asks if the project's server may be started
+        if options.mcp:  # otherwise the client asks before it starts the server
             entries.append(JsonEntry(("enabledMcpjsonServers",), "skillvault"))
         path = options.project / ".claude/settings.json"
         edits = [json_edit(path, entries, _hooks_by_hand(entries))]
@@ -116,7 +116,7 @@ def _exclude_edits(paths: Sequence[Path], options: SetupOptions) -> list[FileEdi
 def _codex(options: SetupOptions) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
     path = home if options.project is None else options.project / ".codex"
-    # Codex reports a failed command by the same event as any other.
+    # Codex reports a failed command with the same event as other commands.
     events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     entries = _hook_entries(events, "codex", options)
     edits = [json_edit(path / "hooks.json", entries, _hooks_by_hand(entries))]
@@ -151,14 +151,14 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
     flags += ["--link", str(options.project or Path.home())] if options.links else []
     if options.is_shared:
         return _shared_command(event, shlex.join(["skillvault-hook", event, *flags]))
-    if event in _MATCHERS:  # the fastest way: the next event of the session reads the file
+    if event in _MATCHERS:  # the next event of the session reads this file
         folder = shlex.quote(str(options.calls))
         return f"{{ umask 077; cat >>{folder}/$PPID.$$; }} 2>/dev/null || :"
     program = [sys.executable, "-ISE", hook_client.__file__]
     command = shlex.join([*program, event, *flags, "--vault", str(options.vault)])
     if event != "SessionStart":
         return command
-    # If one of these paths was moved, the user is told when the next session begins.
+    # If one of these paths was moved, the next session tells the user.
     paths = [sys.executable, hook_client.__file__, f"{options.vault}/vault.yaml"]
     tests = " && ".join(f"[ -e {shlex.quote(path)} ]" for path in paths)
     sentence = (
@@ -170,16 +170,17 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
 
 
 def _shared_command(event: str, command: str) -> str:
-    """Return the command for a file that a team shares, equal on every machine.
+    """Return the command for a file that a team shares; it is the same on every machine.
 
-    The first hook of a session links the folder for tool calls, because the file cannot name it.
+    The first hook of a session links the folder for tool calls, because the file cannot name the
+    folder.
     """
-    is_there = "command -v skillvault-hook >/dev/null 2>&1"
+    has_command = "command -v skillvault-hook >/dev/null 2>&1"
     if event in _MATCHERS:
         return (
             'd="${XDG_STATE_HOME:-$HOME/.local/state}/skillvault/calls/$PPID"; '
             '{ if [ -d "$d" ]; then umask 077; cat >>"$d/$PPID.$$"; '
-            f"elif {is_there}; then {command}; fi; }} 2>/dev/null || :"
+            f"elif {has_command}; then {command}; fi; }} 2>/dev/null || :"
         )
     if event in ("SessionStart", "SessionEnd"):
         command = f"SKILLVAULT_CLIENT=$PPID {command}"
@@ -189,13 +190,13 @@ def _shared_command(event: str, command: str) -> str:
             "install skillvault again"
         )
         command += f" || printf %s {shlex.quote(json.dumps({'systemMessage': sentence}))}"
-    return f"if {is_there}; then {command}; fi"
+    return f"if {has_command}; then {command}; fi"
 
 
 def _server_words(options: SetupOptions) -> list[str]:
-    """Return the command of the server: a name in a team's file, else a path of this machine.
+    """Return the command of the server; a team's file has no path of this machine.
 
-    If skills are linked, the server must not hold any skill out.
+    If skills are linked, the server must not hold out any skill.
     """
     program = [sys.executable, "-m", "skillvault", "--vault", str(options.vault)]
     flags = ["--no-holdout"] if options.links else []
@@ -203,9 +204,9 @@ def _server_words(options: SetupOptions) -> list[str]:
 
 
 def completion_edit(shell: str, variable: str) -> FileEdit:
-    """Return the edit of the file that a shell reads when it starts, so that it completes commands.
+    """Return the edit of a shell's start file that completes commands of skillvault.
 
-    The line calls this installation, which need not be on the PATH; a removed one is not an error.
+    The line calls this installation, which may be missing on the PATH or removed later.
     """
     home = Path.home()
     path = {
@@ -235,7 +236,7 @@ def _hooks_by_hand(entries: list[JsonEntry]) -> str:
 
 
 def _toml_edit(path: Path, options: SetupOptions) -> FileEdit:
-    """Return the edit that puts the server at the end of a TOML file, between two comments."""
+    """Return the edit that adds the server to the end of a TOML file, between two comments."""
     command, *words = _server_words(options)
     # A JSON string is a TOML string too.
     lines = [

@@ -1,7 +1,7 @@
-"""The daemon of `skillvault watch`: wait for an event, wait until it is quiet, run, sleep.
+"""Run the loop of `skillvault watch`: wait for an event, wait until it is quiet, run the due work.
 
-A scan of the folders decides, never an event: at the start, after each event, every 30 s and when
-the folders were replaced. `Vault.run` finds the due work; the state here only saves idle runs.
+An event only starts a scan of the folders. Scans also come at the start, every 30 s, and when the
+folders were replaced. `Vault.run` finds the due work; the state here only saves idle runs.
 """
 
 import time
@@ -34,10 +34,10 @@ from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
 
 _TICK = 0.25  # seconds between two checks for a stop and for replaced folders
-_EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog reports some renames 0.5 s late
+_EVENT_DELAY = 0.05  # seconds of the quiet time that Vault.run waits for, as events may be late
 _CAPTURE_PAUSE = 60.0  # seconds between two captures
 _WITHOUT_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
-_UNREST = 10  # the most quiet times to wait for the end of a stream of events
+_MAX_QUIETS = 10  # the most quiet times that a stream of events may take
 
 Traces = frozenset[tuple[str, int, int, int]]
 
@@ -55,7 +55,7 @@ class Pace(Struct, frozen=True):
 
 
 class _StoppedError(Exception):
-    """A stop was requested at a point where no work is half done."""
+    """A stop was requested, and no work is half done."""
 
 
 class Watch:
@@ -75,7 +75,7 @@ class Watch:
         on_done: Callable[[ChangeResult], None],
         on_report: Callable[[Report], None],
         track: Tracker | None = None,
-        make: MakeObserver = native,
+        make_observer: MakeObserver = native,
         pace: Pace | None = None,
         synchronize: Callable[[], None] | None = None,
         on_start: Callable[[], object] = lambda: None,
@@ -86,26 +86,26 @@ class Watch:
         self._on_done = on_done
         self._on_report = on_report
         self._track: Tracker = track or (lambda items, _what: items)
-        self._make = make
+        self._make = make_observer
         self._pace = pace or Pace()
         self._synchronize = synchronize
         self._on_start = on_start
-        self._synchronized = -inf
-        self._sent: str | None = None  # the commit of the last sync
+        self._synced_at = -inf
+        self._synced_tip: str | None = None  # the commit of the last sync
         self._events: InboxEvents | None = None
-        self._how = ""
-        self._trouble: str | None = None
+        self._watch_sentence = ""
+        self._last_failure: str | None = None
         # The state at the start of the last run, and the commits of that run.
-        self._unfinished = True
-        self._full = False  # no more untrusted files are accepted today
+        self._has_unfinished = True
+        self._is_full = False  # no more untrusted files are accepted today
         self._day: date | None = None
-        self._head: str | None = None
+        self._scanned_tip: str | None = None
         self._quarantine: Traces = frozenset()
-        self._quiet = 0.0
+        self._quiet_seconds = 0.0
         # The number of runs that evaluated something; a lost count only promotes earlier.
         self._cycles = 0
-        self._every = 1
-        self._captured = -inf
+        self._promote_every = 1
+        self._captured_at = -inf
 
     def run(self) -> None:
         """Scan, run due work and sleep until `stopping` returns True.
@@ -126,25 +126,25 @@ class Watch:
         """Scan, run due work, sleep; print a repeated failure only once."""
         try:
             events = self._open_events()
-            pause = self._run_due() if self._is_due() else self._rest()
+            pause = self._run_due() if self._is_due() else self._pause()
             pause = min(pause, self._sync_if_due())
-            if self._trouble:
+            if self._last_failure:
                 self._say("resumed")
-                self._trouble = None
+                self._last_failure = None
             self._sleep(events, pause)
         except BrokenPipeError:
             raise  # nobody reads the output
         except (SkillvaultError, OSError) as error:
-            self._unfinished = True
-            if self._trouble != (sentence := _sentence(error)):
+            self._has_unfinished = True
+            if self._last_failure != (sentence := _sentence(error)):
                 self._say(sentence)
-                self._trouble = sentence
-            self._nap(self._pace.retry)
+                self._last_failure = sentence
+            self._wait(self._pace.retry)
 
     # ── scanning ─────────────────────────────────────────────────────────────────────
 
     def _open_events(self) -> InboxEvents:
-        """Return the events of the inbox, reopened if the folders were replaced."""
+        """Open the events of the inbox, again if the folders were replaced."""
         root = self._vault.root
         if not (root / ".git").exists():
             raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
@@ -152,10 +152,10 @@ class Watch:
             self._close()
             store = self._vault.store
             refs = branch_files(store.git.dirs()[1], store.head().policy.branch)
-            self._events, how = open_events(self._vault.inbox, refs, self._make)
-            if how != self._how:
-                self._say(how)
-                self._how = how
+            self._events, sentence = open_events(self._vault.inbox, refs, self._make)
+            if sentence != self._watch_sentence:
+                self._say(sentence)
+                self._watch_sentence = sentence
         return self._events
 
     def _is_due(self) -> bool:
@@ -163,27 +163,27 @@ class Watch:
         store = self._vault.store
         clear_taken(store)  # files may return to the inbox
         return bool(
-            self._unfinished
+            self._has_unfinished
             or self._day != _today()
             or self._has_arrivals()
-            or self._has_mended_files()
-            or self._head != store.tip()
+            or self._has_changed_files()
+            or self._scanned_tip != store.tip()
             or self._rules_wait()
         )
 
     def _rules_wait(self) -> bool:
-        """Return True if rules are due for capture and the pause since the last one is over."""
+        """Return True if rules are due for capture and the pause is over."""
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
-        return time.monotonic() - self._captured >= _CAPTURE_PAUSE
+        return time.monotonic() - self._captured_at >= _CAPTURE_PAUSE
 
     def _has_arrivals(self) -> bool:
         """Return True if a file in the inbox may be recorded now."""
         names = self._vault.inbox.names()
-        return any(not (self._full and is_untrusted(name)) for name in names)
+        return any(not (self._is_full and is_untrusted(name)) for name in names)
 
-    def _has_mended_files(self) -> bool:
+    def _has_changed_files(self) -> bool:
         """Return True if a quarantined file was changed; read files only if needed."""
         traces = _traces(self._vault.root / layout.QUARANTINE)
         if traces == self._quarantine:
@@ -199,56 +199,56 @@ class Watch:
         """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
         day, tip = _today(), store.tip()
-        if tip != self._head:  # a person's commit may change the policy
+        if tip != self._scanned_tip:  # a person's commit may change the policy
             policy = store.head().policy
-            self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
-            self._every = policy.promote.every
+            self._quiet_seconds = max(0.0, policy.record.settle_seconds - _EVENT_DELAY)
+            self._promote_every = policy.promote.every
         steps = () if self._may_capture() else _WITHOUT_CAPTURE
-        self._captured = time.monotonic() if self._rules_wait() else self._captured
+        self._captured_at = time.monotonic() if self._rules_wait() else self._captured_at
         report = self._vault.run(
             steps,
             on_done=self._on_done,
             between=self._stop_if_asked,
             track=self._track_items,
             patience=self._pace.soon,
-            consolidate=(self._cycles + 1) % self._every == 0,
+            consolidate=(self._cycles + 1) % self._promote_every == 0,
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
         if day != self._day:  # a month may have been closed
             self._follow_month(day)
-        self._day, self._head = day, self._scanned_commit(tip, report)
+        self._day, self._scanned_tip = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()
-        waiting = [file for file in report.waiting if file.reason not in obstacles]
-        self._unfinished = any(not file.tomorrow for file in waiting)
-        self._full = any(file.path == layout.UNTRUSTED for file in waiting)
+        waiting_files = [file for file in report.waiting if file.reason not in obstacles]
+        self._has_unfinished = any(not file.tomorrow for file in waiting_files)
+        self._is_full = any(file.path == layout.UNTRUSTED for file in waiting_files)
         self._on_report(report)
         pack(store.git)
-        is_writing = any(file.reason == WRITING for file in waiting)
-        has_moved = self._head != store.tip()  # somebody committed during the run
+        is_writing = any(file.reason == WRITING for file in waiting_files)
+        has_moved = self._scanned_tip != store.tip()  # somebody committed during the run
         has_more = is_writing or has_moved or (report.done and self._has_arrivals())
         return self._pace.soon if has_more else self._pace.scan
 
     def _follow_month(self, day: date) -> None:
-        """Move the window of a light clone; if that fails, the loop runs all the same."""
+        """Update the open months of a clone; report a failure without stopping the loop."""
         try:
             follow_month(self._vault.store, day)
         except SkillvaultError as error:
             self._say(str(error))
 
     def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
-        """Return the last commit that is processed; None if a person committed meanwhile."""
+        """Return the last processed commit; None if a person committed meanwhile."""
         if not report.done:
             return tip
-        last = report.done[-1].commit
-        count = self._vault.store.git.text("rev-list", "--count", f"{tip}..{last}")
-        return last if int(count) == len({done.commit for done in report.done}) else None
+        last_commit = report.done[-1].commit
+        count = self._vault.store.git.text("rev-list", "--count", f"{tip}..{last_commit}")
+        return last_commit if int(count) == len({done.commit for done in report.done}) else None
 
     def _track_items(self, items: Sequence[Any], label: str) -> Iterable[Any]:
         for item in self._track(items, label):
             self._stop_if_asked()
             yield item
 
-    def _rest(self) -> float:
+    def _pause(self) -> float:
         """Pack objects if nothing is due, and return the seconds until the next scan."""
         pack(self._vault.store.git)
         return self._pace.scan
@@ -257,13 +257,13 @@ class Watch:
         """Sync after commits and every minute; return the seconds until the next sync."""
         if self._synchronize is None:
             return inf
-        age = time.monotonic() - self._synchronized
+        age = time.monotonic() - self._synced_at
         tip = self._vault.store.tip()
-        if tip != self._sent or age >= self._pace.sync:
-            self._synchronized = time.monotonic()
+        if tip != self._synced_tip or age >= self._pace.sync:
+            self._synced_at = time.monotonic()
             self._synchronize()
-            self._sent = self._vault.store.tip()
-            return self._pace.soon if self._sent != tip else self._pace.sync
+            self._synced_tip = self._vault.store.tip()
+            return self._pace.soon if self._synced_tip != tip else self._pace.sync
         return self._pace.sync - age
 
     # ── waiting ──────────────────────────────────────────────────────────────────────
@@ -278,15 +278,15 @@ class Watch:
                 return
 
     def _wait_for_quiet(self, events: InboxEvents) -> None:
-        """Wait until no event came for the quiet time, but not for ever."""
-        end = time.monotonic() + _UNREST * self._quiet
-        quiet = time.monotonic() + self._quiet
-        while (remaining := min(quiet, end) - time.monotonic()) > 0:
+        """Wait until no event has come for the quiet time, up to a limit."""
+        end = time.monotonic() + _MAX_QUIETS * self._quiet_seconds
+        quiet_end = time.monotonic() + self._quiet_seconds
+        while (remaining := min(quiet_end, end) - time.monotonic()) > 0:
             self._stop_if_asked()
             if events.wait(min(_TICK, remaining)):
-                quiet = time.monotonic() + self._quiet
+                quiet_end = time.monotonic() + self._quiet_seconds
 
-    def _nap(self, seconds: float) -> None:
+    def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._stop_if_asked()
@@ -307,10 +307,10 @@ def _traces(folder: Path) -> Traces:
     traces: list[tuple[str, int, int, int]] = []
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
-            state = path.lstat()
+            status = path.lstat()
         except FileNotFoundError:
-            continue  # a person is at work there
-        traces.append((path.name, state.st_ino, state.st_size, state.st_mtime_ns))
+            continue  # a person removed the file
+        traces.append((path.name, status.st_ino, status.st_size, status.st_mtime_ns))
     return frozenset(traces)
 
 

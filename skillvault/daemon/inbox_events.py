@@ -1,6 +1,6 @@
-"""Events of the inbox, of LEARNINGS.md and of the branch, from the system or by polling.
+"""Watch the inbox, LEARNINGS.md and the branch, by events of the system or by polling.
 
-An event only means "scan again": it may be lost, late, or caused by the daemon.
+An event only means "scan again". It may be lost, late, or caused by the daemon.
 """
 
 import errno
@@ -26,11 +26,11 @@ from watchdog.observers.api import BaseObserver
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
 
-_POLL = 1.0  # seconds between two readings of the folders
-_PROBE = 1.0  # seconds that a test event may take
+_POLL = 1.0  # seconds between two checks of the folders
+_PROBE = 1.0  # the longest wait for a test event, in seconds
 
-# Without "opened": our own reading would wake us. Without "modified": a file that is being written
-# is scanned again anyway. A link, and a file from another folder, is only "created".
+# No "opened", because the daemon itself opens files. No "modified", because a file that is being
+# written is scanned again anyway. A link or a moved file is only "created".
 _EVENT_TYPES: list[type[FileSystemEvent]] = [
     FileClosedEvent,
     FileCreatedEvent,
@@ -45,11 +45,11 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 MakeObserver = Callable[[], BaseObserver]
 
-logging.getLogger("watchdog").addHandler(logging.NullHandler())  # or it would write to stderr
+logging.getLogger("watchdog").addHandler(logging.NullHandler())  # keeps stderr clean
 
 
 class _Signal(FileSystemEventHandler):
-    """Records that an event happened; never raises an error."""
+    """A handler that records the fact of an event, and never raises an error."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
@@ -60,7 +60,7 @@ class _Signal(FileSystemEventHandler):
 
 
 class _FileSignal(FileSystemEventHandler):
-    """Forwards the events of some files, and of no other file in their folders."""
+    """A handler that forwards only the events of some files."""
 
     def __init__(self, signal: _Signal, files: Iterable[Path]) -> None:
         self._signal = signal
@@ -74,9 +74,9 @@ class _FileSignal(FileSystemEventHandler):
 
 
 class SystemEvents:
-    """The inbox folders and single files, watched by the system; OSError if that is impossible.
+    """A watch of folders and single files by the system; OSError if that is impossible.
 
-    `arrive` is True if a test event arrived.
+    `is_working` is True if a test event arrived.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class SystemEvents:
         self._open: dict[Path, int] = {}
         try:
             for folder in folders:
-                # While it is open, a folder that replaces it cannot get its inode number.
+                # An open folder keeps its inode number, so that a new folder has another one.
                 self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 observer.schedule(self._signal, str(folder.resolve()), event_filter=_EVENT_TYPES)
             paths = [file.parent.resolve() / file.name for file in files]
@@ -95,7 +95,7 @@ class SystemEvents:
             for folder in {path.parent for path in paths if path.parent.is_dir()}:
                 observer.schedule(handler, str(folder), event_filter=_EVENT_TYPES)
             observer.start()
-            self.arrive = self._probe(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
+            self.is_working = self._probe(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
         except OSError:
             self.stop()
             raise
@@ -119,7 +119,7 @@ class SystemEvents:
         return not all(_is_same(folder, descriptor) for folder, descriptor in self._open.items())
 
     def stop(self) -> None:
-        """End the watching."""
+        """Stop watching."""
         for descriptor in self._open.values():
             os.close(descriptor)
         self._observer.stop()
@@ -128,7 +128,7 @@ class SystemEvents:
 
 
 class Polling:
-    """The inbox folders and single files, read once a second."""
+    """A watch of folders and single files that reads them once a second."""
 
     def __init__(self, folders: Sequence[Path], files: Sequence[Path], inbox: Inbox) -> None:
         self._folders = folders
@@ -155,7 +155,7 @@ class Polling:
         return not all(folder.is_dir() for folder in self._folders)
 
     def stop(self) -> None:
-        """Do nothing: polling holds no resources."""
+        """Do nothing, because polling has no resources."""
 
 
 InboxEvents = SystemEvents | Polling
@@ -172,11 +172,11 @@ def branch_files(common: Path, branch: str) -> list[Path]:
 
 
 def open_events(
-    inbox: Inbox, refs: Sequence[Path], make: MakeObserver = native
+    inbox: Inbox, refs: Sequence[Path], make_observer: MakeObserver = native
 ) -> tuple[InboxEvents, str]:
-    """Return the events of the inbox and of the branch's files, and a sentence for the user.
+    """Watch the inbox and the files of the branch; return the watch and a sentence for the user.
 
-    Create missing folders of the inbox.
+    Missing folders of the inbox are created.
     """
     inbox.create_folders()
     files = [inbox.root / layout.LEARNINGS, *refs]
@@ -184,13 +184,13 @@ def open_events(
     reason = "this file system gives no events"
     if not is_shared(folders[0]):
         try:
-            events = SystemEvents(folders, files, make())
+            events = SystemEvents(folders, files, make_observer())
         except OSError as error:
             if error.errno not in _EXHAUSTED or error.filename:
                 raise
             reason = str(error.strerror)
         else:
-            if events.arrive:
+            if events.is_working:
                 return events, "watching inbox/"
             events.stop()
     return Polling(folders, files, inbox), f"watching inbox/ by polling ({reason})"

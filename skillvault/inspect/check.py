@@ -69,9 +69,9 @@ def check_vault(
         staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
-    problems += roles.find_overstepping(store.git, against) if against else ()
+    problems += roles.find_forbidden_commits(store.git, against) if against else ()
     notes += map(_note_missing_source, head.history.without_source(_DERIVING))
-    notes += [*checks.find_uncommitted(committed, view), *checks.note_losses(store.git, head)]
+    notes += [*checks.find_uncommitted(committed, view), *checks.describe_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         rules = head.policy.shelf
         if rules.hidden or rules.pinned or rules.seeds:  # else no layer needs to be read

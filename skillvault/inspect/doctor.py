@@ -364,7 +364,7 @@ def _judge(exam: Examination) -> Iterator[Row]:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
         fix = "pip install '.[claude]' in a clone of skillvault"
         yield Row("judge", "note", detail, fix)
-    elif wire.key_given() is None:
+    elif wire.find_api_key() is None:
         # The daemon's environment may be another.
         detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"
         yield Row("judge", "note", detail, f"export {wire.KEY}=...")
@@ -580,9 +580,9 @@ def _clients(exam: Examination) -> Iterator[Row]:
     states = list(map(client_setup.state_of, client_setup.ClientSetup().records(exam.root)))
     for state in states:
         place = f"{state.record.client} in {state.record.project or 'all projects'}"
-        if state.troubles:
+        if state.problems:
             fix = f"skillvault setup {state.record.client} --check"
-            yield Row("clients", "problem", f"{place}: {'; '.join(state.troubles)}", fix)
+            yield Row("clients", "problem", f"{place}: {'; '.join(state.problems)}", fix)
         else:
             yield Row("clients", "ok", f"{place}; {state.last_activity}")
         if sentence := state.activity.unknown_version:

@@ -124,7 +124,7 @@ class CommitReport(Struct, frozen=True):
 def find_commits(head: Topics, wanted: LogFilter, limit: int | None) -> list[Commit]:
     """Return the matching commits, newest first, each once a step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
-    skills = head.history.with_former([Ref("skill", wanted.skill)]) if wanted.skill else []
+    skills = head.history.add_former_names([Ref("skill", wanted.skill)]) if wanted.skill else []
     names = set(map(str, skills))
 
     def is_wanted(commit: Commit) -> bool:

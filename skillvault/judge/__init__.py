@@ -1,6 +1,6 @@
-"""The protocols of judges: they rate decisions, put insights into words and write skills.
+"""Define the protocol of a judge: it rates decisions, states insights and writes skills.
 
-A judge sees the decision before the result: a `BlindCase` holds none.
+A judge rates a `BlindCase`, which has the decision but not its result.
 """
 
 from collections.abc import Sequence
@@ -11,44 +11,44 @@ from skillvault.model.records import JudgeInfo, Outcome, Skill
 
 
 class Judge(Protocol):
-    """A judge of outcomes, who writes skills from them.
+    """A judge of outcomes, which also writes skills.
 
-    Each question raises UnavailableError if nobody can be asked now; `verdict` and `insight`
-    raise UnansweredError if there is no usable answer.
+    The methods raise UnavailableError if the judge cannot be asked now. `verdict` and `insight`
+    raise UnansweredError for an unusable answer.
     """
 
     @property
     def info(self) -> JudgeInfo:
-        """The judge as its evaluations name it."""
+        """The name and version that evaluations of this judge record."""
         ...
 
     @property
     def at_once(self) -> int:
-        """The number of questions that it takes at once."""
+        """The number of questions that the judge takes at the same time."""
         ...
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate the decision by what was known when it was made."""
+        """Rate a decision by the facts at the time of the decision."""
         ...
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """Return what the outcome teaches; None if it supports no statement."""
+        """Return the lesson of an outcome; None if it supports no statement."""
         ...
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text of a skill; None if the material supports none."""
+        """Write the text of a skill; None if the brief supports no text."""
         ...
 
 
 class Adviser(Judge, Protocol):
-    """A judge that is also asked before a decision is carried out."""
+    """A judge that also gives opinions on decisions before they are carried out."""
 
     def advise(
         self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
     ) -> tuple[Opinion, JudgeInfo]:
         """Return an opinion on a decision, and its author.
 
-        `outcome` is the one it would have, `skills` are those that fit it; `thorough`: much is at
-        stake. Raises UnavailableError and UnansweredError as a judge does.
+        `outcome` has the decision without a result, `skills` are the skills that fit it. Set
+        `thorough` if much is at stake. Raises UnavailableError and UnansweredError.
         """
         ...

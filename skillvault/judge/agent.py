@@ -1,6 +1,7 @@
-"""An agent or a client as the judge: its answers count, and until then the offline judge's words.
+"""Judge by stored answers of an agent or a client; without an answer, use the offline judge.
 
-Nobody is asked here and nobody waits; `loop.judging.questions` says what may be asked.
+This module asks nobody and does not wait. `loop.judging.questions` decides which questions are
+open.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ _OFFLINE = OfflineJudge()
 
 @dataclass(frozen=True)
 class AgentJudge:
-    """A judge by the given answers, which `answers` finds by the keys of their questions."""
+    """A judge by stored answers; `answers` finds an answer by the key of its question."""
 
     questions: Questions
     answers: Callable[[str], Answer | None]
@@ -27,41 +28,41 @@ class AgentJudge:
 
     @property
     def info(self) -> JudgeInfo:
-        """The offline judge, whose words count until an agent answers."""
+        """The offline judge, whose text counts until an agent answers."""
         return _OFFLINE.info
 
     @property
     def at_once(self) -> int:
-        """It waits for nothing."""
+        """One, because no answer takes time."""
         return _OFFLINE.at_once
 
     def author(self) -> JudgeInfo:
-        """Return who answers, with the version of the current prompts."""
+        """Return the author of the answers, with the version of the current prompts."""
         return JudgeInfo(
             name=self.name, version="1", model=self.model, prompt=self.questions.version
         )
 
     def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision."""
-        return self.given_verdict(case) or _OFFLINE.verdict(case)
+        return self.answered_verdict(case) or _OFFLINE.verdict(case)
 
-    def given_verdict(self, case: BlindCase) -> Verdict | None:
-        """Return the verdict that was answered."""
+    def answered_verdict(self, case: BlindCase) -> Verdict | None:
+        """Return the stored verdict, or None."""
         return self._read_answer(self.questions.verdict_question(case))
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """Return what the outcome teaches."""
+        """Return the lesson of an outcome."""
         question = self.questions.insight_question(case, verdict)
         return (question and self._read_answer(question)) or _OFFLINE.insight(case, verdict)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text of a skill."""
-        plain = _OFFLINE.write(brief)
-        if plain is None:
+        """Write the text of a skill."""
+        draft = _OFFLINE.write(brief)
+        if draft is None:
             return None
-        return self._read_answer(self.questions.text_question(brief, plain)) or plain
+        return self._read_answer(self.questions.text_question(brief, draft)) or draft
 
-    # Before a decision nobody waits for an answer.
+    # An opinion on a decision cannot wait for an answer.
     advise = staticmethod(_OFFLINE.advise)
 
     def _read_answer(self, question: Question[_Value]) -> _Value | None:

@@ -57,7 +57,7 @@ class SimilarFacts:
             forms = {self._forms[name] for name in new_facts}
             keys = {key for form in forms for key in lookup_keys(form)}
             holders = {name for key in keys for name in self._holders.get(key, ())}
-            holders |= self._view.fact_keys.under(keys) - self._due
+            holders |= self._view.fact_keys.facts_with_keys(keys) - self._due
             candidates = self._load(holders.difference(facts))
             index = Forms()
             for form in forms if candidates else ():

@@ -274,9 +274,9 @@ def _memberships(
         pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
             at, name = fact.order
-            place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+            sort_key = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
             digest = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
-            row = row._replace(pool=" ".join(pool[1:]), place=place, words=digest)
+            row = row._replace(pool=" ".join(pool[1:]), sort_key=sort_key, words=digest)
         rows[fact.id] = row
     return rows
 
@@ -307,7 +307,7 @@ def keep_clusters(
         if name not in moved_rows and row.skill != old_rows[name].skill:
             clusters.keep_rows([row._replace(seed=old_rows[name].seed)])
     fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved_rows).items()}
-    for row in sorted(moved_rows.values(), key=lambda row: row.place):
+    for row in sorted(moved_rows.values(), key=lambda row: row.sort_key):
         seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:
             seed = row.fact
@@ -338,7 +338,7 @@ def _rebuild_clusters(
 
 
 def _position(row: Membership) -> tuple[str, str | None, str, str]:
-    return row.domain, row.pool, row.place, row.words
+    return row.domain, row.pool, row.sort_key, row.words
 
 
 def _fact_words(fact: Fact) -> frozenset[str]:

@@ -67,7 +67,7 @@ def commit_changes(
 ) -> list[ChangeResult]:
     """Commit changes together, all or none; `check` raises for an invalid change."""
     if dry:
-        store = Store(store.root, AGENDA, apart=True)
+        store = Store(store.root, AGENDA, detached=True)
     store.follow()
     policy, base = store.staging.policy, store.staging.commit
     try:

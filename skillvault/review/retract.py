@@ -50,7 +50,7 @@ def if_retracted(run: Run, ref: Ref) -> list[dict[str, str]]:
     """
     if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
         return []
-    separate_store = Store(run.store.root, AGENDA, apart=True)
+    separate_store = Store(run.store.root, AGENDA, detached=True)
     changes = retraction_changes(separate_store, run.judge, ref.id, "a question", now=run.now)
     return [{"step": change.step, "subject": change.subject} for change in changes]
 

@@ -58,13 +58,13 @@ class Folders:
         digest = hashlib.sha256(arrangement).hexdigest()
         if changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
-            head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
+            head.layers.update(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
         self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, even skills that are not served."""
-        by_place = head.layers.by_place()
-        return [by_place.get(place, []) for place in range(len(self._places))]
+        by_position = head.layers.by_position()
+        return [by_position.get(position, []) for position in range(len(self._places))]
 
     def problems(self, head: Topics) -> list[Problem]:
         """Return the unreadable files and folders as problems."""

@@ -1,7 +1,7 @@
 """Set up an agent's client for a vault, and remove the setup, by editing the client's files.
 
-The earlier content of a file is saved in the user's state folder, so that a removal restores each
-byte, even without the vault. From a file that was changed since, only our lines are removed.
+The old content of each file is saved in the user's state folder, so that a removal can restore it
+even without the vault. From a file that was changed later, only our lines are removed.
 """
 
 import base64
@@ -27,14 +27,14 @@ from skillvault.vault.files.layout import VAULT_FILE
 from skillvault.vault.git.repository import Git
 
 _HEX = 20
-# Why a personal setup leaves a file alone.
-_TRACKED = "git tracks it; pass --shared to change it, or --user for all of your projects"
+# The reason why a personal setup does not change a file.
+_TRACKED_REASON = "git tracks it; pass --shared to change it, or --user for all of your projects"
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """The content of a file before the setup, in base64, and the digest of the written content.
+    """The content of a file before the setup, in base64, and the digest of the new content.
 
-    The content is None if there was no file.
+    `before` is None if there was no file.
     """
 
     before: str | None
@@ -55,9 +55,9 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """A file's content before and after a change; None if there is no file.
+    """The content of a file before and after a change; None if there is no file.
 
-    `trouble` explains why the file cannot be changed; `by_hand` is the text for the user to add.
+    `trouble` is the reason if the file cannot be changed. `by_hand` is a text for the user to add.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     @property
     def diff(self) -> str:
         """The change as lines of a diff."""
-        texts = [(c or b"").decode(errors="replace") for c in (self.before, self.after)]
+        texts = [(content or b"").decode(errors="replace") for content in (self.before, self.after)]
         old_lines, new_lines = (text.splitlines(keepends=True) for text in texts)
         lines = unified_diff(old_lines, new_lines, str(self.path), str(self.path))
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
@@ -93,7 +93,7 @@ class ClientSetup:
         if options.project and not (options.is_shared or removes):
             tracked_paths = _tracked_paths(options.project, paths)
         changes = [
-            FileChange(path=edit.path, trouble=_TRACKED, by_hand=edit.by_hand)
+            FileChange(path=edit.path, trouble=_TRACKED_REASON, by_hand=edit.by_hand)
             if edit.path in tracked_paths
             else _plan_change(edit, record, removes=removes)
             for edit in edits
@@ -104,7 +104,7 @@ class ClientSetup:
     def carry_out(
         self, client: str, options: SetupOptions, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
-        """Save the earlier content of the files, then write the changes."""
+        """Save the old content of the files, then write the changes."""
         record = self.record_of(client, options.project)
         updated_record = replace(
             record,
@@ -122,7 +122,7 @@ class ClientSetup:
             _remove_empty(self._folder)
             return
         paths = [change.path for change in writable_changes]
-        if options.links:  # an export will create the folder of skills
+        if options.links:  # an export creates the folder of skills later
             paths.append((options.project or Path.home()) / SKILLS[client] / "any")
         new_folders = {
             str(folder): None
@@ -137,7 +137,7 @@ class ClientSetup:
             _write_file(change)
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
-        """Return the record of a setup, an empty record if nothing is set up."""
+        """Return the record of a setup; an empty record without a setup."""
         path = self._path_of(client, project)
         if path.exists():
             return msgspec.json.decode(path.read_bytes(), type=SetupRecord)
@@ -163,7 +163,7 @@ class ClientSetup:
 
 
 def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
-    """Put an edit into a file that no setup records, or take the edit out; return the change."""
+    """Apply or remove an edit of a file that no setup records, and return the change."""
     change = _plan_change(edit, SetupRecord(client="", project=""), removes=removes)
     if not (dry or change.trouble or change.before == change.after):
         _write_file(change)
@@ -175,14 +175,14 @@ class SetupState(Struct, frozen=True, kw_only=True):
 
     record: SetupRecord
     activity: Activity
-    troubles: tuple[str, ...]
+    problems: tuple[str, ...]
 
     @property
     def last_activity(self) -> str:
         """A sentence about the last event, and the last prompt that got a recommendation."""
         activity = self.activity
-        event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
-        last_prompt = _minute(activity.shown_at) if activity.shown_at else "none yet"
+        event = f"{activity.event} at {_format_time(activity.at)}" if activity.at else "none yet"
+        last_prompt = _format_time(activity.shown_at) if activity.shown_at else "none yet"
         return f"last event: {event}; last prompt that got something: {last_prompt}"
 
     @property
@@ -194,33 +194,33 @@ class SetupState(Struct, frozen=True, kw_only=True):
             f"  python: {self.record.python}",
             f"  vault: {self.record.vault}",
             f"  {self.last_activity}",
-            *(f"  problem: {trouble}" for trouble in self.troubles),
+            *(f"  problem: {trouble}" for trouble in self.problems),
         ]
 
 
 def state_of(record: SetupRecord) -> SetupState:
     """Return the state of a setup, even if its vault is gone."""
     remedy = f"run `skillvault setup {record.client}` again"
-    troubles = []
+    problems = []
     if not Path(record.python).exists():
-        troubles.append(f"{record.python} is gone; {remedy}")
+        problems.append(f"{record.python} is gone; {remedy}")
     root = Path(record.vault)
     if not (root / VAULT_FILE).is_file():
-        troubles.append(f"{record.vault} is not a vault any more; {remedy} with --vault")
-        return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
+        problems.append(f"{record.vault} is not a vault any more; {remedy} with --vault")
+        return SetupState(record=record, activity=Activity(), problems=tuple(problems))
     settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))
-    troubles += [
+    problems += [
         f"{path} does not name skillvault any more; {remedy}"
         for path in settings
         if not path.exists() or "skillvault" not in path.read_text(errors="replace")
     ]
     activity = activity_of(Git(root).dirs()[0] / "skillvault", record.client)
     if record.client == "codex" and activity.at is None:
-        troubles.append("codex fires no hook before you trust it: in codex, `/hooks`")
-    return SetupState(record=record, activity=activity, troubles=tuple(troubles))
+        problems.append("codex fires no hook before you trust it: in codex, `/hooks`")
+    return SetupState(record=record, activity=activity, problems=tuple(problems))
 
 
-def _minute(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -246,7 +246,7 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
 
 
 def _plan_restore(path: Path, record: SetupRecord) -> FileChange:
-    """Return the change that restores a file, unless the file was changed since."""
+    """Return the change that restores a file, unless the file has changed since the setup."""
     content = _read_bytes(path)
     if not _is_as_written(path, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
@@ -297,7 +297,7 @@ def _digest_of(content: bytes) -> str:
 
 
 def _write_file(change: FileChange) -> None:
-    """Write a file in one step, with the same links and permissions."""
+    """Write a file in one step; links and permissions stay."""
     path = change.path.resolve()
     if change.after is None:
         path.unlink(missing_ok=True)
@@ -322,7 +322,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _remove_folders(folders: Sequence[str]) -> None:
-    """Remove the folders that a setup made, if they are empty."""
+    """Remove the empty folders that a setup created."""
     for folder in sorted(map(Path, folders), key=lambda path: len(path.parts), reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()

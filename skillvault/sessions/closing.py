@@ -1,7 +1,7 @@
-"""close: write the observed end of a decision as a file for the inbox.
+"""close: write the observed end of a decision to a file for the inbox.
 
-The file goes through the ordinary intake. It names the decision without describing it; the vault
-joins both when they are read, in either order of arrival.
+The file names the decision without describing it. The vault joins the end with the decision, in any
+order of arrival.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ _TEXTS = ("status", "observed_by", "summary", "evidence", "lesson", "domain", "a
 class Closing(Struct, frozen=True, kw_only=True):
     """The end of a decision and its observer; without a status it is only a lesson.
 
-    `details` are further keys of a result. An empty `domain` means the domain of the decision; an
-    empty `agent` means the agent that described the decision first. `applied` is None if nobody
-    observed which skills were applied. `at` is the time of the end, None for now.
+    `details` are further keys of a result. `domain` None means the domain of the decision, `agent`
+    None the agent that described the decision first. `applied` is None if nobody observed the
+    applied skills. `at` is the time of the end, None for now.
     """
 
     status: Status | None = None
@@ -46,7 +46,7 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 
 def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
-    """Return (file name, bytes) for the inbox; UsageError if both status and lesson are missing."""
+    """Return (file name, bytes) for the inbox; UsageError without both status and lesson."""
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
     lesson = closing.lesson.strip()
@@ -63,7 +63,7 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
                 **closing.details,
                 "status": status or "neutral",
                 "summary": closing.summary,
-                # Without a status the evidence belongs to the lesson.
+                # Without a status, the evidence belongs to the lesson.
                 "evidence": closing.evidence if status else "",
                 "observed_by": closing.observed_by,
             }
@@ -86,24 +86,24 @@ def _status_of_score(score: Any) -> Status | None:
     return "success" if score > 0 else "failure" if score < 0 else "neutral"
 
 
-def make_closing(**end: Any) -> Closing:
-    """Return the end of a decision from keys of a `Closing` and of a result, such as `score`.
+def make_closing(**values: Any) -> Closing:
+    """Build the end of a decision from keys of a `Closing` and of a result, such as `score`.
 
     TypeError for a value of another type, UsageError for an unknown status.
     """
     for key in _TEXTS:
-        if not isinstance(end.get(key), str | None):
-            raise TypeError(f"{key} is a {type(end[key]).__name__}; pass a text")
-    status = end.get("status")
+        if not isinstance(values.get(key), str | None):
+            raise TypeError(f"{key} is a {type(values[key]).__name__}; pass a text")
+    status = values.get("status")
     if status is not None and status not in get_args(Status):
         raise UsageError(f"status {status}: there are {', '.join(get_args(Status))}")
-    keys = {key: value for key, value in end.items() if key in Closing.__struct_fields__}
-    result = {key: value for key, value in end.items() if key not in keys}
+    keys = {key: value for key, value in values.items() if key in Closing.__struct_fields__}
+    result = {key: value for key, value in values.items() if key not in keys}
     return Closing(**{**keys, "details": {**keys.get("details", {}), **result}})
 
 
 def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
-    """Convert a test report, read as an outcome, into the end of a decision."""
+    """Convert a test report, parsed as an outcome, to the end of a decision."""
     result = dict(report["result"])
     return Closing(
         status=result.pop("status"),
@@ -111,7 +111,7 @@ def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
         summary=result.pop("summary", ""),
         evidence=result.pop("evidence", ""),
         details=result,
-        # The agent did not decide which tool ran the tests.
+        # The tool that ran the tests is context, not a decision.
         context={"tool": report["decision"]["action"], **(report.get("context") or {})},
         batch=(report.get("source") or {}).get("batch"),
         at=report["occurred_at"],
@@ -124,7 +124,7 @@ def files_of_results(
     domain: str | None,
     now: datetime,
 ) -> list[tuple[str, bytes]]:
-    """Return results as files for the inbox: outcomes, or the end of a `decision`."""
+    """Convert results to files for the inbox: outcomes, or ends of a `decision`."""
     if decision is None:
         return [
             (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())

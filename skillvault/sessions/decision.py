@@ -1,4 +1,4 @@
-"""A decision that a Python program carries out: its recommendation, then its outcome.
+"""Let a Python program get a recommendation for a decision, and record the outcome.
 
 The outcome is recorded like the outcome of any other agent.
 """
@@ -23,7 +23,7 @@ from skillvault.sessions import transcripts
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
-    """Return (file name, bytes) of an outcome; BadInputError for values that JSON cannot hold."""
+    """Return (file name, bytes) of an outcome; BadInputError for values that are not JSON."""
     values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
@@ -37,7 +37,7 @@ def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
 
 
 def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> dict[str, Any]:
-    """Return the outcome of a task of which is known only that it applied a skill."""
+    """Return the outcome of a task about which only the applied skill is known."""
     return {
         "domain": domain,
         "occurred_at": stamp(at),
@@ -50,7 +50,7 @@ def outcome_of_use(skill: str, domain: str, at: datetime, *, success: bool) -> d
 def outcome_of_failure(
     deed: str, reason: str, domain: str, at: datetime, *, remedy: str = ""
 ) -> dict[str, Any]:
-    """Return the outcome of a deed that a person saw fail; the `remedy` worked instead."""
+    """Return the outcome of a deed that failed; the `remedy` worked instead."""
     action = action_of_deed(deed)
     decision = {"action": action, "target": target_of(deed, {}, action=action), "reasoning": deed}
     lesson = {"do": remedy, "evidence": reason}
@@ -89,7 +89,7 @@ class DecisionSubject(Struct, frozen=True, kw_only=True):
 
 
 class OpenDecision:
-    """A decision in progress; `skills` and `prompt` are the recommendation for it.
+    """A decision in progress, with its recommendation (`skills` and `prompt`).
 
     The last call of `succeed` or `fail` counts; without a call the outcome is neutral.
     """
@@ -118,22 +118,22 @@ class OpenDecision:
         return self.answer.prompt
 
     def applied(self, *names: str) -> None:
-        """Say which skills were applied, by name, handle or title."""
+        """Record the applied skills, by name, handle or title."""
         self._applied += [name for name in names if name not in self._applied]
 
     def reason(self, reasoning: str) -> None:
-        """Give a reason before the result is known; the judge reads it."""
+        """Record a reason for the decision before its result is known; the judge reads reasons."""
         self._reasons.append(reasoning)
 
     def succeed(self, evidence: str = "", **result: Any) -> None:
-        """Report success; `result` holds further keys of a result, such as `observed_by`."""
-        self._tell_end("success", evidence, result)
+        """Report success; `result` has further keys of a result, such as `observed_by`."""
+        self._set_result("success", evidence, result)
 
     def fail(self, evidence: str = "", **result: Any) -> None:
-        """Report failure; `result` holds further keys of a result, such as `score`."""
-        self._tell_end("failure", evidence, result)
+        """Report failure; `result` has further keys of a result, such as `score`."""
+        self._set_result("failure", evidence, result)
 
-    def _tell_end(self, status: Status, evidence: str, result: Mapping[str, Any]) -> None:
+    def _set_result(self, status: Status, evidence: str, result: Mapping[str, Any]) -> None:
         observer: Observer | None = result.get("observed_by")
         if observer is not None and observer not in OBSERVERS:
             raise UsageError(f"observed_by {observer!r}: there are {', '.join(OBSERVERS)}")

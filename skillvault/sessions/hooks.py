@@ -1,8 +1,8 @@
-"""Answer the hooks of an agent's client, which report the events of a session.
+"""Answer the hooks of an agent's client: recommend skills, and drop outcomes into the inbox.
 
-Nothing is committed here: receipts and outcomes go to the inbox. Events are noted below the git
-folder (`clients.notes`) until the outcomes of their session are in the inbox. A prompt's result is
-decided by the same rules as in an imported transcript.
+Each event has a handler in `Hooks`. Nothing is committed here. Events are noted in the git folder
+(`clients.notes`) until the outcomes of their session are in the inbox. The rules of `transcripts`
+decide the result of a prompt.
 """
 
 import hashlib
@@ -45,28 +45,28 @@ if TYPE_CHECKING:
     from skillvault.model.policy import HookPolicy
     from skillvault.serving.shelf import Shelf
 
-MAX_ANSWER = 8000  # characters that a hook prints
-_TASK = 8000  # characters of a prompt that are read
-_BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MAX_ANSWER`
-_RULES_BUDGET = _BUDGET // 4  # tokens of the rules that accompany a recommendation
-_OUTPUT = 16 * 1024  # characters of the end of an output
-_ARGUMENT = 2000  # characters of a tool's argument
-_TRANSCRIPT = 8 * 1024 * 1024  # bytes of a transcript that are read for one prompt
-_LINE = 60  # tokens of a skill in a briefing
-_BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is not a call
+MAX_ANSWER = 8000  # the most characters that a hook prints
+_TASK = 8000  # the most characters of a prompt that are read
+_BUDGET = 1700  # the most tokens of a recommendation, which fit into `MAX_ANSWER`
+_RULES_BUDGET = _BUDGET // 4  # the most tokens of the rules beside a recommendation
+_OUTPUT = 16 * 1024  # the most characters of the end of an output
+_ARGUMENT = 2000  # the most characters of a tool's argument
+_TRANSCRIPT = 8 * 1024 * 1024  # the most bytes of a transcript that are read for one prompt
+_LINE = 60  # the most tokens of a skill in a briefing
+_WRITE_TIME = timedelta(minutes=1)  # an older unreadable file is not a call
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
 _BRIEFED = ("strategy", "guide", "warning", "evolved")
-_CONTINUED = frozenset({"resume", "fork"})  # the agent still has the earlier texts in its context
-_CUT_OFF = BadInputError(
+_CONTINUED = frozenset({"resume", "fork"})  # the agent still has the earlier texts
+_INTERRUPTED = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
 )
 
 
 def _key_of(event: str, payload: Payload) -> str:
-    """Return the key of an event that is answered only once, "" for any other event."""
+    """Return the key of an event that is answered only once; "" for any other event."""
     if event == "SessionStart":
         size = _size_of(payload.transcript)  # the size differs from one compaction to the next
         return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
@@ -75,7 +75,7 @@ def _key_of(event: str, payload: Payload) -> str:
 
 
 class HookVault(Struct, frozen=True, kw_only=True):
-    """The parts of a vault that an event needs; `ask` has the judge's client asked later."""
+    """The parts of a vault that an event needs; `ask` lets the judge's client be asked later."""
 
     root: Path
     store: Store
@@ -87,11 +87,11 @@ class HookVault(Struct, frozen=True, kw_only=True):
 
 
 class HookClient(Struct, frozen=True, kw_only=True):
-    """The client that calls a hook; `domain` is for folders that no pattern of the policy names.
+    """The client that calls a hook; `domain` is for folders that match no pattern of the policy.
 
-    `links` is a folder to which skills are exported instead of being recommended. `is_attended` is
-    True if a person writes the prompts, False for a script, None if the client does not say.
-    `process` identifies the process that the client started for the event.
+    With `links`, skills are exported to that folder instead of being recommended. `is_attended` is
+    True if a person writes the prompts, False for a script, None if that is unknown. `process`
+    identifies the process that the client started for the event.
     """
 
     name: str
@@ -102,7 +102,7 @@ class HookClient(Struct, frozen=True, kw_only=True):
 
 
 class Hooks:
-    """Handles the events of a client's sessions."""
+    """The handlers of the events of a client's sessions."""
 
     def __init__(self, vault: HookVault, client: HookClient, now: datetime) -> None:
         self._vault = vault
@@ -116,7 +116,7 @@ class Hooks:
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
     def react(self, event: str, payload: Payload) -> str:
-        """Record an event and return the text for the client, "" for no text."""
+        """Handle an event, and return the text for the client, or ""."""
         handlers: Mapping[str, Callable[[Payload], str]] = {
             "SessionStart": self._open_session,
             "UserPromptSubmit": self._advise,
@@ -138,7 +138,7 @@ class Hooks:
         return text
 
     def _answer_once(self, event: str, payload: Payload, handler: Callable[[Payload], str]) -> str:
-        """Answer an event unless another process does, because hooks may be registered twice."""
+        """Answer an event, unless another process does; hooks may be registered twice."""
         key = _key_of(event, payload)
         if not key:
             return handler(payload)
@@ -158,7 +158,7 @@ class Hooks:
             payload = parse_payload(data)
             if payload is not None:
                 self._note_call(payload, called_at)
-            elif self._now - called_at < _BEING_WRITTEN:
+            elif self._now - called_at < _WRITE_TIME:
                 continue
             path.unlink(missing_ok=True)
 
@@ -174,7 +174,7 @@ class Hooks:
             return ""
         if payload.source in _CONTINUED:
             return ""
-        # In a session that was compacted, the hold-outs of its decisions must stay hidden.
+        # After a compaction, the held-out skills of earlier prompts must stay hidden.
         notes = self._notes(payload)
         earlier_prompts = self._history(notes).prompts
         hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
@@ -246,10 +246,10 @@ class Hooks:
             attended=self._is_attended,
         )
         recommendation = ""
-        # A prompt that continues a task was preceded by the recommendation for that task.
+        # A prompt that only continues a task needs no new recommendation.
         is_continuation = bool(history.prompts) and history.prompts[-1].has_continuation(text)
         if self._links is None and not is_continuation:
-            if history.read_skills is None:  # the session began without a note: assume all was read
+            if history.read_skills is None:  # no note about the start: assume that all was read
                 history.read_skills = [skill.name for skill in self._vault.shelf().live()]
                 notes.append(
                     journal.SessionNote(
@@ -268,9 +268,9 @@ class Hooks:
     def _recommend(
         self, payload: Payload, note: journal.PromptNote, history: SessionHistory
     ) -> tuple[str, journal.PromptNote] | None:
-        """Return the text for a prompt, and the note with what the agent gets.
+        """Return (text for a prompt, note with the recommended skills and rules).
 
-        None if the domain seems misspelled: an outcome in it would be refused.
+        None if the domain seems misspelled, because its outcomes would be refused.
         """
         learned = self._select_rules(payload, note.text, history.known_texts)
         budget = self._vault.store.head().policy.recommend.budget
@@ -303,13 +303,13 @@ class Hooks:
         )
 
     def _select_rules(self, payload: Payload, text: str, known_texts: KnownTexts) -> LearnedText:
-        """Return the rules that match a prompt, and rules that are newer than the session.
+        """Return the rules that match a prompt, and the rules that are newer than the session.
 
         A session gets each rule once.
         """
         rules = self._rules(payload).without(known_texts.rules)
-        briefed = known_texts.briefed_rules
-        new_rules = LearnedText() if briefed is None else rules.without(briefed)
+        briefed_rules = known_texts.briefed_rules
+        new_rules = LearnedText() if briefed_rules is None else rules.without(briefed_rules)
         return rules.matching(text).join(new_rules).fit(_RULES_BUDGET)
 
     def _rules(self, payload: Payload) -> LearnedText:
@@ -320,7 +320,7 @@ class Hooks:
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
     def _note_call(self, payload: Payload, called_at: datetime | None = None) -> str:
-        """Note a tool call that can show how the prompt ends."""
+        """Note a tool call that may be evidence for the result of the prompt."""
         is_shell = payload.tool in _SHELLS
         is_noted = is_shell or payload.tool in _EDITS or payload.tool in _READS
         if payload.runs_in_background or not is_noted:
@@ -351,9 +351,9 @@ class Hooks:
     def _answer_stop(self, payload: Payload) -> str:
         """Put the outcome of the prompt into the inbox, if its end was observed.
 
-        Normally no text is returned, because a Stop hook's text replaces the agent's answer. If the
-        policy insists, an agent that claims success after a failed check is sent back, once a
-        prompt.
+        Normally no text is returned, because the text of a Stop hook replaces the agent's answer.
+        If the policy says `insist`, an agent that claims success after a failed check is sent back,
+        once for each prompt.
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts
@@ -398,13 +398,13 @@ class Hooks:
     def _submit_abandoned(self) -> None:
         """Put the outcomes of abandoned sessions into the inbox.
 
-        The notes are quarantined first, so that a faulty file does not fail in each later session.
+        The notes are quarantined first, so that a bad file fails only once.
         """
         journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
         for path in journal.abandoned_notes(self._folder):
             notes, damage = journal.read_notes(path)
-            quarantined_file = quarantine.take_notes(path, damage or _CUT_OFF, self._now)
+            quarantined_file = quarantine.take_notes(path, damage or _INTERRUPTED, self._now)
             try:
                 self._submit_open_prompts(notes, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
@@ -420,7 +420,7 @@ class Hooks:
         notes: Iterable[journal.Note | None],
         submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
     ) -> None:
-        """Put outcomes that are not yet in the inbox into the inbox."""
+        """Submit the outcomes of prompts that have not been submitted."""
         for prompt in build_history(notes).prompts:
             if prompt.digest:
                 continue
@@ -433,7 +433,7 @@ class Hooks:
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
     def _close_prompt(self, prompt: SessionPrompt, next_words: str) -> None:
-        """Put the outcome of a prompt into the inbox if the user's next words judge or correct it.
+        """Submit the outcome of a prompt if the user's next words judge or correct the result.
 
         Praise is ignored if a check has already shown success.
         """
@@ -454,16 +454,16 @@ class Hooks:
             SessionNotes(self._folder, prompt.note.session).append(note)
 
     def _drop_outcome(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> str:
-        """Put an outcome into the inbox unless it is there already; return its digest.
+        """Put an outcome into the inbox, unless it was submitted already; return its digest.
 
-        The receipt of the prompt goes along, so that both become one commit.
+        The receipt of the prompt is added, so that both become one commit.
         """
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         content = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
         digest = hashlib.sha256(content.encode(errors="replace")).hexdigest()
         if digest != prompt.digest:
             name = f"{transcripts.file_stem(prompt.note.session)}-{digest[:8]}.json"
-            # The hook observed the end, whatever the agent says.
+            # The hook observed the end itself, so the file is attested.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
             recorded_outcomes = self._vault.store.head().outcomes
@@ -521,14 +521,14 @@ class Hooks:
 
 
 def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
-    """Yield the file with the receipt of a prompt, if the prompt has a receipt."""
+    """Yield the file with the receipt of a prompt, if there is one."""
     if prompt.note.receipt:
         text = json.dumps(prompt.note.receipt, ensure_ascii=False)
         yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")
 
 
 def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Mark an outcome whose end a hook saw; the checks of a prompt count as tests."""
+    """Mark an outcome as observed by a hook; the checks of a prompt count as tests."""
     if outcome is None or "observed_by" not in outcome["result"]:
         return outcome
     observer = outcome["result"]["observed_by"]
@@ -537,7 +537,7 @@ def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
-    """Yield the events of a prompt from its transcript, then the noted calls that it lacks."""
+    """Yield the events of a prompt from its transcript, then noted calls that are missing there."""
     result_ids: set[str] = set()
     last_remark = ""
     for event in _transcript_events(prompt, header):
@@ -555,7 +555,7 @@ def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[
 
 
 def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
-    """Yield the events of a prompt from its transcript; no event if it cannot be read."""
+    """Yield the events of a prompt from its transcript; none if the file cannot be read."""
     note = prompt.note
     path = Path(note.transcript) if note.transcript else None
     if path is None or not 0 <= _size_of(path) - note.position <= _TRANSCRIPT:

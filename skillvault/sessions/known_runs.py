@@ -1,8 +1,8 @@
-"""Recognize the outcomes of prompts that a vault has already.
+"""Recognize outcomes of prompts that a vault already has, when transcripts are imported.
 
 A prompt may be in several transcripts, because sessions are resumed, forked and archived. The id of
-its message identifies it. A hook may have recorded the prompt without that id; then its session and
-its own id, or its words and their time, identify it.
+the message identifies a prompt. If a hook recorded the prompt without that id, the session with the
+prompt's id, or the text with the time, identifies the prompt.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
 
-_SEPARATOR, _HEX = "-", 8  # between the message and the digest of an event id; its digits
-_DELAY = timedelta(seconds=10)  # between a prompt and the hook that notes it
+_SEPARATOR, _HEX = "-", 8  # between the message id and the digest of an event id; its digits
+_DELAY = timedelta(seconds=10)  # the longest time between a prompt and its hook
 
 
 class KnownRun(Struct, frozen=True, kw_only=True):
@@ -50,9 +50,9 @@ class KnownRun(Struct, frozen=True, kw_only=True):
         )
 
     def covers(self, other: "KnownRun") -> bool:
-        """Return True if another result of the same prompt adds nothing to this one.
+        """Return True if another result of the same prompt adds nothing to this result.
 
-        A person's words add something to any check, and so does a later end.
+        A person's words add something to a check, and so does a later end.
         """
         is_observed, is_other_observed = self.observer != "agent", other.observer != "agent"
         if (self.status, is_observed) == (other.status, is_other_observed):
@@ -67,7 +67,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
 
 
 class KnownRuns:
-    """The results of prompts that an import has read so far; the vault's results are looked up."""
+    """The results of prompts that an import has read so far; results of the vault are queried."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[KnownRun]] = {}
@@ -103,7 +103,7 @@ class KnownRuns:
 
 
 def with_event(outcome: Mapping[str, Any], message: str) -> dict[str, Any]:
-    """Return an outcome with an event id made of its message id and a digest of its content."""
+    """Add an event id to an outcome: its message id and a digest of its content."""
     text = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_HEX]
     return {"event_id": f"{message}{_SEPARATOR}{digest}", **outcome} if message else dict(outcome)

@@ -1,4 +1,4 @@
-"""Rebuild the prompts of a session, and the texts its agent has read, from the notes of hooks."""
+"""Rebuild a session from the notes of hooks: its prompts, and the texts that its agent has read."""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,15 +14,15 @@ from skillvault.exchange.transcripts import subjects
 if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Selection, ServedSkill
 
-_HEX = 8  # digits that tell the lines of one skill apart
+_HEX = 8  # digits of the digest of a line
 
 
 class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
-    `later_ids` are the ids of prompts that only continued its task. `message` is the id of its
-    message in the transcript, "" while unknown. `unknown_version` says that some lines of the
-    transcript are not understood.
+    `later_ids` are the ids of prompts that only continued the task. `message` is the id of the
+    message in the transcript, or "". `unknown_version` is a sentence about unknown lines in the
+    transcript.
     """
 
     note: journal.PromptNote
@@ -61,7 +61,7 @@ class KnownTexts(Struct):
 
     @property
     def has_any(self) -> bool:
-        """True if the agent has read a learned text, and so the instruction that comes first."""
+        """True if the agent has read a learned text, which comes with an instruction."""
         return bool(self.skills or self.facts or self.rules)
 
     def add(self, note: journal.PromptNote) -> None:
@@ -108,7 +108,7 @@ class SessionHistory(Struct):
         self.known_texts = KnownTexts(briefed_rules=set(note.rules))
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
-        """Add a prompt; its words may show how the current prompt ended."""
+        """Add a prompt, whose words may judge the current prompt."""
         if current and current.has_continuation(note.text):
             current.later_ids.append(note.id)
             return current

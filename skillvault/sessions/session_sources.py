@@ -1,6 +1,6 @@
 """Find a session to distill: in a session file, in a client's transcript, or in its outcomes.
 
-The session that is found goes through the ordinary intake.
+The result is a file for the inbox.
 """
 
 import json
@@ -21,7 +21,7 @@ from skillvault.vault.files.redact import redact_text
 from skillvault.vault.index.snapshot import Topics
 
 CODING = "coding"  # the default domain of a transcript
-_MOST = 100  # failures of a session, and successes
+_MOST = 100  # the most failures of a session, and the most successes
 _TEXT = 1000  # characters of each text
 _ENDINGS = (".yaml", ".yml", ".json", ".md")
 _TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
@@ -30,7 +30,7 @@ _TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
 class SessionSource(NamedTuple):
     """A session's id and its file as (file name, bytes); no file if the vault has the session.
 
-    `unread` counts the lines of a transcript that are not understood, by kind.
+    `unread` counts the unknown lines of a transcript by kind.
     """
 
     session: str
@@ -39,7 +39,7 @@ class SessionSource(NamedTuple):
 
 
 def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
-    """Find the session that a file or an id names; UsageError or BadInputError without success.
+    """Find the session in a file or with an id; UsageError or BadInputError if there is none.
 
     `domain` is the default for a file, and selects among the outcomes of a session.
     """
@@ -49,13 +49,13 @@ def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
         if path.suffix in _ENDINGS:
             return _read_file(path, domain)
         transcript = Transcript(path)
-        raw = session_of(transcript, domain or CODING, redact_text)
-        return _session_source(raw)._replace(unread=dict(transcript.unread))
+        values = session_of(transcript, domain or CODING, redact_text)
+        return _session_source(values)._replace(unread=dict(transcript.unread))
     return _find_in_vault(head, text, domain)
 
 
 def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource:
-    """Find a session of the vault as a record or by its outcomes, trusted sources first."""
+    """Find a session in the vault: a record or its outcomes, trusted sources first."""
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in head.records:
@@ -71,13 +71,13 @@ def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource
 def _read_file(path: Path, domain: str | None) -> SessionSource:
     """Read a session file; the key `type` may be missing."""
     try:
-        raw = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
+        values = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
     except BadInputError as error:
         message = f"{path.name}: {error.message}"
         raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
-    if domain is not None and raw.get("domain") is None:
-        raw["domain"] = domain
-    return _session_source(raw)
+    if domain is not None and values.get("domain") is None:
+        values["domain"] = domain
+    return _session_source(values)
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -141,10 +141,10 @@ def _lemma(outcome: Outcome) -> str:
     return shorten(" on ".join(filter(None, (decision.action, decision.target))), _TEXT)
 
 
-def _session_source(raw: Mapping[str, Any]) -> SessionSource:
-    values = {key: value for key, value in raw.items() if value is not None}
+def _session_source(session_values: Mapping[str, Any]) -> SessionSource:
+    values = {key: value for key, value in session_values.items() if value is not None}
     data = json.dumps(values, ensure_ascii=False).encode(errors="replace")
-    name = raw.get("id")
-    trust: Trust = "untrusted" if raw.get("trust") == "untrusted" else "local"
+    name = session_values.get("id")
+    trust: Trust = "untrusted" if session_values.get("trust") == "untrusted" else "local"
     session = session_id(name, trust) if isinstance(name, str) else ""
     return SessionSource(session, (f"session-{session or 'unnamed'}.json", data), {})

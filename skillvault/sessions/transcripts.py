@@ -1,7 +1,7 @@
-"""Read transcripts of agents' clients as outcomes, one outcome a prompt.
+"""Convert transcripts of agents' clients to outcomes, one outcome for each prompt.
 
-Only independent evidence shows how a prompt ended, the strongest first: a check that ran, a commit
-that was kept or reverted, the user's next words. Without evidence the outcome is neutral.
+Only independent evidence decides the result of a prompt, the strongest first: a check that ran, a
+commit that was kept or reverted, the user's next words. Without evidence the outcome is neutral.
 """
 
 import json
@@ -37,20 +37,20 @@ from skillvault.vault.git.objects import commit_state
 from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
-# Of each client: the variable that names its home, the default, the folders of transcripts in it.
+# For each client: the variable with its home folder, the default, the folders of transcripts.
 _HOMES = {
     "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", ("projects",)),
     "codex": ("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),
 }
 CLIENTS = tuple(_HOMES)
-_PART = 200  # outcomes in one commit
-_QUOTE = 500  # characters of the next words that are quoted
+_PART_SIZE = 200  # outcomes in one commit
+_QUOTE = 500  # the most characters of a quote of the next words
 _TAIL = 64 * 1024  # bytes at the end of a transcript that are searched for its latest time
 _STAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+)')
 
 
 class Ending(NamedTuple):
-    """The end of a prompt, its observer (None if nobody observed it), and the evidence."""
+    """The end of a prompt: its status, its observer (None: nobody), a summary and the evidence."""
 
     status: Status
     observed_by: Observer | None = None
@@ -59,10 +59,11 @@ class Ending(NamedTuple):
 
 
 class ImportTally(Struct):
-    """The progress of an import: refused files, counts of unknown lines by kind, files read.
+    """The progress of an import.
 
-    `known` lists the labels of outcomes that the vault has already. `versions` holds sentences
-    about clients whose lines are not all understood.
+    `known` lists the labels of outcomes that the vault already has. `unread` counts unknown lines
+    by kind, `versions` has sentences about clients with unknown lines. `files` counts the read
+    files.
     """
 
     versions: set[str] = field(default_factory=set)
@@ -76,8 +77,8 @@ class ImportTally(Struct):
 class ImportOptions(Struct, frozen=True, kw_only=True):
     """The options of an import; `advance` is called with the number of bytes read.
 
-    `recorded` returns the outcomes of the vault, None if no outcome matters. `person` is the e-mail
-    of the user, None for the sessions of others.
+    `recorded` returns the outcomes of the vault, None to ignore them. `person` is the e-mail of the
+    user, None for sessions of other people.
     """
 
     client: str
@@ -92,8 +93,8 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
 def transcript_files(paths: Iterable[Path]) -> list[Path]:
     """Return the transcripts at and below some paths, without the transcripts of subagents.
 
-    Those that ended first come first, so that a prompt has the session that it was typed in: a
-    session that was resumed begins with a copy of an earlier one.
+    They are sorted by their end, because a resumed session begins with a copy of an earlier
+    session, and a prompt belongs to the session in which it was typed.
     """
     files: dict[Path, None] = {}
     for path in paths:
@@ -102,7 +103,7 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _last_stamp(path: Path) -> str:
-    """Return the latest time in the last lines of a transcript, "" for a file without times."""
+    """Return the latest time in the last lines of a transcript, or ""."""
     try:
         with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - _TAIL))
@@ -153,8 +154,8 @@ def _outcomes_of_file(
         if outcome is None:
             continue
         label, outcome = f"{file_stem(path.stem)}-{number}", with_event(outcome, run.message)
-        recorded = options.recorded() if options.recorded else None
-        if recorded is not None and not tally.runs.is_news(outcome, recorded, options.trust):
+        outcomes = options.recorded() if options.recorded else None
+        if outcomes is not None and not tally.runs.is_news(outcome, outcomes, options.trust):
             tally.known.append(label)
         else:
             yield label, outcome
@@ -177,7 +178,7 @@ def home_of(client: str) -> Path:
 
 
 def transcript_folders(client: str) -> list[Path]:
-    """Return the folders to which a client writes transcripts, as far as they exist."""
+    """Return the existing folders to which a client writes transcripts."""
     folders = (home_of(client) / name for name in _HOMES[client][2])
     return [folder for folder in folders if folder.is_dir()]
 
@@ -252,18 +253,18 @@ def _decision_of(run: PromptRun) -> dict[str, Any]:
 
 
 def _changes(run: PromptRun, folder: str | None) -> str:
-    """Return the calls that changed a file, without repeats, with paths relative to the folder."""
+    """Return the calls that changed a file, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
     return without_folder(words, folder) if folder else words
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values without None and empty texts."""
+    """Remove None and empty texts from values."""
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
 def _ending(run: PromptRun, cwd: str | None, verdict: Status | None) -> Ending:
-    """Return the end of a prompt by its strongest evidence; `words` is the user's verdict."""
+    """Return the end of a prompt by its strongest evidence; `verdict` is the user's."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
     command = f"`{last_check.command}`" if last_check else ""
@@ -316,10 +317,10 @@ def record_parts(
     record: Callable[[list[tuple[str, bytes]]], Report],
     on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
 ) -> Report:
-    """Record the outcomes of transcripts a part at a time, and report all parts."""
+    """Record the outcomes of transcripts in parts, and return one report."""
     report = Report()
     outcomes = outcomes_of(files, options, tally)
-    for part in iter(lambda: list(islice(outcomes, _PART)), []):
+    for part in iter(lambda: list(islice(outcomes, _PART_SIZE)), []):
         if on_outcomes is not None:
             on_outcomes([outcome for _, outcome in part])
         report.include(record(as_files(part)))
@@ -329,7 +330,7 @@ def record_parts(
 
 
 def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:
-    """Return outcomes as files for the inbox."""
+    """Convert outcomes to files for the inbox."""
     return [
         (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
         for name, outcome in outcomes

@@ -1,7 +1,7 @@
-"""A temporary vault for `skillvault try`, to compare it with the person's own instructions.
+"""Provide `skillvault try` with transcripts, a temporary vault, and the person's instructions.
 
-The vault is in a folder that only its user may enter. The folder is removed at the end, also after
-a signal; what a killed program left is removed by the next one.
+The vault is in a private folder, which is removed at the end, also after a signal. The folder of a
+killed program is removed by the next program.
 """
 
 import os
@@ -39,8 +39,8 @@ _PREFIX = "skillvault-try-"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _ENDED = 128  # a shell adds the number of the signal that ended a command
 _SIGNS = "commit.gpgSign"
-_INDEX = "index.db*"  # in use while the vault is copied, and made anew
-_MAX_BYTES = 1 << 20  # of a file of instructions
+_INDEX = "index.db*"  # not copied, because it is in use and can be built again
+_MAX_BYTES = 1 << 20  # the most bytes of a file of instructions
 # Files in which a person keeps rules for agents: those of a project, and those of each client.
 _PROJECT_FILES = (
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/*.md", "AGENTS.md",
@@ -82,11 +82,11 @@ def _sort(client: str, folder: Path, paths: Iterable[Path]) -> TranscriptFolder:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Make a folder for this user alone, and remove it at the end and at a signal."""
+    """Create a private folder, and remove it at the end or at a signal."""
     _remove_leftovers()
     old_handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in old_handlers.items():
-        if handler is signal.SIG_DFL:  # else somebody wants it ignored, as `nohup` does
+        if handler is signal.SIG_DFL:  # otherwise the signal is ignored on purpose, as by `nohup`
             signal.signal(number, _leave)
     folder, descriptor = _claim_folder()
     try:
@@ -94,7 +94,7 @@ def temporary_folder() -> Iterator[Path]:
     finally:
         for number in (*_SIGNALS, signal.SIGINT):
             old_handlers.setdefault(number, signal.getsignal(number))
-            signal.signal(number, signal.SIG_IGN)  # a second one must not leave half a folder
+            signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the removal
         shutil.rmtree(folder)
         os.close(descriptor)
         for number, handler in old_handlers.items():
@@ -106,12 +106,12 @@ def _leave(number: int, _frame: FrameType | None) -> None:
 
 
 def _claim_folder() -> tuple[Path, int]:
-    """Return a new folder and its descriptor, whose lock says that somebody uses the folder."""
+    """Return a new folder and its descriptor, which is locked while the folder is in use."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         try:
             descriptor = _open_folder(folder)
-        except FileNotFoundError:  # another program took it for a leftover
+        except FileNotFoundError:  # another program removed it as a leftover
             continue
         if claim(descriptor) and folder.exists():
             return folder, descriptor
@@ -139,7 +139,7 @@ def _remove_leftovers() -> None:
 
 
 def prepare_repository(root: Path) -> None:
-    """Make a repository for a vault whose git needs to know nobody, and signs nothing."""
+    """Create a repository that needs no git identity of the user and signs no commit."""
     root.mkdir()
     git = Git(root)
     git.init(BRANCH)
@@ -152,7 +152,7 @@ def prepare_repository(root: Path) -> None:
 def keep_vault(root: Path, target: Path) -> None:
     """Copy a vault to a new folder, which appears complete or not at all.
 
-    UsageError if something is there already.
+    UsageError if the target exists.
     """
     if os.path.lexists(target):
         raise UsageError(f"{target}: is there already, and is not overwritten; name a new folder")
@@ -168,16 +168,16 @@ def keep_vault(root: Path, target: Path) -> None:
         raise
 
 
-# ── what files of instructions say ───────────────────────────────────────────────────
+# ── files of instructions ────────────────────────────────────────────────────────────
 
 
 class InstructionFiles(Struct, dict=True):
-    """The files in which a person keeps rules for agents, of all projects of some transcripts."""
+    """The files with a person's rules for agents, in all projects of some transcripts."""
 
     transcripts: tuple[Path, ...]
     blocks: dict[str, list[frozenset[str]]] = field(default_factory=dict)
 
-    def have(self, repository: str, rule: str) -> bool:
+    def have_rule(self, repository: str, rule: str) -> bool:
         """Return True if a paragraph for a repository has all terms of a rule."""
         blocks = self.blocks.get(repository)
         if blocks is None:
@@ -192,7 +192,7 @@ class InstructionFiles(Struct, dict=True):
 
     @cached_property
     def _folders(self) -> dict[str, set[Path]]:
-        """Repository -> the folders in which its sessions ran, and its root."""
+        """The root and the session folders of each repository."""
         folders: dict[str, set[Path]] = {}
         for path in self.transcripts:
             cwd = _first_folder(path)
@@ -222,5 +222,5 @@ def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_MAX_BYTES).decode(errors="replace")
-    except OSError:  # a file that cannot be read keeps no rule
+    except OSError:  # an unreadable file has no rules
         return ""

@@ -1,1 +1,1 @@
-"""Several clones of one vault: sync."""
+"""Several clones of one vault: sync, roles, branches of proposals, and erasure."""

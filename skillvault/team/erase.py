@@ -1,7 +1,7 @@
 """erase: remove a name, a secret or an outcome from all records and from history.
 
-The one exception to "the history is never rewritten". It runs only at a person's terminal: no
-hook, server, daemon or page may call it, and `sync` only reads its tombstones.
+This is the only exception to "the history is never rewritten". Only a person at a terminal may run
+it; no hook, server, daemon or page may call it. `sync` only reads tombstones.
 """
 
 import os
@@ -39,19 +39,19 @@ from skillvault.vault.git.rewrite import Rewriting, check_tool, rewrite_bytes, r
 FOLLOW = "skillvault erase --follow"
 KEY_FILE = "erase.key"  # below .git/skillvault, never in git
 _COPY = "erasing"  # the copy of the repository, below .git/skillvault
-_SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")  # of the refs that are rewritten
+_REF_FOLDERS = ("refs/heads/", "refs/tags/", "refs/remotes/")  # their refs are rewritten
 _NEW_REFS = "refs/skillvault/erased"
 _PINNED = f"{_NEW_REFS}/pinned"  # the commit of the tombstone
 _KEY_BYTES = 32
-_SENTENCE = 20  # the fewest letters of an outcome's sentence that is erased elsewhere too
-# What git leaves beside its objects and refs, with words of commits or their ids.
+_SENTENCE = 20  # a sentence of an outcome with fewer letters is not erased in other records
+# Other files of git that may have texts or ids of commits.
 _LEFTOVERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG")
 _LOCKS = ("writer.lock", "daemon.lock", "client.lock", "gc-owner", KEY_FILE)
 _DATABASES = "index.db*"
 
 
 class Erasure(Struct):
-    """The changes that an erasure makes, as a person confirms them.
+    """The changes of an erasure, for a person to confirm.
 
     `commits` counts rewritten commits and `messages` changed messages, `paths` lists changed files
     of any commit, `local_files` changed files outside git, `refs` the branches and tags that move.
@@ -75,15 +75,15 @@ Confirm = Callable[[Erasure], bool]
 
 
 def read_tombstones(git: Git, *commits: str | None) -> list[Tombstone]:
-    """Return the tombstones of some commits."""
-    places = {
+    """Return the tombstones in these commits."""
+    files = {
         (path, entry.id)
         for commit in commits
         if commit
         for path, entry in git.objects.files(commit, [erasure.FOLDER]).items()
     }
-    contents = git.blobs(blob for _, blob in places)
-    return [_read_tombstone(path, contents[blob]) for path, blob in sorted(places)]
+    contents = git.blobs(blob for _, blob in files)
+    return [_read_tombstone(path, contents[blob]) for path, blob in sorted(files)]
 
 
 def _read_tombstone(path: str, content: bytes) -> Tombstone:
@@ -96,15 +96,15 @@ def _read_tombstone(path: str, content: bytes) -> Tombstone:
 
 
 def read_key(git: Git) -> str | None:
-    """Return the key of this clone; None without one."""
+    """Return the key of this clone, or None."""
     path = _folder(git) / KEY_FILE
     return path.read_text(encoding="ascii").strip() if path.is_file() else None
 
 
 def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> None:
-    """UsageError if one of two histories contains commits that an erasure rewrote.
+    """Raise UsageError if one of two histories has commits that an erasure rewrote.
 
-    The same holds if an erasure was killed before it removed the old history from this clone.
+    UsageError also if an erasure was killed before it removed the old history from this clone.
     """
     tombstones = read_tombstones(git, tip, remote_tip)
     if tombstones and git.text("for-each-ref", "--count=1", _NEW_REFS):
@@ -119,11 +119,10 @@ def refuse_erased_history(git: Git, tip: str | None, remote_tip: str | None) -> 
 
 
 def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Problem]:
-    """Find erased texts and outcomes in the files that only one of two commits has.
+    """Find erased texts and outcomes in files that differ between two commits.
 
-    Commits that are not pushed may not have a text either, in a message or in an earlier version.
-
-    Without the key, only outcomes are recognized.
+    If there are none, search the messages and patches of unpushed commits. Without the key, only
+    outcomes are recognized.
     """
     tombstones = read_tombstones(git, tip, remote_tip)
     if not (tombstones and tip and remote_tip):
@@ -142,8 +141,8 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
             if eraser.drops(path) or eraser.has_erased(_decode_file(contents[blob], path)):
                 messages.setdefault(path, hints[commit])
     if not messages:
-        form = ("--format=%x00%h %an %ae%n%B", "--patch", "--no-color", "--no-textconv")
-        out = git.run("log", *form, f"{remote_tip}..{tip}").decode(errors="surrogateescape")
+        options = ("--format=%x00%h %an %ae%n%B", "--patch", "--no-color", "--no-textconv")
+        out = git.run("log", *options, f"{remote_tip}..{tip}").decode(errors="surrogateescape")
         parts = [part for part in out.split("\0") if eraser.has_erased(part)]
         messages = {f"commit {part.split(' ')[0]}": hints[tip] for part in parts}
     return [Problem(path, None, "erased", text) for path, text in sorted(messages.items())]
@@ -155,14 +154,14 @@ def find_retyped(git: Git, tip: str | None, remote_tip: str | None) -> list[Prob
 def erase(
     store: Store, texts: Sequence[str], confirm: Confirm, *, key: str | None = None, now: datetime
 ) -> Erasure:
-    """Erase texts and outcomes from this clone and its remote; without any, follow the tombstones.
+    """Erase texts and outcomes from this clone and its remote; without texts, follow tombstones.
 
     Everything is computed in a copy. If `confirm` returns False for the result, nothing changes.
     """
     check_tool()
     store.recover()
     with store.lock_daemon(), store.lock_writer():
-        _undo_killed(store.git, store.head().policy.branch)
+        _undo_killed_erasure(store.git, store.head().policy.branch)
         upstream = _check_state(store)
         remote_refs = upstream.fetch_all() if upstream else {}
         with _copy_folder(store.git) as copy:
@@ -177,8 +176,8 @@ def erase(
             return work.erasure
 
 
-def _undo_killed(git: Git, branch: str) -> None:
-    """Take back the files of an erasure that was killed before its refs moved."""
+def _undo_killed_erasure(git: Git, branch: str) -> None:
+    """Restore the files after an erasure that was killed before its refs moved."""
     environment = git.settings().staging
     for ref in (_PINNED, f"{_NEW_REFS}/heads/{branch}"):
         tip = git.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1))
@@ -187,7 +186,7 @@ def _undo_killed(git: Git, branch: str) -> None:
 
 
 def _check_state(store: Store) -> Upstream | None:
-    """Return the upstream; an error if a person's work would be lost or would keep the text."""
+    """Return the upstream; raise an error if work of a person would be lost or keep the text."""
     git, policy = store.git, store.head().policy
     git_dir, common = git.dirs()
     if reason := git.pause_reason(policy.branch):
@@ -199,7 +198,7 @@ def _check_state(store: Store) -> Upstream | None:
             f"{status[0][3:]}: edited and not committed; commit it or undo the edit, then erase"
         )
     for ref in git.text("for-each-ref", "--format=%(refname)").split():
-        if not ref.startswith((*_SPACES, "refs/skillvault/")):
+        if not ref.startswith((*_REF_FOLDERS, "refs/skillvault/")):
             raise UncommittedEditError(
                 f"{ref} would keep the text; use what is in it (`git stash pop`), or remove it by "
                 f"`git update-ref -d {ref}`, then erase"
@@ -218,9 +217,9 @@ def _check_state(store: Store) -> Upstream | None:
 
 @contextmanager
 def _copy_folder(git: Git) -> Iterator[Path]:
-    """Make the folder of the copy, and remove it at the end with the texts in it."""
+    """Create the folder of the copy, and remove it at the end."""
     folder = _folder(git) / _COPY
-    shutil.rmtree(folder, ignore_errors=True)  # of a killed erasure
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed erasure
     folder.mkdir(parents=True, mode=0o700)
     try:
         yield folder
@@ -255,7 +254,7 @@ class _Work:
     # ── plan ─────────────────────────────────────────────────────────────────────────
 
     def plan(self, texts: Sequence[str], key: str | None) -> None:
-        """Choose the key and make the tombstone of new texts."""
+        """Choose the key, and create the tombstone of new texts."""
         key = key or read_key(self.git)
         proofs = {tombstone.proof for tombstone in self.tombstones}
         if proofs and (key is None or erasure.prove(key) not in proofs):
@@ -327,7 +326,7 @@ class _Work:
         """Rewrite the copy, and compare it with the vault."""
         runner = Runner(self.copy)
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
-        specs = [f"+{space}*:{space}*" for space in _SPACES]
+        specs = [f"+{folder}*:{folder}*" for folder in _REF_FOLDERS]
         fetch_options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok")
         runner.run("fetch", *fetch_options, str(self.git.dirs()[1]), *specs)
         rewriting = self._rewrite_refs(runner)
@@ -341,13 +340,13 @@ class _Work:
         self.erasure.commits = len(changed_commits)
         self.erasure.messages = rewriting.messages
         self.erasure.paths = rewriting.paths
-        self.erasure.local_files = [self._name(p) for p in self._local_files() if self._is_hit(p)]
-        moved = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
-        self.erasure.refs = moved
+        self.erasure.local_files = [self._name(p) for p in self._local_files() if self._has_text(p)]
+        moves = [ref for ref, target in self.new_refs.items() if target != (ref, self.refs[ref])]
+        self.erasure.refs = moves
         self.erasure.remote_refs = [move.ref for move in self._remote_moves()]
 
     def _rewrite_refs(self, runner: Runner) -> Rewriting:
-        """Rewrite all refs, but for those of the remote that are rewritten already."""
+        """Rewrite all refs, except refs of the remote that are already rewritten."""
         refs = list(self.refs)
         if self.tombstone is None:
             clean_refs = [ref for ref in refs if self._is_clean(ref)]
@@ -373,17 +372,17 @@ class _Work:
             self.new_refs[ref] = name, refs[name]
 
     def _check_new_tree(self) -> None:
-        """UsageError if the rewritten tree has problems that the tree has not now."""
+        """Raise UsageError if the rewritten tree has new problems."""
         objects = Objects(self.copy / "objects")
-        counts = []
+        problems_by_key = []
         for commit in (self.tip, self.new_refs[f"refs/heads/{self.branch}"][1]):
             files = {path: entry.id for path, entry in objects.files(commit).items()}
             view = WorkTreeView(files, objects.blobs, lambda _: {})
             problems, _ = check.find_problems(view, lambda _: None, list(files))
-            counts.append({(p.code, self.eraser.replace(p.path)): p for p in problems})
-        old_problems, problems_by_place = counts
-        for place, problem in problems_by_place.items():
-            if place not in old_problems:
+            problems_by_key.append({(p.code, self.eraser.replace(p.path)): p for p in problems})
+        old_problems, new_problems = problems_by_key
+        for key, problem in new_problems.items():
+            if key not in old_problems:
                 raise UsageError(
                     f"{problem.path}: {problem.message} [{problem.code}], if this is erased; edit "
                     "that file first, commit and sync"
@@ -392,7 +391,7 @@ class _Work:
     # ── publish ──────────────────────────────────────────────────────────────────────
 
     def publish(self) -> None:
-        """Push the new history, move this clone to it, and remove the old one."""
+        """Push the new history, switch this clone to it, and remove the old history."""
         git, runner = self.git, Runner(self.store.root)
         _check_state(self.store)  # again, because a person may have worked before confirming
         if _read_refs(runner) != self.refs:
@@ -407,7 +406,7 @@ class _Work:
         tips = self.tip, self.new_refs[f"refs/heads/{self.branch}"][1]
         environment = git.settings().staging
         runner.run("update-index", "-q", "--refresh", env=environment, ok=(0, 1))
-        runner.run("read-tree", "-n", "-m", "-u", *tips, env=environment)  # only tries it
+        runner.run("read-tree", "-n", "-m", "-u", *tips, env=environment)  # a dry run
         if (moves := self._remote_moves()) and self.upstream:
             self.upstream.replace(moves)
         reach("erase-pushed")
@@ -438,9 +437,9 @@ class _Work:
         (tip,) = git.committer.make_commits([draft], old_tip, self.now, git.settings())
         git.run("update-ref", _PINNED, tip)
         self.new_refs[ref] = ref, tip
-        tracked = self._tracking_ref(ref)
-        if tracked in self.new_refs:
-            self.new_refs[tracked] = tracked, tip
+        tracking_ref = self._tracking_ref(ref)
+        if tracking_ref in self.new_refs:
+            self.new_refs[tracking_ref] = tracking_ref, tip
 
     def _tracking_ref(self, ref: str) -> str:
         name = ref.removeprefix("refs/heads/")
@@ -450,11 +449,11 @@ class _Work:
         """Return the moves of the remote's branches and tags."""
         moves: list[RefUpdate] = []
         for ref, commit in self.remote_refs.items():
-            local = self._tracking_ref(ref) if ref.startswith("refs/heads/") else ref
-            if self.refs.get(local) != commit:
+            local_ref = self._tracking_ref(ref) if ref.startswith("refs/heads/") else ref
+            if self.refs.get(local_ref) != commit:
                 continue  # another tag of this name
-            new_name, new_commit = self.new_refs[local]
-            if new_name != local:
+            new_name, new_commit = self.new_refs[local_ref]
+            if new_name != local_ref:
                 new_ref = self.eraser.replace(ref)
                 moves.append(RefUpdate(ref, ABSENT, commit))
                 moves.append(RefUpdate(new_ref, new_commit, ABSENT))
@@ -463,12 +462,12 @@ class _Work:
         return moves
 
     def _move_refs(self, runner: Runner) -> str:
-        """Move all refs to the new history; return the reason if one cannot, as after a commit.
+        """Move all refs to the new history; return the reason if that fails, such as a new commit.
 
-        The push has moved branches of the remote already.
+        The push has already moved the branches of the remote.
         """
-        planned = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_SPACES[2])}
-        refs = {**_read_refs(runner), **planned}
+        plan = {ref: sha for ref, sha in self.refs.items() if not ref.startswith(_REF_FOLDERS[2])}
+        refs = {**_read_refs(runner), **plan}
         if (
             new_refs := refs.keys()
             - self.refs.keys()
@@ -486,7 +485,7 @@ class _Work:
             return "" if session.commit() else session.error
 
     def _clean(self, runner: Runner) -> None:
-        """Remove the old history from this clone: pins, reflogs, objects, caches and leftovers."""
+        """Remove the old history from this clone: pins, reflogs, objects, caches, other files."""
         for ref in runner.text("for-each-ref", "--format=%(refname)", "refs/skillvault").split():
             runner.run("update-ref", "-d", ref)
         runner.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
@@ -495,17 +494,17 @@ class _Work:
             path.unlink(missing_ok=True)
         shutil.rmtree(git_dir / "rr-cache", ignore_errors=True)
         for path in list(self._local_files()):
-            if self._is_hit(path):
+            if self._has_text(path):
                 self._clean_file(path)
         clone = self.git.settings().clone
         if clone and self.eraser.has_erased(clone):
             runner.run("config", "--local", CLONE, self.eraser.replace(clone))
         for ref, (name, _) in self.new_refs.items():
-            section = f"branch.{ref.removeprefix(_SPACES[0])}"
-            if name != ref and ref.startswith(_SPACES[0]):
+            section = f"branch.{ref.removeprefix(_REF_FOLDERS[0])}"
+            if name != ref and ref.startswith(_REF_FOLDERS[0]):
                 runner.run("config", "--local", "--remove-section", section, ok=(0, 128))
-        self.erasure.is_in_config = self._is_hit(git_dir / "config")
-        # The index also lists the untracked files of earlier looks; git makes this list again.
+        self.erasure.is_in_config = self._has_text(git_dir / "config")
+        # The index also has a cache of untracked files, which git builds again.
         runner.run("-c", "core.untrackedCache=keep", "update-index", "--no-untracked-cache")
         settings = ("-c", "gc.pruneExpire=now", "-c", "gc.reflogExpire=now")
         runner.run(*settings, "repack", "-a", "-d", "-q")
@@ -517,8 +516,8 @@ class _Work:
     def _local_files(self) -> Iterator[Path]:
         """Yield the files of the inbox, the quarantine and .git/skillvault."""
         folder = _folder(self.git)
-        for place in (*(self.store.root / name for name in layout.UNTRACKED), folder):
-            for path in sorted(place.rglob("*")):
+        for parent_folder in (*(self.store.root / name for name in layout.UNTRACKED), folder):
+            for path in sorted(parent_folder.rglob("*")):
                 is_lock = path.parent == folder and path.name in _LOCKS
                 is_cache = path.match(_DATABASES) or self.copy in path.parents
                 if path.is_file() and not (path.is_symlink() or is_lock or is_cache):
@@ -527,11 +526,11 @@ class _Work:
     def _name(self, path: Path) -> str:
         return path.relative_to(self.store.root).as_posix()
 
-    def _is_hit(self, path: Path) -> bool:
+    def _has_text(self, path: Path) -> bool:
         return self.eraser.has_erased(_decode_file(path.read_bytes(), self._name(path)))
 
     def _clean_file(self, path: Path) -> None:
-        """Replace erased texts in a file and in its name; a database is deleted."""
+        """Replace erased texts in a file and in its name; delete a binary file."""
         data = path.read_bytes()
         if b"\0" in data:
             path.unlink()
@@ -552,7 +551,7 @@ def _folder(git: Git) -> Path:
 
 
 def _decode_file(content: bytes, path: str) -> str:
-    """Return a path and the content of its file as one text."""
+    """Join a path and the content of its file to one text."""
     return f"{path}\n\n{content.decode(errors='surrogateescape')}"
 
 
@@ -565,7 +564,7 @@ def _read_refs(runner: Runner) -> dict[str, str]:
 
 
 def _first_commits(git: Git, changed_commits: Mapping[str, str]) -> list[str]:
-    """Return the changed commits without a changed parent; all others descend from one of them."""
+    """Return the changed commits without a changed parent."""
     first_commits = []
     for sha in changed_commits:
         head = git.objects.commit_bytes(sha).partition(b"\n\n")[0].decode(errors="replace")

@@ -1,10 +1,11 @@
-"""Branches of proposals, `proposal/<name>`, in this clone and in the remote.
+"""Read, update and remove branches of proposals, `proposal/<name>`, here and in the remote.
 
-Reviewers edit them there and merge them. A branch is removed only if the vault has its work.
+Reviewers edit and merge these branches. A branch is removed only if the vault has its work.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -24,7 +25,8 @@ _SSH_HOSTS = {
     "altssh.gitlab.com": "gitlab.com",
     "altssh.bitbucket.org": "bitbucket.org",
 }
-# A word of the host's name, and the form of the page that opens a pull request.
+_MOVE_BRANCH = ("branch", "--force", "--no-track")
+# For a word in a host's name, the path of the page that opens a pull request.
 _COMPARE = "compare/{base}...{branch}"
 _FORGES = {
     "github": _COMPARE + "?expand=1",
@@ -40,30 +42,30 @@ _FORGES = {
 def request_url(address: str, branch: str, base: str) -> str | None:
     """Return the URL that opens a pull request, from the address of a remote.
 
-    None for an address of no forge that is recognised by the name of its host.
+    None if the name of the host has no word of a known forge.
     """
     match = _ADDRESS.fullmatch(address)
     if match is None:
         return None
     host = _SSH_HOSTS.get(match["host"].lower(), match["host"].lower())
-    form = next((form for word, form in _FORGES.items() if word in host), None)
-    if form is None:
+    page_form = next((path for word, path in _FORGES.items() if word in host), None)
+    if page_form is None:
         return None
-    page = form.format(branch=quote(branch, safe=""), base=quote(base, safe=""))
+    page = page_form.format(branch=quote(branch, safe=""), base=quote(base, safe=""))
     if match["scheme"] in ("http", "https"):
         return f"{match['scheme']}://{host}{match['port'] or ''}/{match['path']}/{page}"
     return f"https://{host}/{match['path']}/{page}"
 
 
 class BranchTips(NamedTuple):
-    """The commits of the branch of one proposal, here and in the remote as last fetched."""
+    """The commits of the branch of a proposal, here and at the last fetch of the remote."""
 
     local: str | None
     remote: str | None
 
 
 class BranchCleanup(Struct):
-    """The names of removed branches, and the reason for each that should go and stays."""
+    """The names of removed branches, and the reason for each branch that could not be removed."""
 
     removed: list[str]
     left: dict[str, str]
@@ -91,40 +93,41 @@ def read_tips(git: Git, remote: str | None) -> dict[str, BranchTips]:
 
 
 def take_edits(git: Git, tips: Mapping[str, BranchTips]) -> dict[str, str]:
-    """Move each branch here to the commits that reviewers pushed.
+    """Update the local branches to the commits that reviewers pushed.
 
-    Return the reason for each branch that could not move.
+    Return the reason for each branch that could not be updated.
     """
     reasons: dict[str, str] = {}
-    for name, (local, remote) in tips.items():
-        if remote is None or (local and git.history.is_ancestor(remote, local)):
+    for name, (local_tip, remote_tip) in tips.items():
+        if remote_tip is None or (local_tip and git.history.is_ancestor(remote_tip, local_tip)):
             continue
-        if local and not git.history.is_ancestor(local, remote):
+        if local_tip and not git.history.is_ancestor(local_tip, remote_tip):
             reasons[name] = (
                 f"has other commits here than there; run `git switch {name} && git pull`"
             )
-        elif reason := _failure(lambda: git.run("branch", "--force", "--no-track", name, remote)):  # noqa: B023 (called at once)
+        elif reason := _failure(partial(git.run, *_MOVE_BRANCH, name, remote_tip)):
             reasons[name] = reason
     return reasons
 
 
 def remove_merged(
-    git: Git, main: str, waiting: Collection[str], upstream: Upstream | None
+    git: Git, main: str, waiting_skills: Collection[str], upstream: Upstream | None
 ) -> BranchCleanup:
     """Remove the branches of proposals that the branch `main` has, here and in the remote.
 
-    `waiting` are the proposals without a decision. A merge, a squash and an approval elsewhere
-    count; a branch with edits of reviewers goes only if its text is in the vault.
+    `waiting_skills` are the proposals without a decision. A merge, a squash or an approval in
+    another clone counts. A branch with edits of reviewers is removed only if the vault has its
+    text.
     """
     result, tip = BranchCleanup([], {}), git.tip(main)
     remote = upstream.remote if upstream else None
     for name, tips in read_tips(git, remote).items() if tip else ():
         commits = dict.fromkeys(commit for commit in tips if commit)
         skill = name.removeprefix(PROPOSAL)
-        is_open = skill in waiting
+        is_open = skill in waiting_skills
         if not all(_is_done(git, commit, tip or "", skill, is_open=is_open) for commit in commits):
             continue
-        reason = _failure(lambda: _remove(git, name, tips, upstream))  # noqa: B023 (called at once)
+        reason = _failure(partial(_remove, git, name, tips, upstream))
         if reason:
             result.left[name] = reason
         else:
@@ -135,9 +138,9 @@ def remove_merged(
 def _is_done(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> bool:
     history = git.history
     if history.is_ancestor(commit, tip):
-        # A branch that a person has only begun holds no approval of its skill.
-        form = f"--format=%(trailers:key={TARGET},valueonly)"
-        targets = git.text("log", form, f"--grep=^{STEP}: approve$", commit)
+        # A branch without an approval of its skill was only begun.
+        format_option = f"--format=%(trailers:key={TARGET},valueonly)"
+        targets = git.text("log", format_option, f"--grep=^{STEP}: approve$", commit)
         return f"skill:{skill}" in targets.split()
     bases = history.merge_bases(commit, tip)
     if is_open or not bases:
@@ -158,7 +161,7 @@ def _remove(git: Git, name: str, tips: BranchTips, upstream: Upstream | None) ->
 
 
 def _failure(action: Callable[[], object]) -> str:
-    """Do something with git, and return its refusal, or ""."""
+    """Run an action with git; return the message of its GitError, or ""."""
     try:
         action()
     except GitError as error:

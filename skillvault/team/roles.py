@@ -1,7 +1,7 @@
-"""Who may approve and who may only record, for `skillvault check --against BASE`.
+"""Check that each commit was signed by a person with the right role: `check --against BASE`.
 
-The table `roles` of vault.yaml and the keys in `allowed_signers` count as they are at BASE. So
-nobody makes himself an approver by the commits that are checked.
+The table `roles` of vault.yaml and the keys in `allowed_signers` are read at BASE, so that nobody
+becomes an approver by the checked commits.
 """
 
 import tempfile
@@ -17,20 +17,20 @@ from skillvault.vault.files.work_tree import policy_of
 from skillvault.vault.git.history import PastCommit, Signature
 from skillvault.vault.git.repository import Git
 
-# The paths that a clone writes which does not learn.
+# The paths that a clone may write if it only records.
 _RECORDED = ("outcomes/", "recommendations/", "sessions/", "answers/", "skills/learned/")
 
 
-def find_overstepping(git: Git, base: str) -> list[Problem]:
-    """Return a problem for each commit of HEAD, and not of `base`, that its signer may not make.
+def find_forbidden_commits(git: Git, base: str) -> list[Problem]:
+    """Return a problem for each commit since `base` that its signer may not make.
 
-    Without roles at `base` every commit may be made. UsageError if there is no such commit.
+    Without roles at `base`, every commit is allowed. UsageError for an unknown commit.
     """
     commit = git.history.commit_named(base)
     if commit is None:
         raise UsageError(f"{base}: no such commit; fetch it, for example with `git fetch origin`")
     roles, keys = _read_roles(git, commit), git.objects.read_files([_keys_of(commit)])
-    problems = list(_find_keyless(git))
+    problems = list(_find_missing_keys(git))
     if not (roles.approve or roles.record):
         return problems
     commits = list(git.history.commits(f"{commit}..HEAD"))
@@ -55,19 +55,19 @@ def _keys_of(commit: str) -> str:
 
 
 def _read_roles(git: Git, commit: str) -> RolesPolicy:
-    place = f"{commit}:{layout.VAULT_FILE}"
-    content = git.objects.read_files([place]).get(place)
+    name = f"{commit}:{layout.VAULT_FILE}"
+    content = git.objects.read_files([name]).get(name)
     return policy_of(content).roles if content else Policy().roles
 
 
-def _find_keyless(git: Git) -> Iterator[Problem]:
-    """Yield a problem for each person with a role and without a key at HEAD."""
+def _find_missing_keys(git: Git) -> Iterator[Problem]:
+    """Yield a problem for each person with a role but no key at HEAD."""
     head = git.head()
     if head is None:
         return
     try:
         roles = _read_roles(git, head)
-    except BadInputError:  # a problem of the file already
+    except BadInputError:  # `check` reports this problem of the file
         return
     lines = git.objects.read_files([_keys_of(head)]).get(_keys_of(head), b"").decode().splitlines()
     names = {name for line in lines for name in line.split(" ")[0].split(",")}
@@ -82,7 +82,7 @@ def _find_keyless(git: Git) -> Iterator[Problem]:
 def _find_decisions(git: Git, merge: PastCommit) -> list[str]:
     """Return the paths of a merge that its author decided.
 
-    Of all other paths the merge has the version of the only parent that changed the path.
+    Any other path was changed in one parent, and the merge has that version.
     """
     diffs = [git.history.diff_trees(parent, merge.sha) for parent in merge.parents]
     paths = sorted({path for diff in diffs for path in diff})
@@ -106,7 +106,7 @@ def _find_decisions(git: Git, merge: PastCommit) -> list[str]:
 def _find_fault(
     signature: Signature, paths: Sequence[str], roles: RolesPolicy
 ) -> tuple[str, str] | None:
-    """Return the code and the rest of the sentence that says why a commit is refused."""
+    """Return (code, end of the sentence) of the reason against a commit, or None."""
     person = signature.signer
     if not signature.is_signed:
         return "unsigned", (
@@ -119,15 +119,11 @@ def _find_fault(
             f"of {signature.author} is signed by a key of nobody with a role, so {name} may do "
             f"nothing by it; an approver adds the key to {layout.KEYS} first"
         )
-    beyond = [path for path in paths if not _is_recorded(path)]
-    if person in roles.approve or not beyond:
+    forbidden_paths = [p for p in paths if p != layout.LEARNINGS and not p.startswith(_RECORDED)]
+    if person in roles.approve or not forbidden_paths:
         return None
-    rest = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+    remainder = f" and {len(forbidden_paths) - 1} more" if len(forbidden_paths) > 1 else ""
     return "not-approver", (
-        f"changes {beyond[0]}{rest}, and {person} may only record; "
+        f"changes {forbidden_paths[0]}{remainder}, and {person} may only record; "
         f"ask {join_items(sorted(roles.approve), last='or')}"
     )
-
-
-def _is_recorded(path: str) -> bool:
-    return path == layout.LEARNINGS or path.startswith(_RECORDED)

@@ -1,7 +1,7 @@
-"""sync: join this clone's history with the remote's: fetch, merge, check and push.
+"""sync: fetch the remote's history, merge it into this clone, check the result, and push.
 
-The merge is computed in memory (`sync_tree`) and published like any other change, so the repository
-is never in the middle of a merge. Nothing is forced, rebased or reset.
+`sync_tree` computes the merge in memory. The merge is published like any other change, so the
+repository is never in the middle of a merge. Nothing is forced, rebased or reset.
 """
 
 import random
@@ -38,7 +38,7 @@ from skillvault.vault.git.remote import Upstream, clone_name, upstream_of
 
 STEP = "sync"
 _TRIES = 8
-_PAUSE = 0.2  # seconds before the second try, twice as much before each other
+_PAUSE = 0.2  # seconds before the second try; doubled for each further try
 _MAX_LISTED = 20  # records that a message lists
 
 Pause = Callable[[float], None]
@@ -92,8 +92,8 @@ def sync_clones(
         report.away = str(error)
     head = store.head()
     if not report.away and not report.problems:
-        waiting = head.skills.names("proposed")
-        report.branches = remove_merged(store.git, policy.branch, waiting, upstream)
+        waiting_skills = head.skills.names("proposed")
+        report.branches = remove_merged(store.git, policy.branch, waiting_skills, upstream)
     report.learner = head.policy.learner
     policy_text = head.files.read([layout.VAULT_FILE])[layout.VAULT_FILE].decode()
     report.undecided = read_undecided(policy_text)
@@ -102,7 +102,7 @@ def sync_clones(
 
 
 class _AwayError(Exception):
-    """The remote cannot be reached; the commits wait for the next sync."""
+    """The remote cannot be reached, so the commits wait for the next sync."""
 
 
 class _Sync(Struct):
@@ -116,7 +116,7 @@ class _Sync(Struct):
 
 
 def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
-    """Fetch, merge and push, and start again if another clone pushed first."""
+    """Fetch, merge and push; if another clone pushed first, start again."""
     for attempt in range(_TRIES):
         if attempt:
             pause(random.uniform(0.5, 1) * _PAUSE * 2**attempt)  # noqa: S311 (not a secret)
@@ -142,7 +142,7 @@ def _exchange(sync: _Sync, take_over: bool, pause: Pause) -> None:
 
 
 def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
-    """Merge the remote's commit and push; False if another clone pushed first."""
+    """Merge the remote's commit and push; return False if another clone pushed first."""
     try:
         _receive(sync, remote_tip)
     except BranchMovedError:
@@ -163,7 +163,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
 
 
 def _should_claim(sync: _Sync, remote_tip: str | None, *, take_over: bool) -> bool:
-    """Return True if this clone should become the learner: on request, or if no clone is."""
+    """Return True if this clone should become the learner: on request, or without a learner."""
     store = sync.store
     entries = store.git.entries(remote_tip, [layout.VAULT_FILE]) if remote_tip else {}
     contents = store.git.blobs(entry.id for entry in entries.values())
@@ -292,9 +292,9 @@ def _merge_change(sync: _Sync, tree: MergedTree, join: Join) -> Change:
     )
 
 
-def _decision_reason(decided: list[str]) -> str:
-    if not decided:
+def _decision_reason(paths: list[str]) -> str:
+    if not paths:
         return "Nothing was changed on both sides."
-    remainder = [f"  and {len(decided) - _MAX_LISTED} more"] if len(decided) > _MAX_LISTED else []
-    lines = [f"  {path}" for path in decided[:_MAX_LISTED]]
+    remainder = [f"  and {len(paths) - _MAX_LISTED} more"] if len(paths) > _MAX_LISTED else []
+    lines = [f"  {path}" for path in paths[:_MAX_LISTED]]
     return "\n".join(["Changed on both sides, and decided by the rules:", *lines, *remainder])

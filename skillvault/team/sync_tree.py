@@ -1,7 +1,7 @@
 """Merge the trees of two histories in memory, for `sync`.
 
-The rules of `learning.sync` decide each path that both clones changed. They also decide each skill
-that both changed, even in different folders, because two changes that git merges may contradict.
+The rules of `learning.sync` decide each path that both clones changed. A skill is decided as a
+whole, because changes of two files may contradict each other.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.skill import PlacedSkill, merge_placed_skills, supersede_facts
+from skillvault.learning.sync.skill import ShelvedSkill, merge_shelved_skills, supersede_facts
 from skillvault.learning.sync.table import LINKS, must_stay, rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.registry import STEPS
@@ -42,7 +42,7 @@ class MergedTree(Struct):
 
 
 class _Histories:
-    """The local and the remote commit, and the tree at which their histories part."""
+    """The local and the remote commit, and the tree of their merge base."""
 
     def __init__(self, git: Git, local_tip: str, remote_tip: str) -> None:
         self.git = git
@@ -105,7 +105,7 @@ def merge_trees(git: Git, local_tip: str, remote_tip: str) -> MergedTree:
 
 
 def _merge_bases(git: Git, bases: Sequence[str]) -> str:
-    """Return the commit at which two histories part; several such commits are merged into one."""
+    """Return one merge base; if there are several, merge them in memory."""
     base = bases[0]
     for other_base in bases[1:]:
         tree = merge_trees(git, base, other_base)
@@ -144,7 +144,7 @@ def _decide_file(histories: _Histories, path: str, tree: MergedTree) -> None:
 def _merge_file(
     histories: _Histories, kind: str | None, versions: Sequence[Entry | None]
 ) -> bytes | None:
-    """Merge the base, local and remote version of a file; BadInputError if no rule can."""
+    """Merge the base, local and remote version of a file; BadInputError if no rule applies."""
     base, local_text, remote_text = (histories.content(entry) for entry in versions)
     if kind == LINKS:
         return rule_of(kind)(Versions(base, local_text or b"", remote_text or b"")) or None
@@ -180,7 +180,7 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
         if file_versions[1] == file_versions[2]:
             continue
         try:
-            merged_skill = merge_placed_skills(*_place_versions(histories, name, file_versions))
+            merged_skill = merge_shelved_skills(*_read_versions(histories, name, file_versions))
         except BadInputError as error:
             path = min({*file_versions[1], *file_versions[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
@@ -189,38 +189,38 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
         tree.entries |= _entries_of(histories, name, merged_skill, file_versions)
 
 
-def _place_versions(
+def _read_versions(
     histories: _Histories, name: str, versions: Sequence[Mapping[str, Entry]]
-) -> list[PlacedSkill | None]:
+) -> list[ShelvedSkill | None]:
     """Return the base, local and remote version of a skill, each with its folder."""
-    base, *changed_skills = (_place_version(histories, version) for version in versions)
-    skills: list[PlacedSkill | None] = [base]
+    base, *changed_skills = (_read_version(histories, version) for version in versions)
+    skills: list[ShelvedSkill | None] = [base]
     for number, skill in enumerate(changed_skills):
         if skill and base and skill.shelf != base.shelf:
             is_decided = name in histories.moved_skills[number]
-            skills.append(PlacedSkill(skill.shelf, skill.files, is_decided))
+            skills.append(ShelvedSkill(skill.shelf, skill.files, is_decided))
         else:
             skills.append(skill)
     return skills
 
 
-def _place_version(histories: _Histories, files: Mapping[str, Entry]) -> PlacedSkill | None:
-    """Return a skill with its folder; merge copies in two folders as if from two clones."""
+def _read_version(histories: _Histories, files: Mapping[str, Entry]) -> ShelvedSkill | None:
+    """Return a skill with its folder; copies in two folders are merged like two clones."""
     shelves: dict[str, dict[str, bytes]] = {}
     for path, entry in files.items():
         shelf, _, file = path.split("/", 2)
         shelves.setdefault(shelf, {})[file] = histories.content(entry) or b""
-    skill: PlacedSkill | None = None
+    skill: ShelvedSkill | None = None
     for shelf, contents in shelves.items():
-        copy = PlacedSkill(shelf, contents)
-        skill = merge_placed_skills(None, skill, copy) if skill else copy
+        copy = ShelvedSkill(shelf, contents)
+        skill = merge_shelved_skills(None, skill, copy) if skill else copy
     return skill
 
 
 def _entries_of(
     histories: _Histories,
     name: str,
-    merged_skill: PlacedSkill | None,
+    merged_skill: ShelvedSkill | None,
     file_versions: Sequence[Mapping[str, Entry]],
 ) -> dict[str, Entry | None]:
     """Return the changes of the local tree that write the merged skill."""

@@ -1,1 +1,1 @@
-"""Files and git. No learning rule is here."""
+"""Read and write a vault: its files, its git repository and its index. No learning rules."""

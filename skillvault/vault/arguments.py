@@ -1,4 +1,4 @@
-"""Arguments of the Python interface: one text or path where a list is meant, and wrong types."""
+"""Check arguments of the Python interface, and accept one text or path instead of a list."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ def one_text(name: str, value: object, hint: str = "") -> str:
 
 
 def text_list(name: str, value: object) -> tuple[str, ...]:
-    """Return the texts of a list, or a single text as one; TypeError for any other value."""
+    """Return the texts of a list or a single text; TypeError for any other value."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
@@ -28,7 +28,7 @@ def tag_list(name: str, value: object) -> tuple[str, ...]:
 
 
 def path_list(name: str, value: object) -> tuple[Path, ...]:
-    """Return paths, given as paths or texts, one or several; TypeError for any other value."""
+    """Return the paths of a list or a single path; TypeError for any other value."""
     members = [value] if isinstance(value, str | Path) else value
     if not isinstance(members, Iterable) or isinstance(members, Mapping | bytes):
         raise TypeError(f"{name} is a {type(value).__name__}; pass a path or a list of paths")

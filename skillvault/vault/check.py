@@ -1,4 +1,4 @@
-"""The problems that `check` finds in a view of a vault, and lost commits of skillvault."""
+"""Find the problems that `skillvault check` reports, and lost commits of skillvault."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -22,18 +22,18 @@ from skillvault.vault.index.snapshot import Snapshot
 
 
 def find_problems(
-    view: WorkTreeView, removed: Callable[[Ref], str | None], paths: Collection[str]
+    view: WorkTreeView, describe_removal: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
     """Return (problems, notes) about these paths of a view.
 
-    `removed` returns in words who removed a missing record.
+    `describe_removal` returns a sentence about the commit that removed a missing record.
     """
     records = view.read_records(paths)
     vault_records = integrity.VaultRecords(
         records={p: r for p, r in records.items() if not isinstance(r, Problem | TryLines)},
         existing=frozenset(view.paths),
         strays=tuple(_find_strays(view)),
-        removed=removed,
+        removed=describe_removal,
     )
     problems = [record for record in records.values() if isinstance(record, Problem)]
     for record in records.values():
@@ -52,7 +52,7 @@ def find_problems(
 
 
 def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
-    """Map path to blob id in HEAD, which may be on another branch than the vault."""
+    """Map each path of HEAD, which may be on another branch than the vault, to its blob id."""
     head = git.head()
     if head == vault.commit:
         return dict(vault.files.items())
@@ -61,19 +61,19 @@ def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
 
 
 def find_edits(git: Git) -> list[str]:
-    """Map path to blob id of the vault's files with local edits, new files included."""
-    form = ("--porcelain", "-z", "--no-renames", "--untracked-files=all")
-    env = git.settings().staging  # else it runs the filters that the config names
-    out = os.fsdecode(git.run("status", *form, "--", *layout.FOLDERS, env=env))
+    """Return the vault's files with local edits, also new files."""
+    options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    env = git.settings().staging  # no filter of the config runs
+    out = os.fsdecode(git.run("status", *options, "--", *layout.FOLDERS, env=env))
     return sorted(line[3:] for line in out.split("\0") if line)
 
 
-def find_uncommitted(committed: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
-    """Return the files that differ from these committed blobs."""
-    for path in sorted({*committed, *view.contents}):
+def find_uncommitted(committed_blobs: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
+    """Yield a problem for each file that differs from these committed blobs."""
+    for path in sorted({*committed_blobs, *view.contents}):
         if path != layout.VAULT_FILE and not layout.holds_records(path):
             continue
-        old_blob, blob = committed.get(path), view.contents.get(path)
+        old_blob, blob = committed_blobs.get(path), view.contents.get(path)
         if old_blob != blob:
             state = "edited" if old_blob and blob else "new" if blob else "deleted"
             message = f"{state} and not committed; it counts when it is"
@@ -90,7 +90,7 @@ def _try_reading(path: str, reader: Callable[[], object]) -> list[Problem]:
 
 
 def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem for each kind of hidden character in a file, with its first place."""
+    """Yield a problem for each kind of hidden character in a file, with its first position."""
     for path, text in sorted(texts.items()):
         characters: dict[str, HiddenCharacter] = {}
         for character in hidden_characters(text):
@@ -104,7 +104,7 @@ def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _find_strays(view: WorkTreeView) -> Iterator[str]:
-    """Yield problems: strange files in record folders, skill folders without a SKILL.md."""
+    """Yield strange files in the folders of records, and skill folders without a SKILL.md."""
     skills: set[str] = set()
     for path in view.contents:
         top, *names = path.split("/")
@@ -120,8 +120,8 @@ def _find_strays(view: WorkTreeView) -> Iterator[str]:
 def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     """Return the lost commits of skillvault that can be cherry-picked in order, oldest first.
 
-    Each of these commits adds to the vault, and its paths are as before or as after it, so that
-    a cherry-pick needs no decision. A path that a later commit removed stays away.
+    Each path of such a commit has its old or its new state in the vault, so a cherry-pick has no
+    conflict. A path that a later commit removed is not restored.
     """
     commits = [
         commit
@@ -132,12 +132,12 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     if not paths or head.commit is None:
         return []
     entries: dict[str, Entry | None] = dict(git.entries(head.commit, paths))
-    removed = git.history.deletions(head.commit).keys()
+    removed_paths = git.history.deletions(head.commit).keys()
     losses: list[PastCommit] = []
     for commit in commits:
         missing = {p: diff for p, diff in commit.files.items() if entries.get(p) != diff.after}
         if missing and all(
-            entries.get(path) == diff.before and (diff.before or path not in removed)
+            entries.get(path) == diff.before and (diff.before or path not in removed_paths)
             for path, diff in missing.items()
         ):
             entries |= {path: diff.after for path, diff in commit.files.items()}
@@ -145,7 +145,7 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     return losses
 
 
-def note_losses(git: Git, head: Snapshot) -> list[Problem]:
+def describe_losses(git: Git, head: Snapshot) -> list[Problem]:
     """Return a note for `check` about the lost commits."""
     commits = find_losses(git, head)
     message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"
@@ -159,5 +159,5 @@ def name_commits(commits: list[PastCommit]) -> str:
 
 
 def cherry_pick(commits: list[PastCommit]) -> str:
-    """Return the git command that makes lost commits again on the current branch."""
+    """Return the git command that repeats lost commits on the current branch."""
     return " ".join(["git cherry-pick", *(commit.sha[:12] for commit in commits)])

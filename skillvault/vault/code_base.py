@@ -1,6 +1,7 @@
-"""A code base with evidence for rules: the committed tree of a repository, or a folder without git.
+"""Read code bases, and search them for terms: evidence for rules in the committed code.
 
-Code is read, never run. Dependencies, build output, lock files and the vault are left out.
+A code base is the committed tree of a repository or a folder without git. Code is read, never run.
+Dependencies, build output, lock files and the vault are left out.
 """
 
 import fnmatch
@@ -21,11 +22,11 @@ from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Objects
 from skillvault.vault.git.process import Runner
 
 MAX_FILE = 1 << 20  # bytes of a file that is searched
-_BATCH = 200  # files read at once
+_BATCH = 200  # files that are read at once
 _ENDINGS = (".lock", ".min.js", ".min.css", ".map")
-_DOCUMENTS = (".yaml", ".yml", ".md")  # searched for a rule whose scope names them
+_DOCUMENTS = (".yaml", ".yml", ".md")  # searched only for a rule whose scope names them
 # Files that repeat the rules themselves or are generated from them.
-_TOLD = frozenset({"CLAUDE.md", "AGENTS.md", "SKILL.md", "LEARNINGS.md", "expertise.yaml"})
+_RULE_FILES = frozenset({"CLAUDE.md", "AGENTS.md", "SKILL.md", "LEARNINGS.md", "expertise.yaml"})
 _LOCKS = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
 _FOLDERS = frozenset(
     """
@@ -49,8 +50,8 @@ class UnreadableCodeError(Exception):
 class CodeBase(Struct, frozen=True):
     """A version of a folder of code; `version` is its commit, or a digest of its file list.
 
-    `sizes` are the code files in order, `documents` the YAML and markdown files; `read` returns
-    the bytes of some.
+    `sizes` has the sizes of the code files by path, `documents` those of the YAML and markdown
+    files. `read` returns the bytes of these files by path.
     """
 
     name: str
@@ -71,11 +72,11 @@ class CodeBase(Struct, frozen=True):
         """
         if not scope:
             return list(self.sizes)
-        fits = [re.compile(fnmatch.translate(pattern)).match for pattern in scope]
+        matchers = [re.compile(fnmatch.translate(pattern)).match for pattern in scope]
         return [
             path
             for path in sorted([*self.sizes, *self.documents])
-            if any(fit(path) or fit(PurePosixPath(path).name) for fit in fits)
+            if any(matches(path) or matches(PurePosixPath(path).name) for matches in matchers)
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
@@ -94,14 +95,14 @@ class CodeBase(Struct, frozen=True):
             yield from contents.items()
 
 
-def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
-    """Open the code base at a place; `root` is the vault's, `name` by default the folder's.
+def open_code_base(folder: Path, vault_root: Path, name: str = "") -> CodeBase:
+    """Open the code base in a folder; `name` is by default the name of the folder.
 
-    Raises UnreadableCodeError for an unreadable or empty folder, which is no evidence.
+    Raises UnreadableCodeError for an unreadable or empty folder, which gives no evidence.
     """
-    name = name or place.resolve().name
+    name = name or folder.resolve().name
     try:
-        base = _read_code_base(place, root, name)
+        base = _read_code_base(folder, vault_root, name)
     except (GitError, OSError) as error:
         raise UnreadableCodeError(name, reason_of(error)) from None
     if not base.sizes and not base.documents:
@@ -109,27 +110,27 @@ def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
     return base
 
 
-def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
-    version = committed_version(place)
-    entries = _committed_files(Runner(place), version) if version else {}
-    if not entries:  # also a folder inside a repository that holds nothing of it
-        walked_sizes = dict(sorted(_walk(place, root)))
+def _read_code_base(folder: Path, vault_root: Path, name: str) -> CodeBase:
+    version = committed_version(folder)
+    entries = _committed_files(Runner(folder), version) if version else {}
+    if not entries:  # also a folder that is in a repository but not committed
+        walked_sizes = dict(sorted(_walk(folder, vault_root)))
         code_sizes, documents = _split_documents(walked_sizes)
         # A digest that changes with the folder's files.
         lines = "".join(f"{path}\0{size}\n" for path, size in walked_sizes.items())
         version = hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
         def read_files(paths: Sequence[str]) -> Mapping[str, bytes]:
-            return {path: (place / path).read_bytes() for path in paths}
+            return {path: (folder / path).read_bytes() for path in paths}
 
         return CodeBase(name, version, code_sizes, read_files, documents)
     entries_searched = {
         path: (blob, size)
         for path, (blob, size) in entries.items()
-        if _is_searched(path, size) and not _is_of_vault(place / path, root)
+        if _is_searched(path, size) and not _is_of_vault(folder / path, vault_root)
     }
-    folder = Runner(place).run("rev-parse", "--git-path", "objects")
-    objects = Objects(place / os.fsdecode(folder).rstrip("\n"))
+    objects_path = Runner(folder).run("rev-parse", "--git-path", "objects")
+    objects = Objects(folder / os.fsdecode(objects_path).rstrip("\n"))
 
     def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
         contents = objects.blobs(entries_searched[path][0] for path in paths)
@@ -143,37 +144,37 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
 
 def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """Return (code, documents)."""
-    documents = {p: size for p, size in sizes.items() if p.lower().endswith(_DOCUMENTS)}
-    return {p: size for p, size in sizes.items() if p not in documents}, documents
+    documents = {path: size for path, size in sizes.items() if path.lower().endswith(_DOCUMENTS)}
+    return {path: size for path, size in sizes.items() if path not in documents}, documents
 
 
-def committed_version(place: Path) -> str:
+def committed_version(folder: Path) -> str:
     """Return the commit of HEAD; "" for a folder without git. GitError for a broken repository."""
-    if not place.is_dir():
-        raise FileNotFoundError(2, "No such folder", str(place))
-    inside = place.resolve()
-    if not any((folder / ".git").exists() for folder in (inside, *inside.parents)):
+    if not folder.is_dir():
+        raise FileNotFoundError(2, "No such folder", str(folder))
+    real_folder = folder.resolve()
+    if not any((parent / ".git").exists() for parent in (real_folder, *real_folder.parents)):
         return ""
-    return Runner(place).text("rev-parse", "--verify", "HEAD^{commit}")
+    return Runner(folder).text("rev-parse", "--verify", "HEAD^{commit}")
 
 
 def _is_searched(path: str, size: int) -> bool:
-    """Return True for code or documents of the code base itself that are not too large."""
+    """Return True for a file of the code base itself that is not too large."""
     *folders, name = path.split("/")
-    is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
+    is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _RULE_FILES
     return is_own and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
 
 
-def _is_of_vault(place: Path, root: Path) -> bool:
+def _is_of_vault(file: Path, vault_root: Path) -> bool:
     """Return True if a file belongs to the vault."""
-    if not place.is_relative_to(root):
+    if not file.is_relative_to(vault_root):
         return False
-    inside = PurePosixPath(place.relative_to(root))
-    return inside.parts[0] in _OF_VAULT or str(inside) in _VAULT_FILES
+    relative_path = PurePosixPath(file.relative_to(vault_root))
+    return relative_path.parts[0] in _OF_VAULT or str(relative_path) in _VAULT_FILES
 
 
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
-    """Map path to (blob, size) of the regular files of a commit below the runner's folder."""
+    """Map the regular files of a commit below the runner's folder to (blob, size)."""
     entries: dict[str, tuple[str, int]] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
         meta, _, path = os.fsdecode(line).partition("\t")
@@ -185,16 +186,16 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
     return entries
 
 
-def _walk(place: Path, root: Path) -> Iterator[tuple[str, int]]:
+def _walk(base: Path, vault_root: Path) -> Iterator[tuple[str, int]]:
     """Yield (path, size) of the regular files below a folder that can be searched."""
-    for folder, folders, names in os.walk(place, onerror=_raise):
+    for folder, folders, names in os.walk(base, onerror=_raise):
         folders[:] = sorted(set(folders) - _FOLDERS)
         for name in names:
             path = Path(folder) / name
-            state, inside = path.lstat(), path.relative_to(place).as_posix()
-            regular = stat.S_ISREG(state.st_mode)
-            if regular and _is_searched(inside, state.st_size) and not _is_of_vault(path, root):
-                yield inside, state.st_size
+            state, inner_path = path.lstat(), path.relative_to(base).as_posix()
+            is_regular = stat.S_ISREG(state.st_mode) and not _is_of_vault(path, vault_root)
+            if is_regular and _is_searched(inner_path, state.st_size):
+                yield inner_path, state.st_size
 
 
 def _raise(error: OSError) -> None:
@@ -221,9 +222,9 @@ class Searcher:
     """A search for a set of terms."""
 
     def __init__(self, terms: Iterable[str]) -> None:
-        distinct = list(dict.fromkeys(terms))
-        self._exact = _automaton((_as_bytes(term), term) for term in distinct)
-        self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct)
+        distinct_terms = list(dict.fromkeys(terms))
+        self._exact = _automaton((_as_bytes(term), term) for term in distinct_terms)
+        self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct_terms)
 
     def find_terms(self, path: str, content: bytes) -> set[str]:
         """Return the terms that occur in a file."""
@@ -240,14 +241,14 @@ def search_code(
     """Search code bases for terms in the files of a `scope`; see `CodeBase.find_paths`."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
-    searched = 0
+    file_count = 0
     for base in bases:
         for path, content in base.contents(scope):
             name = qualified_path(bases, base, path)
-            searched += 1
+            file_count += 1
             for term in searcher.find_terms(name, content):
                 files.setdefault(term, set()).add(name)
-    return Occurrences({term: frozenset(paths) for term, paths in files.items()}, searched)
+    return Occurrences({term: frozenset(paths) for term, paths in files.items()}, file_count)
 
 
 def lines_of(
@@ -264,10 +265,10 @@ def lines_of(
     searchers = {name: Searcher(terms) for name, (terms, _) in terms_by_name.items()}
     lines: dict[str, dict[str, list[int]]] = {name: {} for name in terms_by_name}
     for path, content in _contents_of(bases, by_file):
-        rows = content.split(b"\n")
+        file_lines = content.split(b"\n")
         for name in by_file[path]:
             find_terms = searchers[name].find_terms
-            lines[name][path] = [n for n, row in enumerate(rows, 1) if find_terms(path, row)]
+            lines[name][path] = [n for n, row in enumerate(file_lines, 1) if find_terms(path, row)]
     return lines
 
 
@@ -280,7 +281,7 @@ def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[
 
 
 def qualified_path(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
-    """Return a file's path, with the name of its code base if there are several."""
+    """Return a file's path, after the name of its code base if there are several."""
     return path if len(bases) == 1 else f"{base.name}/{path}"
 
 
@@ -301,7 +302,7 @@ def _matches(automaton: Any, text: str) -> set[str]:
 
 
 def _as_bytes(term: str) -> str:
-    """Convert a term to its UTF-8 bytes, one character each, as files are decoded."""
+    """Convert a term to one character for each UTF-8 byte, as `find_terms` decodes files."""
     return term.encode(errors="surrogateescape").decode("latin-1")
 
 

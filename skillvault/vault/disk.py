@@ -1,4 +1,4 @@
-"""Disk errors, syncs that make writes last, and names of drafts."""
+"""Recognize errors of the disk, sync writes, and name drafts after the process."""
 
 import ctypes
 import errno
@@ -21,7 +21,7 @@ def draft_name() -> str:
 
 
 def private_mode(folder: Path) -> int:
-    """Return a mode for a new folder that lets in only those who may write to this folder."""
+    """Return a mode for a new folder that only users with write access to `folder` may read."""
     mode = folder.stat().st_mode
     return 0o700 | (0o070 if mode & 0o020 else 0) | (0o007 if mode & 0o002 else 0)
 
@@ -35,7 +35,7 @@ def is_abandoned(name: str) -> bool:
 def is_alive(pid: int) -> bool:
     """Return True if a process with this id runs.
 
-    In a container without an init process, one whose parent has ended stays as a zombie.
+    A zombie does not count: in a container without an init process, zombies stay.
     """
     try:
         os.kill(pid, 0)
@@ -58,7 +58,7 @@ _TROUBLE = {
     errno.EMFILE: "too many open files",
     errno.ENFILE: "too many open files",
 }
-# The same in the words of git and libgit2, which give no number.
+# The same errors in messages of git and libgit2, which have no number.
 _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
     "out of diskspace": "no space left",
     "couldn't write": "a file could not be written",
@@ -66,7 +66,7 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.item
 
 
 def trouble(error: OSError | GitError | ImportError) -> str | None:
-    """Describe the trouble with the disk; None if the error has another cause."""
+    """Describe an error of the disk; None if the error has another cause."""
     if isinstance(error, OSError) and error.errno in _TROUBLE:
         return _TROUBLE[error.errno]
     words = str(error).lower()
@@ -75,10 +75,10 @@ def trouble(error: OSError | GitError | ImportError) -> str | None:
 
 @contextmanager
 def pause_on_disk_errors() -> Iterator[None]:
-    """Turn an error of the disk into PausedError, until the disk is repaired."""
+    """Convert errors of the disk to PausedError."""
     try:
         yield
-    except (OSError, GitError, ImportError) as error:  # a module is a file too
+    except (OSError, GitError, ImportError) as error:  # an import reads a file, too
         reason = trouble(error)
         if reason is None:
             raise
@@ -88,7 +88,7 @@ def pause_on_disk_errors() -> Iterator[None]:
 
 
 def sync_disks(*folders: Path) -> None:
-    """Make all writes to the file systems of these folders last, with one wait for all."""
+    """Sync the file systems of these folders, so that their writes survive a power failure."""
     if not sys.platform.startswith("linux"):
         os.sync()
         return

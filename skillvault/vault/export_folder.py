@@ -1,7 +1,7 @@
-"""Write an export to a folder, which has a list of the files of earlier exports.
+"""Write an export to a folder, and keep a list of the exported files there.
 
-A file that a person edited or wrote stays and is reported, and so do the other files of that skill.
-No link is followed out of the folder, and an unchanged file is not touched.
+If a person edited or wrote a file, the files of that skill stay and the file is reported. No link
+is followed out of the folder, and an unchanged file is not touched.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from skillvault.vault.git.objects import EXECUTABLE
 LIST = ".skillvault-export.json"
 FORMAT = 1
 
-Digests = dict[str, dict[str, str]]  # folder -> path in it -> digest of the exported part
+Digests = dict[str, dict[str, str]]  # folder -> path in the folder -> digest of the exported part
 
 
 class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,7 +37,7 @@ class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FolderReport(Struct, frozen=True):
-    """The result of an export to a folder: paths below it, and the files that were left."""
+    """The result of an export to a folder: its paths, and the problems of files that stay."""
 
     written: list[str]
     removed: list[str]
@@ -46,7 +46,7 @@ class FolderReport(Struct, frozen=True):
 
 
 class _File(Struct, frozen=True):
-    """A file as it is and as the export wants it; None means no file."""
+    """A file with its present content and the target of the export; None means no file."""
 
     unit: str
     path: str
@@ -55,7 +55,7 @@ class _File(Struct, frozen=True):
     problem: Problem | None = None
 
     @property
-    def place(self) -> str:
+    def label(self) -> str:
         """The path below the folder."""
         return "/".join(filter(None, (self.unit, self.path)))
 
@@ -65,10 +65,10 @@ class _File(Struct, frozen=True):
 
 
 def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> FolderReport:
-    """Bring a folder in step with an export in the format `name`; files are made in `drafts`.
+    """Update a folder to an export in the format `name`; `drafts` is a folder for drafts.
 
-    Raises BadInputError if the list cannot be read, VaultBusyError while another export writes
-    there. With `dry`, only report.
+    Raises BadInputError if the list cannot be read, VaultBusyError while another export writes to
+    the folder. With `dry`, nothing is written.
     """
     if dry or not (export.units or root.is_dir()):
         return _sync(root, name, export, None)
@@ -90,10 +90,10 @@ def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderR
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
     changes = [file for file in free_files if file.differs]
     if drafts:
-        _carry_out(root, changes, drafts, _next_lists(old_list, name, digests))
+        _apply(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
-        written=[file.place for file in changes if file.target is not None],
-        removed=[file.place for file in changes if file.target is None],
+        written=[file.label for file in changes if file.target is not None],
+        removed=[file.label for file in changes if file.target is None],
         unchanged=len(free_files) - len(changes),
         left=[file.problem for file in files if file.problem],
     )
@@ -110,7 +110,7 @@ def _compare(
     for (unit, path), part in parts.items():
         file = _File(unit, path)
         try:
-            content = _read_exported(root, file.place)
+            content = _read_exported(root, file.label)
             if content is None and part is None:
                 yield file
                 continue
@@ -118,28 +118,28 @@ def _compare(
             old_part = None if content is None else export.own.read(path, content)
             new_part = None if target is None else export.own.read(path, target)
         except BadInputError as error:
-            reason = Problem(file.place, None, error.code, error.message)
+            reason = Problem(file.label, None, error.code, error.message)
             yield _File(unit, path, problem=reason)
             continue
         own_digests = digests.get((unit, path), set())
         problem = None
         if old_part not in (None, new_part) and _digest(old_part or b"") not in own_digests:
-            problem = _edit_problem(file.place, is_listed=bool(own_digests), is_gone=part is None)
+            problem = _edit_problem(file.label, is_listed=bool(own_digests), is_gone=part is None)
         yield _File(unit, path, content, target, problem)
 
 
-def _edit_problem(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
+def _edit_problem(path: str, *, is_listed: bool, is_gone: bool) -> Problem:
     if not is_listed:
         message = "stands there and no export wrote it; rename or remove it, and export again"
-        return Problem(place, None, "not-ours", message)
+        return Problem(path, None, "not-ours", message)
     reason = "was edited, and its skill is exported no more" if is_gone else "was edited"
     message = f"{reason}; put the edit into the vault and remove it here, or leave it as yours"
-    return Problem(place, None, "edited", message)
+    return Problem(path, None, "edited", message)
 
 
-def _read_exported(root: Path, place: str) -> bytes | None:
+def _read_exported(root: Path, path: str) -> bytes | None:
     """Return the bytes of a file, None without a file; BadInputError for a link or a folder."""
-    target = _resolve_inside(root, place)
+    target = _resolve_inside(root, path)
     try:
         state = target.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -151,18 +151,18 @@ def _read_exported(root: Path, place: str) -> bytes | None:
 
 
 def _is_current(content: bytes | None, target: bytes | None) -> bool:
-    """Return True if a file is as the export wants it; a needless executable bit is allowed."""
+    """Return True if a file has the target content; an extra executable bit is allowed."""
     return content == target and (isinstance(content, Program) or not isinstance(target, Program))
 
 
-def _resolve_inside(root: Path, place: str) -> Path:
+def _resolve_inside(root: Path, path: str) -> Path:
     """Resolve the links of a path; BadInputError if the path leads out of the folder."""
     base = layout.real_path(root)
     try:
-        target = (base / place).resolve()
+        target = (base / path).resolve()
     except (OSError, RuntimeError):  # links in a circle
         target = base.parent
-    if ".." in Path(place).parts or base not in target.parents:
+    if ".." in Path(path).parts or base not in target.parents:
         raise BadInputError(
             f"leads out of {root}, where nothing is written; remove the link", code="leads-out"
         )
@@ -203,13 +203,13 @@ def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], se
 
 def _next_lists(old_list: ExportList, name: str, digests: Digests) -> tuple[bytes, bytes | None]:
     """Return (the list while files change, the list afterwards); None means no list."""
-    unfinished = {key: units for key, units in old_list.unfinished.items() if key != name}
+    unfinished_exports = {key: units for key, units in old_list.unfinished.items() if key != name}
     exports = {key: units for key, units in {**old_list.exports, name: digests}.items() if units}
     pending_list = ExportList(
-        format=FORMAT, exports=old_list.exports, unfinished={**unfinished, name: digests}
+        format=FORMAT, exports=old_list.exports, unfinished={**unfinished_exports, name: digests}
     )
-    final_list = ExportList(format=FORMAT, exports=exports, unfinished=unfinished)
-    return _encode(pending_list), _encode(final_list) if exports or unfinished else None
+    final_list = ExportList(format=FORMAT, exports=exports, unfinished=unfinished_exports)
+    return _encode(pending_list), _encode(final_list) if exports or unfinished_exports else None
 
 
 def _encode(listing: ExportList) -> bytes:
@@ -224,31 +224,31 @@ def _digest(part: bytes) -> str:
 # ── writing ──────────────────────────────────────────────────────────────────────────
 
 
-def _carry_out(
+def _apply(
     root: Path, changes: list[_File], drafts: Path, lists: tuple[bytes, bytes | None]
 ) -> None:
-    """Change the files, and write the list before and after, so that a kill loses no entry."""
+    """Change the files; write the list before and after that, so that a kill loses no entry."""
     pending_list, final_list = lists
     if changes:
-        _place_content(root, LIST, pending_list, drafts)
+        _write_content(root, LIST, pending_list, drafts)
     for file in changes:
-        if _read_exported(root, file.place) != file.content:
-            raise UncommittedEditError(f"{root / file.place}: changed meanwhile; export again")
-        _place_content(root, file.place, file.target, drafts)
-    _place_content(root, LIST, final_list, drafts)
+        if _read_exported(root, file.label) != file.content:
+            raise UncommittedEditError(f"{root / file.label}: changed meanwhile; export again")
+        _write_content(root, file.label, file.target, drafts)
+    _write_content(root, LIST, final_list, drafts)
 
 
-def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
+def _write_content(root: Path, path: str, content: bytes | None, drafts: Path) -> None:
     """Write a file unless it has this content already."""
-    old_content = _read_exported(root, place)
+    old_content = _read_exported(root, path)
     if _is_current(old_content, content):
         return
     base = layout.real_path(root)
-    target = _resolve_inside(root, place).relative_to(base).as_posix()
+    target = _resolve_inside(root, path).relative_to(base).as_posix()
     if content is not None:
         mode = EXECUTABLE if isinstance(content, Program) else None
         write_file(base, target, content, drafts, mode=mode, replace=old_content is not None)
     elif "/" in target:
-        remove_file(base, target)  # and the folders of ours that it leaves empty
+        remove_file(base, target)  # with folders that become empty
     else:
         (base / target).unlink()

@@ -1,8 +1,7 @@
-"""Named points at durable steps where a test kills the process, raises an error or fills a disk.
+"""Named points in the code at which a test can kill the process or raise an error.
 
-`SKILLVAULT_FAILPOINT=NAME[:N]=kill|raise|enospc` acts on the N-th time (the first without N)
-that the point is reached. Without the variable a point does nothing. The points are where
-`reach` is called; tests/crash visits every one.
+`SKILLVAULT_FAILPOINT=NAME[:N]=kill|raise|enospc` acts when the point NAME is reached the N-th time
+(by default the first). tests/crash visits every call of `reach`.
 """
 
 import errno
@@ -16,7 +15,7 @@ _counts: dict[str, int] = {}
 
 
 def reach(name: str) -> None:
-    """Act at this point if the environment asks for it.
+    """Kill the process or raise an error if the environment names this point.
 
     Raises OSError for `raise` (EIO) and `enospc` (ENOSPC), UsageError for a wrong setting.
     """

@@ -1,4 +1,4 @@
-"""Provenance of a record: the trees of its sources and its targets over links."""
+"""Find a record by name, and follow its links to the trees of its sources and targets."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -13,15 +13,15 @@ from skillvault.vault.index.snapshot import Topics
 _Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
 
 _MIN_PREFIX = 6
-# An outcome and its evaluation have the same id; backward it means the evaluation.
+# An outcome and its evaluation have the same id; backward, the id means the evaluation.
 _BACK: tuple[RecordKind, ...] = ("skill", "fact", "session", "evaluation", "outcome", "link")
 _FORTH: tuple[RecordKind, ...] = ("skill", "fact", "session", "outcome", "evaluation", "link")
 
 
 def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
-    """Find the record of a name, a path, an id or a unique beginning of an id.
+    """Find a record by its name, path, id or a unique beginning of the id.
 
-    A link stands for its target.
+    For a link, return the target of the link.
     """
     ref = _find_record(snapshot, root, text, forward=forward)
     link = snapshot.links.get(ref.id) if ref.kind == "link" else None
@@ -49,9 +49,9 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
         return next(iter(matches.values()))
     if matches:
         names = ", ".join(sorted(matches)[:3])
-        more = ", …" if len(matches) > 3 else ""
+        suffix = ", …" if len(matches) > 3 else ""
         raise UsageError(
-            f"{text}: {len(matches)} records begin with it ({names}{more}); write more characters"
+            f"{text}: {len(matches)} records begin with it ({names}{suffix}); write more characters"
         )
     raise UsageError(
         f"{text}: no such skill, fact, session, evaluation, outcome, pattern or rule in HEAD; "
@@ -61,7 +61,7 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
 
 
 def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
-    """`{kind, id, path}` of a record; path is null for one that was removed.
+    """Return `{kind, id, path}` of a record; the path of a removed record is null.
 
     The path of an installed skill's origin is its URL.
     """
@@ -109,7 +109,7 @@ def _find_sources(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
     if skill is not None and skill.replaces:
         yield None, Ref("skill", skill.replaces)
     for link in snapshot.links.by_target([ref]):
-        if link.type != "contradicted":  # a contradicting record is no source
+        if link.type != "contradicted":  # a contradicting record is not a source
             yield link.id, link.source
 
 
@@ -123,11 +123,11 @@ def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]
 
 
 def _find_by_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
-    """The record at a path, relative to the current folder or to the vault's root."""
-    if "\0" in text:  # no path has one
+    """Return the record at a path, relative to the current folder or to the vault's root."""
+    if "\0" in text:  # a path cannot have this
         return None
-    inside = os.path.relpath(os.path.realpath(text), root.resolve())
-    for path in (Path(inside).as_posix(), text.strip("/")):
+    relative_path = os.path.relpath(os.path.realpath(text), root.resolve())
+    for path in (Path(relative_path).as_posix(), text.strip("/")):
         for candidate in (path, f"{path}/SKILL.md"):
             ref = layout.ref_of(candidate) or layout.links_owner(candidate)
             if ref and candidate in snapshot.files:

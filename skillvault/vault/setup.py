@@ -1,4 +1,4 @@
-"""Setup of a vault from vault_template/, and of the local files that a clone of it lacks."""
+"""Set up a vault from vault_template/, and add the local files that a new clone lacks."""
 
 import os
 import re
@@ -28,8 +28,8 @@ from skillvault.vault.git.repository import Git
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"
 KEY_LINE = "^[A-Za-z_]+:.*$"
-# Git's for many files; not `feature.manyFiles`, by which later versions write no checksum of the
-# index. A person's own values stay.
+# Git's settings for many files, without `feature.manyFiles`, because later versions then write no
+# checksum of the index. Values of the person stay.
 MANY_FILES = {"index.version": "4", "core.untrackedCache": "true"}
 HOOKS = ("pre-commit", "post-merge")
 _MARK = "# Installed by `skillvault init"
@@ -41,51 +41,51 @@ _TEMPLATE = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes",
 
 
 class SetupReport(Struct):
-    """The actions of `init`, a line each, and those that it left for the person."""
+    """The actions that `init` did, and those that it left for the person, as lines."""
 
     did: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
-def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> None:
-    """UsageError if no vault can be made in a folder.
+def check_root(root: Path, domains: Sequence[str], *, nested: bool = False) -> None:
+    """Raise UsageError if a folder cannot become a vault.
 
-    `nested`: it may be inside another repository.
+    With `nested`, the folder may be inside another repository.
     """
     check_domains(domains)
     if advice := layout.explain_bare_repository(root):
         raise UsageError(f"{root}: {advice}")
-    outer = next((f for f in root.parents if layout.explain_bare_repository(f)), None)
-    if outer is not None or root.name == ".git":
+    parent = next(filter(layout.explain_bare_repository, root.parents), None)
+    if parent is not None or root.name == ".git":
         raise UsageError(f"{root}: is a git directory; choose a folder outside it")
     if files := [name for name in layout.UNTRACKED if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
-    outer = next((f for f in root.parents if (f / layout.VAULT_FILE).is_file()), None)
-    if outer is not None and not (root / layout.VAULT_FILE).is_file():
-        raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
-    outer = next((f for f in root.parents if (f / ".git").exists()), None)
-    if outer is not None and not nested and not (root / ".git").exists():
+    parent = next((f for f in root.parents if (f / layout.VAULT_FILE).is_file()), None)
+    if parent is not None and not (root / layout.VAULT_FILE).is_file():
+        raise UsageError(f"{root}: is inside the vault {parent}; choose a folder outside it")
+    parent = next((folder for folder in root.parents if (folder / ".git").exists()), None)
+    if parent is not None and not nested and not (root / ".git").exists():
         raise UsageError(
-            f"{root}: is inside the git repository {outer}, which would not hold the vault's "
+            f"{root}: is inside the git repository {parent}, which would not hold the vault's "
             "files; choose a folder outside it, or pass --nested for a repository of its own"
         )
 
 
 @contextmanager
 def undo_on_failure(root: Path) -> Iterator[None]:
-    """Remove the files that the block made in `root` and the folders above it, if it fails.
+    """Remove the files that the block created in `root`, and new parent folders, if it fails.
 
-    A commit in a repository of the person stays, with its files.
+    A commit in an existing repository stays, with its files.
     """
     names = (".git", ".git/skillvault", *_TEMPLATE, *layout.UNTRACKED)
-    absent = [path for path in (root / name for name in names) if not os.path.lexists(path)]
+    missing_paths = [path for path in (root / name for name in names) if not os.path.lexists(path)]
     folders = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         yield
     except BaseException:
         words = ("cat-file", "-e", f"HEAD:{layout.VAULT_FILE}")
-        if root / ".git" in absent or Git(root).answer(*words, ok=(0, 1, 128))[0]:
-            for path in filter(os.path.lexists, absent):  # False too for a name that is too long
+        if root / ".git" in missing_paths or Git(root).answer(*words, ok=(0, 1, 128))[0]:
+            for path in filter(os.path.lexists, missing_paths):  # False for too long names, too
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             for folder in folders:
                 if folder.is_dir() and not any(folder.iterdir()):
@@ -94,7 +94,7 @@ def undo_on_failure(root: Path) -> Iterator[None]:
 
 
 def check_domains(domains: Sequence[str]) -> None:
-    """UsageError if a name of the option cannot be a domain."""
+    """Raise UsageError if a name of the option cannot be a domain."""
     for name in domains:
         if not is_slug(name):
             raise UsageError(
@@ -103,21 +103,21 @@ def check_domains(domains: Sequence[str]) -> None:
             )
 
 
-def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
-    """Make the first commit of a vault; if it has one, report the domains that it lacks."""
+def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
+    """Make the first commit of a vault; if there is one, report missing domains."""
     report, head = SetupReport(), store.head()
     if layout.VAULT_FILE not in head.files:
         change = _first_change(store.root, branch, domains)
         policy = replace(Policy(), branch=branch)
         store.apply([store.stage(change)], head.commit, now=now, policy=policy, first=True)
         report.did.append(f"the first commit ({change.subject})")
-    elif missing := [name for name in domains if name not in head.policy.domains]:
-        report.left.append(f"add {', '.join(missing)} to `domains` in vault.yaml and commit")
+    elif new_domains := [name for name in domains if name not in head.policy.domains]:
+        report.left.append(f"add {', '.join(new_domains)} to `domains` in vault.yaml and commit")
     return report
 
 
 def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
-    """The first commit of a vault: the template's files that are not there yet."""
+    """Return the first commit of a vault: the files of the template that are missing."""
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.VAULT_FILE in files:
@@ -136,7 +136,7 @@ def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
 
 
 def open_repository(root: Path) -> tuple[Git, str]:
-    """Return (git, branch) of the repository at `root`, made if there is none."""
+    """Return (git, branch) of the repository at `root`; create a missing repository."""
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
     if not (root / ".git").exists():
@@ -152,8 +152,8 @@ def open_repository(root: Path) -> tuple[Git, str]:
     return git, branch
 
 
-def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
-    """Make the local files that a clone does not have: the inbox, the hooks, git's config."""
+def add_local_files(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
+    """Create what a clone lacks: the inbox, the hooks, and settings of git."""
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
     hooks = ["pre-commit", *(["post-merge"] if post_merge else [])]
@@ -161,7 +161,7 @@ def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> Non
         _install_hook(root, git, name, report)
     _exclude_inbox(root, git, report)
     _install_driver(root, git)
-    _install_rules_merge(root, git, report)  # its line goes behind those of the driver
+    _install_rules_merge(root, git, report)  # its line must follow the lines of the driver
     # A hunk of a record's diff names its key.
     if git.text("config", "--local", "--get", HUNKS, ok=(0, 1)) != KEY_LINE:
         git.run("config", "--local", HUNKS, KEY_LINE)
@@ -170,17 +170,17 @@ def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> Non
 
 
 def _prepare_for_many_files(git: Git) -> None:
-    """Let git write a smaller index and remember which folders have no new files."""
-    missing = [key for key in MANY_FILES if not git.text("config", "--get", key, ok=(0, 1))]
-    for key in missing:
+    """Let git write a smaller index and cache the folders without new files."""
+    missing_keys = [key for key in MANY_FILES if not git.text("config", "--get", key, ok=(0, 1))]
+    for key in missing_keys:
         git.run("config", "--local", key, MANY_FILES[key])
-    if "index.version" in missing:  # which counts for a new index only
+    if "index.version" in missing_keys:  # the setting alone only affects a new index
         version = MANY_FILES["index.version"]
         git.answer("update-index", "--index-version", version, ok=(0, 128))  # 128: a git is at work
 
 
 def _hook_command(name: str) -> str:
-    """The command that a hook runs."""
+    """Return the command that a hook runs."""
     command = "check --staged" if name == "pre-commit" else "run"
     return f"{shlex.quote(sys.executable)} -P -m skillvault --vault . {command}"
 
@@ -212,63 +212,62 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
 
 
 def find_hooks(git: Git) -> dict[Path, str]:
-    """Find the hooks that `init` installed, each with the Python that it names."""
-    places = [git.hooks_dir() / name for name in HOOKS]
-    texts = {p: p.read_text(encoding="utf-8", errors="replace") for p in places if p.is_file()}
-    pythons = {p: _PYTHON.search(text) for p, text in texts.items() if _MARK in text}
-    return {p: "".join(shlex.split(python[1])) for p, python in pythons.items() if python}
+    """Map each hook that `init` installed to the Python that it names."""
+    paths = [git.hooks_dir() / name for name in HOOKS]
+    pythons = {path: _PYTHON.search(text) for path in paths if _MARK in (text := _read_text(path))}
+    return {path: "".join(shlex.split(python[1])) for path, python in pythons.items() if python}
 
 
 def _append_lines(path: Path, lines: Sequence[str]) -> None:
     path.parent.mkdir(exist_ok=True)
     text = _read_text(path)
     with path.open("a", encoding="utf-8") as file:
-        start = "" if text.endswith("\n") or not text else "\n"
-        file.write(start + "\n".join([*lines, ""]))
+        separator = "" if text.endswith("\n") or not text else "\n"
+        file.write(separator + "\n".join([*lines, ""]))
 
 
 def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
     """Exclude the inbox locally, if the person's own .gitignore does not."""
-    local = git.dirs()[1] / "info" / "exclude"
-    ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
-    missing = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
-    if missing:
-        _append_lines(local, ["# skillvault's inbox is not in git", *missing])
+    exclude_file = git.dirs()[1] / "info" / "exclude"
+    ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(exclude_file)).split()
+    missing_lines = [f"/{name}/" for name in layout.UNTRACKED if f"/{name}/" not in ignored_paths]
+    if missing_lines:
+        _append_lines(exclude_file, ["# skillvault's inbox is not in git", *missing_lines])
         report.did.append(".git/info/exclude")
 
 
 def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
-    """Let git merge LEARNINGS.md by the rules of `sync`, unless the person named another merge.
+    """Let git merge LEARNINGS.md as `sync` does, unless the person has set another merge.
 
-    `union`, which .gitattributes names for clones without the driver, would make two appended rules
-    one, as both sides end with the same separator.
+    For clones without the driver, .gitattributes names `union`. That would join two appended rules,
+    because both sides end with the same separator.
     """
-    local = git.dirs()[1] / "info" / "attributes"
-    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(local)
+    attributes_file = git.dirs()[1] / "info" / "attributes"
+    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(attributes_file)
     merges = _RULES_MERGE.findall(attributes)
     if any(name != "union" for name in merges):
         return
-    _append_lines(local, [f"{layout.LEARNINGS} {ATTRIBUTE}"])
+    _append_lines(attributes_file, [f"{layout.LEARNINGS} {ATTRIBUTE}"])
     if not merges:
         report.did.append(".git/info/attributes")
 
 
 def _install_driver(root: Path, git: Git) -> None:
-    """Let a person's own `git merge` follow the rules of `skillvault sync`."""
+    """Let a `git merge` of a person follow the rules of `skillvault sync`."""
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
-    local = git.dirs()[1] / "info" / "attributes"
-    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(local):
+    attributes_file = git.dirs()[1] / "info" / "attributes"
+    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(attributes_file):
         template = layout.resource("vault_template") / ".gitattributes"
         lines = [line for line in _read_text(template).splitlines() if ATTRIBUTE in line]
-        _append_lines(local, lines)
+        _append_lines(attributes_file, lines)
 
 
 def configured_driver(root: Path, git: Git) -> str | None:
-    """The command of the merge driver, "" if the config has none; None if none is needed."""
-    names = ATTRIBUTE in _read_text(root / ".gitattributes")
-    return git.text("config", "--get", DRIVER, ok=(0, 1)) if names else None
+    """Return the command of the merge driver ("" if missing); None if no driver is needed."""
+    needs_driver = ATTRIBUTE in _read_text(root / ".gitattributes")
+    return git.text("config", "--get", DRIVER, ok=(0, 1)) if needs_driver else None
 
 
 def _read_text(path: Path) -> str:

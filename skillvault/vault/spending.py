@@ -1,7 +1,7 @@
-"""The ledger of a paid judge: calls, dollars, replies, its circuit, and failed items.
+"""Keep the ledger of a paid judge: calls, dollars, replies, failures, and pauses of the service.
 
-Machine state, not knowledge: one SQLite file under the git dir. A call is reserved here before
-it is sent, and its reply is written down before anybody reads it; each lasts before we go on.
+The ledger is machine state, in one SQLite file in the git dir. A call is reserved here before it is
+sent, and its reply is stored before it is used; both survive a power failure.
 """
 
 import sqlite3
@@ -21,11 +21,11 @@ from skillvault.model.policy import JudgePolicy
 from skillvault.vault.failpoint import reach
 
 _HOUR = 3600.0
-_UNANSWERED = 4  # requests an hour at most, while none is answered
-_OPENS = 3  # failures in a row that open the circuit
-_PAUSE = _HOUR / 2  # until the next probe
-_LONGEST = 660.0  # seconds after which a call that nobody settled is of a killed process
-_KEPT = 30 * 24 * _HOUR  # so long replies and calls are kept
+_HOURLY_TRIES = 4  # the most requests in an hour, while none is answered
+_MAX_FAILURES = 3  # so many failures in a row open the circuit
+_PAUSE = _HOUR / 2  # the time until the next probe
+_CALL_SECONDS = 660.0  # after so long, an open call belongs to a killed process
+_RETENTION = 30 * 24 * _HOUR  # the age at which replies and calls are deleted
 _BUSY = 10.0  # seconds to wait for another process that writes
 
 _LOST = "in a batch whose number was lost; `skillvault run --retry` asks again"
@@ -46,9 +46,9 @@ create table if not exists state (name text primary key, value text) without row
 
 
 class Circuit(Struct, frozen=True):
-    """The state of the service: failures in a row, until when nobody asks (unix time), and why.
+    """The state of the service: failures in a row, and the end (unix time) and reason of a pause.
 
-    `probe` is the call that is under way to find out if it works again.
+    `probe` is an open call that tests if the service works again.
     """
 
     failures: int = 0
@@ -58,7 +58,7 @@ class Circuit(Struct, frozen=True):
 
 
 class FailedItem(Struct, frozen=True):
-    """An item that the judge failed at: how often, and why the last time."""
+    """An item that the judge failed at, with the count of attempts and the last reason."""
 
     item: str
     attempts: int
@@ -66,7 +66,7 @@ class FailedItem(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """The calls of today (UTC) and their cost; reserved and unknown costs count whole."""
+    """The calls of today (UTC) and their cost; reserved and unknown costs count in full."""
 
     calls: int = 0
     tokens: int = 0
@@ -74,9 +74,10 @@ class Spending(Struct, frozen=True):
 
 
 class Ledger:
-    """The ledger of one vault. `now` gives unix time; several threads and processes may ask.
+    """The ledger of one vault, for several threads and processes; `now` returns unix time.
 
-    UnavailableError if it cannot be read or written: a call is sent only once it is recorded.
+    Methods raise UnavailableError if the ledger cannot be used, because an unrecorded call must not
+    be sent.
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
@@ -86,20 +87,20 @@ class Ledger:
     # ── before and after a call ──────────────────────────────────────────────────────
 
     def reserve(self, usd: float, rules: JudgePolicy, tokens: int = 0) -> int | None:
-        """Return the number of a call that may be sent now and costs `usd` and `tokens` at most.
+        """Reserve a call that costs at most `usd` and `tokens`, and return its number.
 
-        None while it must wait for others, which were sent after a silence or as a probe.
-        UnavailableError if a cap or the circuit forbids it.
+        None while the call must wait for the answer to another call. UnavailableError if a cap or
+        the circuit forbids the call.
         """
-        with self._writing() as db:
+        with self._transaction() as db:
             now = self._now()
             circuit = _circuit(db)
-            if now < circuit.until and _under_way(db, circuit.probe, now):
+            if now < circuit.until and _is_open(db, circuit.probe, now):
                 return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
             _check_caps(db, (usd, tokens), _day(now), rules)
-            first = _unanswered_since(db, now, circuit)
+            first = _first_unanswered(db, now, circuit)
             if first is not None and not circuit.failures:
                 return None
             if first is not None:
@@ -107,94 +108,94 @@ class Ledger:
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
             call = db.execute(sql, (now, _day(now), usd, tokens)).lastrowid
-            if circuit.failures >= _OPENS:
+            if circuit.failures >= _MAX_FAILURES:
                 probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
                 _set_circuit(db, probing)
             return call
 
-    def record_replies(self, call: int, replies: Mapping[str, str], spent: AnswerCost) -> None:
-        """Close a call that was answered: keep its replies by key, and what it cost."""
+    def record_replies(self, call: int, replies: Mapping[str, str], cost: AnswerCost) -> None:
+        """Close an answered call, and store its cost and its replies by key."""
         reach("reply-received")
-        with self._writing() as db:
+        with self._transaction() as db:
             now = self._now()
-            self._keep_replies(db, call, replies, spent)
+            self._keep_replies(db, call, replies, cost)
             _set_circuit(db, Circuit())
-            db.execute("delete from reply where at < ?", (now - _KEPT,))
-            db.execute("delete from call where at < ?", (now - _KEPT,))
+            db.execute("delete from reply where at < ?", (now - _RETENTION,))
+            db.execute("delete from call where at < ?", (now - _RETENTION,))
         reach("reply-journalled")
 
     def record_refusal(self, call: int) -> None:
-        """Close a call that was refused: it cost nothing, and the service is there."""
-        with self._writing() as db:
+        """Close a refused call, which cost nothing and shows that the service works."""
+        with self._transaction() as db:
             _close_call(db, call, "refused", AnswerCost())
             _set_circuit(db, Circuit())
 
     def record_failure(
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
     ) -> None:
-        """Close an unanswered call; nobody asks for `pause` seconds. `billed`: it may cost."""
-        with self._writing() as db:
+        """Close an unanswered call, and pause for `pause` seconds; a `billed` call may cost."""
+        with self._transaction() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
             _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
             failures = _circuit(db).failures + 1
             if pause is not None:
-                failures = max(failures, _OPENS)  # one probe, when it is over
-            elif failures >= _OPENS:
+                failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
+            elif failures >= _MAX_FAILURES:
                 pause = _PAUSE
-            until = self._now() + pause if pause is not None else 0.0
-            _set_circuit(db, Circuit(failures, until, reason))
+            pause_end = self._now() + pause if pause is not None else 0.0
+            _set_circuit(db, Circuit(failures, pause_end, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
-        """Let nobody ask for `pause` seconds, though nothing was sent."""
-        with self._writing() as db:
-            _set_circuit(db, Circuit(_OPENS, self._now() + pause, reason))
+        """Pause for some seconds, without a call."""
+        with self._transaction() as db:
+            _set_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def reply(self, key: str) -> str | None:
-        """The reply that was paid for under a key."""
+        """Return the stored reply of a key, or None."""
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
 
     def replies(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the replies that were paid for, by key."""
+        """Return the stored replies by key."""
         query = "select key, said from reply where key in (select value from json_each(?))"
         return dict(self._rows(query, msgspec.json.encode(keys).decode()))
 
     def _keep_replies(
-        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: AnswerCost
+        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
-        """Keep what a call was answered, by key, and what it took."""
+        """Store the replies of a call by key, and close the call."""
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
         db.executemany("insert or replace into reply values (?, ?, ?)", rows)
-        _close_call(db, call, "paid", spent)
+        _close_call(db, call, "paid", cost)
 
     def forget_reply(self, key: str) -> None:
-        """Forget a useless reply."""
-        with self._writing() as db:
+        """Delete a useless reply."""
+        with self._transaction() as db:
             db.execute("delete from reply where key = ?", (key,))
 
     # ── batches ──────────────────────────────────────────────────────────────────────
 
     def announce_batch(self, call: int, models: Mapping[str, str]) -> None:
-        """Note that a batch with these keys, each with its model, is about to be sent."""
-        with self._writing() as db:
+        """Record a batch that is sent next; `models` maps its keys to their models."""
+        with self._transaction() as db:
             db.execute("insert into batch values (?, null)", (call,))
             rows = [(key, model, call) for key, model in models.items()]
             db.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
     def record_batch(self, call: int, batch: str | None) -> None:
-        """Note the batch of a call; None if there is none after all."""
-        with self._writing() as db:
+        """Record the id of the batch of a call; None if the batch was not created."""
+        with self._transaction() as db:
             if batch is None:
-                _drop(db, call)
+                _drop_batch(db, call)
             else:
                 db.execute("update batch set id = ? where call = ?", (batch, call))
                 db.execute("update call set state = 'batch' where id = ?", (call,))
                 _set_circuit(db, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
-        """The batches under way: the keys of each, with their models."""
+        """Map each open batch to its keys, with their models."""
         models: dict[str, dict[str, str]] = {}
         sql = "select id, key, model from batch join queued using (call) where id is not null"
         for batch, key, model in self._rows(f"{sql} order by call, key"):
@@ -202,75 +203,75 @@ class Ledger:
         return models
 
     def batch_reason(self, key: str) -> str | None:
-        """The batch in which a key waits for its reply, as a reason; None if in none."""
+        """Return the reason if a key waits for the reply of a batch, or None."""
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
         return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
 
     def record_batch_replies(
-        self, batch: str, replies: Mapping[str, str], spent: AnswerCost
+        self, batch: str, replies: Mapping[str, str], cost: AnswerCost
     ) -> None:
         """Close a batch with these replies; an unanswered question may be asked again."""
-        with self._writing() as db:
+        with self._transaction() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
                 return  # another process was quicker
-            self._keep_replies(db, row[0], replies, spent)
-            _drop(db, row[0])
+            self._keep_replies(db, row[0], replies, cost)
+            _drop_batch(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
-        """The dollars that may still be spent today."""
+        """Return the dollars that may still be spent today."""
         return max(usd_per_day - self.spent_today().usd, 0.0)
 
     # ── failed items ─────────────────────────────────────────────────────────────────
 
     def count_failure(self, subject: str, reason: str, *, service: bool) -> None:
-        """Count a failure against an item.
+        """Count a failure of an item.
 
-        `service`: one that may be the service's; it counts where others were answered since the
-        item failed before, so that an outage sets nothing aside.
+        A failure that may be the `service`'s counts only if other calls were answered since the
+        last failure of the item, so that an outage does not give up items.
         """
-        with self._writing() as db:
-            (answered,) = db.execute(
+        with self._transaction() as db:
+            (answer,) = db.execute(
                 "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
             ).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, last_answered = db.execute(sql, (subject,)).fetchone() or (0, answered)
-            attempts += 1 if not service or answered > last_answered else 0
-            row = (subject, attempts, answered, reason, self._now())
+            attempts, last_answer = db.execute(sql, (subject,)).fetchone() or (0, answer)
+            attempts += 1 if not service or answer > last_answer else 0
+            row = (subject, attempts, answer, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def failed_items(self, attempts: int) -> dict[str, FailedItem]:
-        """The items that the judge failed at so often, by item."""
+        """Map the items that failed at least `attempts` times to their failures."""
         sql = "select item, attempts, reason from letter where attempts >= ? order by item"
         return {row[0]: FailedItem(*row) for row in self._rows(sql, attempts)}
 
     def forget_failures(self) -> None:
-        """Forget all failures: what was set aside or lost is asked again, the circuit closes."""
+        """Delete all failures and lost batches, and close the circuit."""
         if self.path.exists():
-            with self._writing() as db:
+            with self._transaction() as db:
                 db.execute("delete from letter")
-                lost = [row[0] for row in db.execute("select call from batch where id is null")]
-                for call in lost:
-                    _drop(db, call)
+                calls = [row[0] for row in db.execute("select call from batch where id is null")]
+                for call in calls:
+                    _drop_batch(db, call)
                 _set_circuit(db, Circuit())
 
     # ── state ────────────────────────────────────────────────────────────────────────
 
     def spent_today(self) -> Spending:
-        """The calls and costs since midnight (UTC)."""
+        """Return the calls and costs since midnight (UTC)."""
         sql = "select count(*), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0) from call"
         rows = self._rows(f"{sql} where day = ?", _day(self._now()))
         return Spending(*rows[0]) if rows else Spending()
 
     def count_calls(self, seconds: float) -> int:
-        """Return the number of calls in the latest seconds."""
+        """Return the number of calls in the last seconds."""
         rows = self._rows("select count(*) from call where at > ?", self._now() - seconds)
         return int(rows[0][0]) if rows else 0
 
     def closed_reason(self) -> str | None:
-        """The reason if no call may be sent now, and the time of the next one."""
+        """Return the reason and the end of a pause; None if a call may be sent now."""
         if not self.path.exists():
             return None
         with self._open() as db:
@@ -288,8 +289,8 @@ class Ledger:
             return db.execute(sql, values).fetchall()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Run one transaction; its commit lasts."""
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run one transaction."""
         self.path.parent.mkdir(exist_ok=True)
         with self._open() as db:
             db.execute("begin immediate")
@@ -317,8 +318,8 @@ class Ledger:
             ) from error
 
 
-def _drop(db: sqlite3.Connection, call: int) -> None:
-    """Forget the batch of a call, and that anything waits for it."""
+def _drop_batch(db: sqlite3.Connection, call: int) -> None:
+    """Delete the batch of a call, and its waiting keys."""
     db.execute("delete from queued where call = ?", (call,))
     db.execute("delete from batch where call = ?", (call,))
 
@@ -339,7 +340,7 @@ def _check_caps(
     """UnavailableError if a call of at most so many (dollars, tokens) would pass a day's cap."""
     usd, new_tokens = most
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
-    calls, spent, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
+    calls, cost, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
     key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
     most_calls: int = getattr(rules, key)
     if calls >= most_calls:
@@ -351,15 +352,15 @@ def _check_caps(
             f"the day's {rules.client_tokens_per_day} tokens (judge.client_tokens_per_day) leave "
             f"no room for a call of {new_tokens}; the rest waits for midnight UTC"
         )
-    if spent + usd > rules.usd_per_day:
+    if cost + usd > rules.usd_per_day:
         raise UnavailableError(
             f"the day's ${rules.usd_per_day:g} (judge.usd_per_day) leave no room for a call of "
             f"up to ${usd:.4f}; the rest waits for midnight UTC"
         )
 
 
-def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
-    """The time of the first of too many unanswered requests of this hour; None if few."""
+def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
+    """Return the time of the first of too many unanswered requests of this hour; None if few."""
     if not circuit.failures:
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
         if db.execute(sql, (now - _HOUR,)).fetchone():
@@ -367,20 +368,20 @@ def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> f
     count, first = db.execute(
         "select count(*), min(at) from call"
         " where at > ? and (state = 'failed' or (state = 'open' and at > ?))",
-        (now - _HOUR, now - _LONGEST),
+        (now - _HOUR, now - _CALL_SECONDS),
     ).fetchone()
-    return first if count >= _UNANSWERED else None
+    return first if count >= _HOURLY_TRIES else None
 
 
-def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
-    """Return True if a call is open, and not of a process that was killed."""
+def _is_open(db: sqlite3.Connection, call: int | None, now: float) -> bool:
+    """Return True if a call is open, and its process has not been killed."""
     sql = "select 1 from call where id = ? and state = 'open' and at > ?"
-    return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
+    return db.execute(sql, (call, now - _CALL_SECONDS)).fetchone() is not None
 
 
-def _close_call(db: sqlite3.Connection, call: int, state: str, spent: AnswerCost) -> None:
+def _close_call(db: sqlite3.Connection, call: int, state: str, cost: AnswerCost) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
-    db.execute(sql, (state, spent.cost_usd, spent.tokens, call))
+    db.execute(sql, (state, cost.cost_usd, cost.tokens, call))
 
 
 def _day(at: float) -> str:

@@ -170,13 +170,13 @@ def test_a_rule_in_a_file_of_its_repository_is_not_said_in_vain(
     home: Path, tmp_path: Path, name: str
 ) -> None:
     files = tuple((home / ".claude/projects/-shop").glob("*.jsonl"))
-    assert not InstructionFiles(files).have("shop", RULE)
+    assert not InstructionFiles(files).have_rule("shop", RULE)
     place = tmp_path / "shop" / name
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("# Python\n\n- Dependencies come by uv;\n  never use pip.\n- Be short.\n")
-    assert InstructionFiles(files).have("shop", RULE)
-    assert not InstructionFiles(files).have("shop", "never use floats")
-    assert not InstructionFiles(files).have("pickup", RULE)
+    assert InstructionFiles(files).have_rule("shop", RULE)
+    assert not InstructionFiles(files).have_rule("shop", "never use floats")
+    assert not InstructionFiles(files).have_rule("pickup", RULE)
 
 
 # ── how it ends ──────────────────────────────────────────────────────────────────────

@@ -112,7 +112,7 @@ class Rewritten(Inbox):
 
     looks = 0
 
-    def _young(self, *_: object) -> bool:
+    def _is_young(self, *_: object) -> bool:
         self.looks += 1
         return self.looks < 50
 

@@ -20,7 +20,7 @@ from tests.person.publication import DROPPED, MINE
 @pytest.fixture
 def root(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A vault whose writer waits for nobody."""
-    monkeypatch.setattr("skillvault.vault.commit.publish._RESTLESS_SECONDS", 0.1)
+    monkeypatch.setattr("skillvault.vault.commit.publish._REST_SECONDS", 0.1)
     monkeypatch.setattr("skillvault.vault.commit.publish._LOCK_SECONDS", 0.1)
     return publication.copied(template, tmp_path / "vault")
 
@@ -94,7 +94,7 @@ def test_a_commit_that_is_opened_while_we_wait_for_rest_is_waited_for(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(root, "add", MINE)
-    unrest = IndexFile.unrest
+    seconds_until_quiet = IndexFile.seconds_until_quiet
     opened: list[int] = []
 
     with ExitStack() as persons:  # whose end asserts that git was content
@@ -102,9 +102,9 @@ def test_a_commit_that_is_opened_while_we_wait_for_rest_is_waited_for(
         def open_meanwhile(self: IndexFile) -> float:
             if not opened:
                 opened.append(persons.enter_context(committing(root)))
-            return unrest(self)
+            return seconds_until_quiet(self)
 
-        monkeypatch.setattr(IndexFile, "unrest", open_meanwhile)
+        monkeypatch.setattr(IndexFile, "seconds_until_quiet", open_meanwhile)
         assert "a `git commit` is open here" in publication.run(root)
     assert publication.run(root) == ""
     assert not publication.faults(root)

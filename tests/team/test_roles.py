@@ -7,7 +7,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.errors import UsageError
-from skillvault.team.roles import find_overstepping
+from skillvault.team.roles import find_forbidden_commits
 from tests.conftest import NOW, Person, learn_warning
 
 ROLES = "roles:\n  approve: [ada@example.org]\n  record: [kim@example.org]"
@@ -59,7 +59,7 @@ class Signers:
 
     def faults(self, base: str | None = None) -> dict[str, str]:
         """The messages about commits since a base, by their codes."""
-        problems = find_overstepping(self.vault.store.git, base or self.base)
+        problems = find_forbidden_commits(self.vault.store.git, base or self.base)
         return {problem.code: problem.message for problem in problems}
 
     def codes(self, base: str | None = None) -> list[str]:

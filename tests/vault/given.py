@@ -232,7 +232,7 @@ _TABLES = (
         "from link l join file f on l.file = f.n"
     ),
     "sha, depth, date, step, subject from commits",
-    "sha, role, place, ref_kind, ref_id from trailer natural join commits",
+    "sha, role, position, ref_kind, ref_id from trailer natural join commits",
     "sha, ref_kind, ref_id from touch natural join commits",
     "ref_kind, ref_id from gone",
     "name, value from state where name = 'commit'",

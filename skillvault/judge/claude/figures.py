@@ -1,7 +1,7 @@
 """Check the figures of a model's reply against the record that the model was shown.
 
-Every claim needs support, by a stated figure or by a count. A figure that advice sets (a stop at 10
-%) or that belongs to a name (HTTP 404) is no claim, unless it counts outcomes.
+Every claim needs support by a stated figure or by a count. A figure that advice sets (a stop at
+10 %) or that belongs to a name (HTTP 404) is not a claim, unless it counts outcomes.
 """
 
 import json
@@ -21,7 +21,7 @@ _FIGURE = regex(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*
 _CUE = read_patterns("skillvault.judge.claude", "figures.txt")
 _CLAUSE = regex(r"[:;(]")
 _NAME = regex(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
-_LEAST = 100  # smaller whole numbers are no claim unless they count something
+_LEAST = 100  # smaller whole numbers are claims only if they count something
 
 
 class RecordFigures:
@@ -57,7 +57,7 @@ class RecordFigures:
     @cached_property
     def shares(self) -> frozenset[float]:
         """The percentages, stated or computed from fractions and counts."""
-        # A fraction is no percentage; any other figure with decimals may be one.
+        # A figure with decimals may be a percentage, unless it is a fraction.
         percentages = (
             _value(m[1]) for m in self._figures() if m[2] or ("." in m[1] and _value(m[1]) > 1)
         )
@@ -96,22 +96,22 @@ def _unsupported_figures(sentence: str, record: RecordFigures, *, advice: bool) 
             yield match[0]
     text = _PAIR.sub(" ", text)
     for match in _FIGURE.finditer(text):
-        if not (_is_set(match, text, advice=advice) or _is_supported(match, text, record)):
+        if not (_is_instruction(match, text, advice=advice) or _is_supported(match, text, record)):
             yield match[0].strip()
 
 
-def _is_set(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
+def _is_instruction(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
     """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
     clause = _CLAUSE.split(sentence[: match.start()])[-1]
     purpose = _CUE["purpose"].split(_CUE["counted"].sub("", sentence[match.end() :], count=1))[0]
-    deed = _CUE["imperative"].sub("", clause)
-    if _CUE["reason"].search(deed) or _CUE["outcome"].search(deed + purpose):
+    instruction = _CUE["imperative"].sub("", clause)
+    if _CUE["reason"].search(instruction) or _CUE["outcome"].search(instruction + purpose):
         return False
-    return advice or deed != clause
+    return advice or instruction != clause
 
 
 def _is_supported(match: re.Match[str], sentence: str, record: RecordFigures) -> bool:
-    """Return True if a figure is no claim, or a claim that the record supports."""
+    """Return True if a figure is not a claim, or if the record supports the claim."""
     figure, percent_sign = match[1], match[2]
     if record.has_share(figure) if percent_sign else record.has_value(figure):
         return True
@@ -141,5 +141,5 @@ def _value(figure: str) -> float:
 def _is_rounded(figure: str, value: float) -> bool:
     """Return True if a figure is this value, rounded to the figure's decimals."""
     decimals = len(figure.partition(".")[2])
-    half = 0.5 * 10**-decimals if value % 1 else 0.0
-    return abs(_value(figure) - abs(value)) <= half + 1e-9
+    tolerance = 0.5 * 10**-decimals if value % 1 else 0.0
+    return abs(_value(figure) - abs(value)) <= tolerance + 1e-9

@@ -1,6 +1,6 @@
-"""Claude as the judge: ask a question, check the reply, ask once more if it is unusable.
+"""Judge with Claude: ask a question, check the reply, and ask again if it is unusable.
 
-`questions` makes the questions, `replies` checks the replies, `wire` is the network, and
+`questions` builds the questions, `replies` checks the replies, `wire` sends requests, and
 `loop/judging/paid_calls` limits calls and retries.
 """
 
@@ -37,9 +37,8 @@ _Value = TypeVar("_Value")
 class ClaudeJudge:
     """The judge that asks Claude for verdicts, insights, skill texts and opinions.
 
-    A verdict is asked for before the result is shown. `ask` sends a question, `forget_reply` drops
-    a useless reply. `answers` finds a stored answer by the key of its question, so that no question
-    is asked twice.
+    `ask` sends a question, `forget_reply` deletes a useless reply. `answers` finds a stored answer
+    by the key of its question, so that no question is asked twice.
     """
 
     questions: Questions
@@ -61,19 +60,19 @@ class ClaudeJudge:
         """Rate the decision; the request contains nothing of its result."""
         if not case.decision.reasoning.strip():  # a model has nothing to judge
             return OfflineJudge().verdict(case)
-        verdict, spent = self._ask_or_reuse(self.questions.verdict_question(case))
-        return msgspec.structs.replace(verdict, spent=spent)
+        verdict, cost = self._ask_or_reuse(self.questions.verdict_question(case))
+        return msgspec.structs.replace(verdict, spent=cost)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """Return the lesson of an outcome; do not ask if the outcome supports no statement."""
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
-        insight, spent = self._ask_or_reuse(question)
-        return msgspec.structs.replace(insight, spent=spent)
+        insight, cost = self._ask_or_reuse(question)
+        return msgspec.structs.replace(insight, spent=cost)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text of a skill; if Claude's is unusable, the offline text with a note."""
+        """Write the text of a skill; if Claude's is unusable, the offline text with a note."""
         offline_draft = OfflineJudge().write(brief)
         if offline_draft is None:
             return None
@@ -95,10 +94,10 @@ class ClaudeJudge:
         rules = self.questions.rules
         model = rules.model if thorough else rules.fast_model
         question = self.questions.opinion_question(outcome, skills, model)
-        reply, spent = self._ask_twice(question)
+        reply, cost = self._ask_twice(question)
         prompt = self.questions.prompts.digest("advice")
         judge = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
-        return question.value_of(reply), add_cost(judge, spent)
+        return question.value_of(reply), add_cost(judge, cost)
 
     def _info(self, model: str) -> JudgeInfo:
         return JudgeInfo(name="claude", version="1", model=model, prompt=self.questions.version)
@@ -109,31 +108,31 @@ class ClaudeJudge:
         value = question.read_answer(answer)
         if answer is not None and value is not None:
             return value, answer_cost(answer.judge)
-        reply, spent = self._ask_twice(question)
-        new_answer = question.as_answer(reply, add_cost(self._info(question.request.model), spent))
-        return with_answer(question.value_of(reply), new_answer), spent
+        reply, cost = self._ask_twice(question)
+        new_answer = question.as_answer(reply, add_cost(self._info(question.request.model), cost))
+        return with_answer(question.value_of(reply), new_answer), cost
 
     def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], AnswerCost]:
-        """Return the accepted reply and its cost; repeat an unusable question with the reason."""
+        """Return an accepted reply and its cost; if the first reply is unusable, ask again."""
         request = question.request
-        first = self.ask(request)
+        first_reply = self.ask(request)
         try:
-            return question.accept(first), _round(first.spent)
+            return question.accept(first_reply), _round(first_reply.spent)
         except UnusableError as error:
-            # As data, since the reason quotes outcomes.
+            # The reason is framed as data, because it quotes outcomes.
             reason = self.questions.prompts.frame_data({"of_no_use": str(error)})
             complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{reason}"
-            refusal = (first.text.strip() or "(nothing)", complaint)
-            repeat = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
-        second = self.ask(repeat)
+            refusal = (first_reply.text.strip() or "(nothing)", complaint)
+            retry = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refusal)
+        reply = self.ask(retry)
         try:
-            return question.accept(second, last=True), _round(first.spent + second.spent)
+            return question.accept(reply, final=True), _round(first_reply.spent + reply.spent)
         except UnusableError as error:
             self.forget_reply(request)
-            self.forget_reply(repeat)
+            self.forget_reply(retry)
             raise NoAnswerError(str(error)) from None
 
 
-def _round(spent: AnswerCost) -> AnswerCost:
-    """Round the cost as it is stored, so that sums are equal everywhere."""
-    return AnswerCost(spent.tokens, round(spent.cost_usd, 6))
+def _round(cost: AnswerCost) -> AnswerCost:
+    """Round the cost to the stored precision, so that sums are equal everywhere."""
+    return AnswerCost(cost.tokens, round(cost.cost_usd, 6))

@@ -1,7 +1,7 @@
-"""The text that a model sees: a fixed prompt, and the record as data in a frame, without secrets.
+"""Build the text that a model sees: a prompt, and the record as data in a frame.
 
-Outcomes are data and never instructions, so no text in the record can close the frame. The prompts
-are in `prompt_texts/`.
+To change the prompts, edit `prompt_texts/`. Outcomes are data and never instructions, so no text in
+the record can close the frame.
 """
 
 import hashlib
@@ -49,13 +49,13 @@ NAMES = (
     "session", "passage",
 )  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompt_texts"
-_CAPS = (6000, 1500, 400)  # characters of one text; a smaller cap if the whole is too long
-_WHOLE = 60_000  # characters of all data, far below 100,000 tokens
+_CAPS = (6000, 1500, 400)  # the most characters of one text; a smaller cap if all data are too long
+_WHOLE = 60_000  # the most characters of all data, far below 100,000 tokens
 _ITEMS = 200  # the most items of a list or a mapping
-_TRIES = 60  # lines about tries, each an action with its result
+_TRIES = 60  # the most lines about tries
 _SHOWN = 12  # the most outcomes, sessions or evaluations that are shown in full
-_LINE = 240  # characters of an outcome in a line
-_END = "\n}\n</record>"  # the end of the framed data, which are a mapping
+_LINE = 240  # the most characters of an outcome in one line
+_END = "\n}\n</record>"  # the end of the framed data
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
@@ -73,7 +73,7 @@ _SESSION = ("What Failed and Why", "What Then Worked")
 
 
 class Prompts(Struct, frozen=True):
-    """The prompts, the vault's own before the package's, and a function that cleans data."""
+    """The prompts, and a function that cleans data; prompts of the vault override the package's."""
 
     own: Mapping[str, str]
     clean: Callable[[Any], Any]
@@ -83,7 +83,7 @@ class Prompts(Struct, frozen=True):
         return self.own.get(name) or _package_prompt(name)
 
     def digest(self, *names: str) -> str:
-        """Return the digest of some prompts, as evaluations record it."""
+        """Return the digest of some prompts, which evaluations record."""
         return digest(*(self.prompt_text(name) for name in names))
 
     def frame_data(self, material: Mapping[str, Any]) -> str:
@@ -91,7 +91,7 @@ class Prompts(Struct, frozen=True):
         return f"<record>\n{_dump(self.clean(material))}\n</record>"
 
     def shared_length(self, user: str, first: Mapping[str, Any]) -> int:
-        """Return how many characters `user` shares with all data that begin with `first`."""
+        """Return the count of characters that `user` shares with data that begin with `first`."""
         start = self.frame_data(first).removesuffix(_END) if first else ""
         return len(start) if user.startswith(start) else 0
 
@@ -107,7 +107,7 @@ def digest(*parts: str, size: int = 12) -> str:
 
 
 def _dump(material: Any) -> str:
-    """Return JSON without any mark of the frame, cut to a size."""
+    """Return JSON of a limited size that cannot contain a mark of the frame."""
     text = ""
     for cap in _CAPS:
         text = json.dumps(cut_texts(material, cap), ensure_ascii=False, indent=1)
@@ -118,7 +118,7 @@ def _dump(material: Any) -> str:
 
 
 def cut_texts(value: Any, cap: int) -> Any:
-    """Return a value with the middle of long texts cut out."""
+    """Cut out the middle of long texts in a value."""
     if isinstance(value, str):
         surplus = len(value) - cap
         return value if surplus <= 0 else f"{value[: cap * 2 // 3]} […] {value[-cap // 3 :]}"
@@ -135,7 +135,7 @@ def cut_texts(value: Any, cap: int) -> Any:
 
 
 def decision_material(case: BlindCase) -> dict[str, Any]:
-    """Return a decision as it was made, without its result."""
+    """Return the material about a decision, without its result."""
     decision = case.decision
     fields = {
         "domain": case.domain,
@@ -153,16 +153,16 @@ def decision_material(case: BlindCase) -> dict[str, Any]:
 
 
 def outcome_material(outcome: Outcome) -> dict[str, Any]:
-    """Return a decision and its result."""
-    ending, made_at = outcome.result, outcome.decision.made_at
+    """Return the material about a decision and its result."""
+    result, made_at = outcome.result, outcome.decision.made_at
     fields = {
-        "status": ending.status,
-        "score": ending.score,
-        "score_in_percent": format_percent(ending.score) if ending.score is not None else None,
-        "amount": ending.amount,
-        "unit": ending.unit,
-        "summary": ending.summary,
-        "evidence": ending.evidence,
+        "status": result.status,
+        "score": result.score,
+        "score_in_percent": format_percent(result.score) if result.score is not None else None,
+        "amount": result.amount,
+        "unit": result.unit,
+        "summary": result.summary,
+        "evidence": result.evidence,
         "ended_at": stamp(outcome.occurred_at),
         "held": _span(outcome.occurred_at - made_at) if made_at else None,
     }
@@ -171,7 +171,7 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
 
 
 def _span(time: timedelta) -> str:
-    """Return a duration in each unit that it fills, so that the model may use any unit."""
+    """Format a duration in several units, so that the model may use any of them."""
     seconds = time.total_seconds()
     units = [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")]
     return " = ".join(
@@ -192,7 +192,7 @@ def _rule_material(rule: Separation) -> dict[str, str]:
 
 
 def verdict_material(verdict: Verdict | Evaluation) -> dict[str, Any]:
-    """Return a verdict as it was given before the result."""
+    """Return the material about a verdict."""
     return {
         "was_good_decision": verdict.was_good_decision,
         "quality_score": verdict.quality_score,
@@ -226,10 +226,10 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     return prompt, material, headings
 
 
-def extra_material(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
+def extra_material(brief: Brief, draft: Draft, limit: int) -> dict[str, Any]:
     """Return material that may change without changing the question of a brief.
 
-    `plain` is the text made by rule, `limit` the most characters of a reasoning.
+    `draft` is the text written by rule, `limit` the most characters of a reasoning.
     """
     extras: dict[str, Any] = {}
     findings = brief.together if isinstance(brief, Agreement) else brief
@@ -238,8 +238,8 @@ def extra_material(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
         tries = findings.account.tries
         labels = labels_of(tries, findings.account.tasks)
         extras["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
-        latest = findings.significant[-_SHOWN:]
-        extras["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest]
+        latest_outcomes = findings.significant[-_SHOWN:]
+        extras["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest_outcomes]
     if isinstance(brief, Recurrence):
         judgements = filter(None, map(_judgement, brief.evaluations))
         extras["evaluations"] = list(judgements)[:_SHOWN]
@@ -247,12 +247,12 @@ def extra_material(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
         texts = {"facts": dict(brief.facts), "current": brief.current}
         extras |= {key: value for key, value in texts.items() if value}
         extras["outcomes"] = [_one_line(o, brief.evaluations.get(o.id)) for o in brief.outcomes]
-        extras["draft"] = dict(plain.sections)  # the only place with the results of each action
+        extras["draft"] = dict(draft.sections)  # the only place with the results of each action
     return extras
 
 
 def says_too_little(brief: Brief) -> bool:
-    """Return True if a brief has only tries or base rates, which a model cannot improve."""
+    """Return True for a brief with only tries or base rates, which a model cannot improve."""
     if isinstance(brief, Findings):
         return all(statement.kind in ("tried", "entry") for statement in brief.statements)
     return isinstance(brief, Period) and not (brief.rules or brief.outliers or brief.facts)
@@ -341,7 +341,7 @@ def _one_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
 
 
 def _judgement(evaluation: Evaluation) -> dict[str, Any]:
-    """Return a model's words about an outcome; the offline judge's words only repeat it."""
+    """Return a model's text about an outcome; the offline judge's text would only repeat it."""
     words: dict[str, Any] = {}
     if evaluation.is_by_model:
         words |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}

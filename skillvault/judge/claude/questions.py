@@ -1,6 +1,6 @@
-"""The questions of a judge as values: each with its request and the check of its reply.
+"""Build the questions to a judge, each with its request and the check of its reply.
 
-Claude and an agent get the same questions. No question is sent here.
+Claude and an agent get the same questions. This module sends no question.
 """
 
 import json
@@ -52,16 +52,16 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
-_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `last: bool`
+_ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `final: bool`
 _OF_DOMAIN = ("sections", "facts")  # keys that come first, equal in all records of a domain
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
     """A request to the model; its reply is stored under `key`, which survives a crash.
 
-    Other questions of its kind and domain begin with the same `shared` characters of `user`.
-    `max_tokens` limits its reply instead of the policy. `refused` is an unusable reply to the same
-    request, and the complaint about it.
+    The first `shared` characters of `user` are the same for all questions of a kind and domain.
+    `max_tokens` limits the reply instead of the policy. `refused` is an unusable reply to the same
+    request, with the complaint about it.
     """
 
     key: str
@@ -88,9 +88,9 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
 class Question(Generic[_Value]):
     """A question: its topic, its request, the check of its reply, and the value of the reply.
 
-    `check` takes a reply and the figures that were shown, and returns the part to store;
-    UnusableError with every reason if the reply is unusable. `value` is computed from the stored
-    part alone, so that it is the same in any clone.
+    `check` takes a reply and the shown figures, and returns the part to store, or raises
+    UnusableError with every reason. `value` depends only on the stored part, so that all clones
+    get the same value.
     """
 
     matter: QuestionTopic
@@ -105,15 +105,15 @@ class Question(Generic[_Value]):
         """The request that is sent."""
         return self.make_request()
 
-    def accept(self, reply: KeptReply, *, last: bool = False) -> dict[str, Any]:
+    def accept(self, reply: KeptReply, *, final: bool = False) -> dict[str, Any]:
         """Return the part of a reply to store; UnusableError with every reason.
 
-        If this is the `last` reply, unsupported parts are removed instead, and the others stay.
+        From the `final` reply, unsupported parts are removed instead.
         """
         record = RecordFigures(self.request.user)
-        checked = self.check(parse_reply(reply, self.shape), record, last=last)
-        accepted: dict[str, Any] = self.clean(msgspec.to_builtins(checked))
-        return accepted
+        checked_reply = self.check(parse_reply(reply, self.shape), record, final=final)
+        reply_part: dict[str, Any] = self.clean(msgspec.to_builtins(checked_reply))
+        return reply_part
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
         """Return the value of an accepted reply; NoAnswerError for a reply of another shape."""
@@ -149,7 +149,7 @@ def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
 class Questions:
     """The questions of a judge, by the prompts of a vault and the rules of its policy.
 
-    `calibrate` returns how the judge's latest verdicts in a domain turned out.
+    `calibrate` returns the record of the judge's latest verdicts in a domain.
     """
 
     rules: JudgePolicy
@@ -167,7 +167,7 @@ class Questions:
         material = asking.decision_material(case)
         subject = asking.about(case.domain, case.decision)
         matter = QuestionTopic("verdict", subject, _material_digest(material))
-        reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
+        reading = (VerdictReply, lambda reply, _record, *, final: reply, verdict_of)  # noqa: ARG005
 
         def with_calibration() -> Mapping[str, Any]:
             record = self.calibrate(case.domain)
@@ -208,19 +208,19 @@ class Questions:
         reading = (OpinionReply, check_opinion, opinion_of)
         return self._question(matter, material, reading, model=model)
 
-    def text_question(self, brief: Brief, plain: Draft) -> Question[Draft]:
+    def text_question(self, brief: Brief, offline_draft: Draft) -> Question[Draft]:
         """Ask for the text of a skill, with the offline text as the fallback."""
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.brief_subject(brief)
         matter = QuestionTopic(prompt, subject, _material_digest(material))
-        extras = asking.extra_material(brief, plain, self.rules.reasoning_characters)
+        extras = asking.extra_material(brief, offline_draft, self.rules.reasoning_characters)
         request = {"sections": list(headings), **extras, **material}
         if isinstance(brief, Passage):
             passage_reader = PassageReader(brief.source.text)
             return self._question(
                 matter, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
             )
-        reader = SkillReader(brief, plain, headings)
+        reader = SkillReader(brief, offline_draft, headings)
         is_of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if is_of_sessions else SkillReply
         reading = (shape, reader.check_figures, reader.draft)

@@ -1,6 +1,6 @@
-"""Check a model's replies: the words by a schema, the numbers by rule.
+"""Check a model's replies, and convert them to verdicts, insights, opinions and drafts.
 
-A reply that cannot be used is an UnusableError with the reason, which the model is told once.
+An unusable reply raises UnusableError with the reason, which the model gets once.
 """
 
 import re
@@ -38,7 +38,7 @@ SUPPOSED = "Supposed: "
 _SLUG = 4  # words of a fact's name
 _EXACT = re.compile(r"`([^`]+)`|https?://\S+|\S*\d\S*")  # what no rewording may change
 _MARKS = ".,;:!?()[]\"'`*_"
-_NEAR = 0.3  # likeness from which an insight might be taken for a fact
+_NEAR = 0.3  # an insight with more likeness may be confused with a fact
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -47,7 +47,7 @@ class UnusableError(Exception):
 
 
 class KeptReply(Struct, frozen=True, kw_only=True):
-    """A reply as it is stored, with its cost at the prices of its day."""
+    """A stored reply, with its cost at the prices of that day."""
 
     text: str
     stop: str
@@ -66,9 +66,8 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An insight of the model; replies of earlier versions have only the first four fields.
 
-    `fact` is the id of the fact that it repeats or contradicts, `evidence` a quote of the record.
-    `unlike` is stored with the reply: shown facts whose words are similar to the words of a new
-    insight.
+    `fact` is the id of a repeated or contradicted fact, `evidence` a quote of the record. `unlike`
+    is added by the check: shown facts with words similar to a new insight.
     """
 
     key_insight: str
@@ -97,20 +96,20 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
     """Return a shape's schema for structured outputs: one object, all keys required."""
     (reference,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     name = reference["$ref"].rpartition("/")[2]
-    objects = {key: _plain(part) for key, part in parts.items()}
+    objects = {key: _simplify_schema(part) for key, part in parts.items()}
     return {**objects.pop(name), **({"$defs": objects} if objects else {})}
 
 
-def _plain(part: dict[str, Any]) -> dict[str, Any]:
+def _simplify_schema(part: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with all keys required; an optional key becomes a text."""
     properties: dict[str, Any] = {}
     for name, key_schema in part["properties"].items():
         values = {key: value for key, value in key_schema.items() if key != "default"}
         properties[name] = {"type": "string"} if "anyOf" in key_schema else values
     properties.pop("unlike", None)
-    plain = {key: value for key, value in part.items() if key not in ("title", "description")}
-    plain |= {"properties": properties, "required": list(properties)}
-    return {**plain, "additionalProperties": False}
+    new_part = {key: value for key, value in part.items() if key not in ("title", "description")}
+    new_part |= {"properties": properties, "required": list(properties)}
+    return {**new_part, "additionalProperties": False}
 
 
 def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
@@ -128,7 +127,7 @@ def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
 
 
 def verdict_of(reply: VerdictReply) -> Verdict:
-    """Return the verdict, with a quality within 0..1 that decides whether it is good."""
+    """Convert a reply to a verdict; the quality decides if the decision was good."""
     quality = _fraction(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
@@ -140,36 +139,36 @@ def verdict_of(reply: VerdictReply) -> Verdict:
 
 
 class InsightReader(NamedTuple):
-    """Reads an insight from a reply; `facts` maps the ids of the shown facts to their lines."""
+    """A reader of insights; `facts` maps the ids of the shown facts to their lines."""
 
     outcome: Outcome
     facts: Mapping[str, str]
 
     def check_figures(
-        self, reply: InsightReply, record: RecordFigures, *, last: bool
+        self, reply: InsightReply, record: RecordFigures, *, final: bool
     ) -> InsightReply:
         """Return the reply; UnusableError with every reason.
 
-        The figures of a fact support an insight that names the fact. In the `last` reply, sentences
-        with unsupported figures are removed instead.
+        The figures of a fact support an insight that names the fact. In the `final` reply,
+        sentences with unsupported figures are removed instead.
         """
         record = record.without_facts(reply.fact)
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
         is_unknown = reply.relation != "new" and reply.fact not in self.facts
-        if last:
-            insight = _without_claims(reply.key_insight, record) if figures else reply.key_insight
-            approach = _without_claims(reply.better_approach, record, advice=True)
+        if final:
+            insight = _remove_claims(reply.key_insight, record) if figures else reply.key_insight
+            approach = _remove_claims(reply.better_approach, record, advice=True)
             if insight or not figures:
-                similar = [] if is_unknown else self._similar_facts(reply)
+                facts = [] if is_unknown else self._similar_facts(reply)
                 if is_unknown:
                     reply = replace(reply, relation="new", fact="")
-                return replace(reply, key_insight=insight, better_approach=approach, unlike=similar)
+                return replace(reply, key_insight=insight, better_approach=approach, unlike=facts)
         _require(figures, f"{reply.fact!r} is no fact of the record" if is_unknown else "")
         return replace(reply, unlike=self._similar_facts(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
-        """Return the insight of a reply, marked as supposed without the outcome's support."""
+        """Return the insight of a reply, marked as supposed if the outcome does not support it."""
         is_quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         is_supported = reply.observed and is_quoted
         prefix = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
@@ -198,16 +197,16 @@ class InsightReader(NamedTuple):
         )
 
 
-def check_opinion(reply: OpinionReply, record: RecordFigures, *, last: bool) -> OpinionReply:
+def check_opinion(reply: OpinionReply, record: RecordFigures, *, final: bool) -> OpinionReply:
     """Return the reply; UnusableError if it claims figures that the record does not support.
 
-    In the `last` reply, the sentences with such claims are removed instead.
+    In the `final` reply, the sentences with such claims are removed instead.
     """
-    if last:
+    if final:
         return replace(
             reply,
-            insight=_without_claims(reply.insight, record),
-            suggestion=_without_claims(reply.suggestion, record, advice=True),
+            insight=_remove_claims(reply.insight, record),
+            suggestion=_remove_claims(reply.suggestion, record, advice=True),
             warnings=[text for text in reply.warnings if not find_unsupported(text, record)],
         )
     claims = find_unsupported("\n".join((reply.insight, *reply.warnings)), record)
@@ -240,7 +239,7 @@ def _require(figures: Sequence[str], *faults: str) -> None:
         raise UnusableError("; ".join(reasons))
 
 
-def _without_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
+def _remove_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
     """Remove the sentences with claims that the record does not support."""
     return " ".join(s for s in sentences(text) if not find_unsupported(s, record, advice=advice))
 
@@ -254,14 +253,14 @@ def _sentences(texts: list[str]) -> tuple[str, ...]:
 
 
 class SectionReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A section as the model writes it."""
+    """A section that the model wrote."""
 
     heading: str
     text: str
 
 
 class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A skill's text as the model writes it."""
+    """A skill's text that the model wrote."""
 
     title: str
     description: str
@@ -269,7 +268,7 @@ class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
-    """A text about sessions, with its topics, and the roles and stages it is for."""
+    """A text about sessions, with tags, and the roles and stages that need the text."""
 
     tags: list[str]
     roles: list[str]
@@ -277,23 +276,23 @@ class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
 
 
 class SkillReader(NamedTuple):
-    """Reads a skill's draft from a reply.
+    """A reader of skill drafts.
 
-    The model may write the sections of `headings`; other sections of `plain`, the offline judge's
-    text, stay unchanged.
+    The model may write the sections of `headings`. The other sections of `plain`, the offline
+    draft, stay unchanged.
     """
 
     brief: Brief
     plain: Draft
     headings: tuple[str, ...]
 
-    def check_figures(self, reply: SkillReply, record: RecordFigures, *, last: bool) -> SkillReply:
+    def check_figures(self, reply: SkillReply, record: RecordFigures, *, final: bool) -> SkillReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `last` reply, items with unsupported claims are removed instead.
+        In the `final` reply, items with unsupported claims are removed instead.
         """
-        if last:
-            reply = self._without_items(reply, record)
+        if final:
+            reply = self._remove_items(reply, record)
         texts = _texts_of(reply)
         title, description = flatten(reply.title), _plain_line(reply.description)
         is_foreign = not texts or not texts.keys() <= set(self.headings)
@@ -305,60 +304,57 @@ class SkillReader(NamedTuple):
         )
         return reply
 
-    def _without_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
-        """Remove the items with unsupported claims; replace such a title or description."""
+    def _remove_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
+        """Remove items with unsupported claims; replace such a title or description."""
         sections = []
         for section in reply.sections:
-            lines = _tidy(section.text).splitlines()
+            lines = _clean_section(section.text).splitlines()
             text = "\n".join(line for line in lines if not find_unsupported(line, record))
             sections.append(SectionReply(section.heading, text))
         title = self.plain.title if find_unsupported(reply.title, record) else reply.title
-        description = _without_claims(reply.description, record) or self.plain.description
+        description = _remove_claims(reply.description, record) or self.plain.description
         return replace(reply, title=title, description=description, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
         """Return the draft of a reply: its title, description, labels and sections."""
-        plain, description = self.plain, _plain_line(reply.description)
-        # A host with many skills shows only the beginning, so the use of the skill comes first.
-        use, _, _ = plain.description.partition(". ")
+        offline_draft, description = self.plain, _plain_line(reply.description)
+        # A host may show only the beginning of a description, so the use comes first.
+        use, _, _ = offline_draft.description.partition(". ")
         if _USE.match(use) and not _USE.match(description):
             description = f"{use.removesuffix('.')}. {description}"
         texts = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
         if isinstance(reply, SessionReply):
-            plain = replace(
-                plain,
-                tags=slug_labels(reply.tags) or plain.tags,
+            offline_draft = replace(
+                offline_draft,
+                tags=slug_labels(reply.tags) or offline_draft.tags,
                 roles=slug_labels(reply.roles),
                 stages=slug_labels(reply.stages),
             )
         is_titled = isinstance(self.brief, Findings | Agreement | SessionExcerpt)
         return replace(
-            plain,
-            title=shorten(flatten(reply.title), TITLE) if is_titled else plain.title,
+            offline_draft,
+            title=shorten(flatten(reply.title), TITLE) if is_titled else offline_draft.title,
             description=shorten(description, DESCRIPTION),
             sections=self._sections(texts),
         )
 
     def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """Return the model's sections and the counted offline sections, in offline order.
-
-        A rewritten text thus equals a text that was written in one go.
-        """
-        counted = {name: text for name, text in self.plain.sections if name not in self.headings}
+        """Return the model's sections and the other offline sections, in the offline order."""
+        old_texts = {name: text for name, text in self.plain.sections if name not in self.headings}
         order = [name for name, _ in self.plain.sections]
-        for place, name in enumerate(self.headings):
+        for i, name in enumerate(self.headings):
             if name not in order:
-                earlier = [order.index(h) + 1 for h in self.headings[:place] if h in order]
-                later = [order.index(h) for h in self.headings[place:] if h in order]
-                start = min([*later, min(1, len(counted))])
-                order.insert(max(earlier, default=start), name)
-        sections = {**counted, **texts}
+                preceding = [order.index(h) + 1 for h in self.headings[:i] if h in order]
+                following = [order.index(h) for h in self.headings[i:] if h in order]
+                start = min([*following, min(1, len(old_texts))])
+                order.insert(max(preceding, default=start), name)
+        sections = {**old_texts, **texts}
         return tuple((name, sections[name]) for name in order if name in sections)
 
 
 def _texts_of(reply: SkillReply) -> dict[str, str]:
     """Return the sections with a text, by heading."""
-    texts = {section.heading: _tidy(section.text) for section in reply.sections}
+    texts = {section.heading: _clean_section(section.text) for section in reply.sections}
     return {name: text for name, text in texts.items() if text}
 
 
@@ -375,8 +371,8 @@ def _label_fault(reply: SessionReply) -> str:
     return f"{flatten(fault)[:LABEL]!r} is no name of a tag, a role or a stage"
 
 
-def _tidy(text: str) -> str:
-    """Return a section's text without headings, rules and tags."""
+def _clean_section(text: str) -> str:
+    """Remove headings, rules and tags from a section's text."""
     lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()
@@ -407,18 +403,18 @@ class PassageReader(NamedTuple):
     passage: str
 
     def check_support(
-        self, reply: PassageReply, _record: RecordFigures, *, last: bool
+        self, reply: PassageReply, _record: RecordFigures, *, final: bool
     ) -> PassageReply:
         """Return the reply; UnusableError with every reason.
 
-        In the `last` reply, rules and steps that the passage does not support are removed instead.
+        In the `final` reply, rules and steps that the passage does not support are removed instead.
         """
         faults = {rule: self._find_fault(rule.rule, rule.quote) for rule in reply.rules}
         texts = [reply.title, reply.description, *reply.steps] if reply.steps else []
         step_faults = list(filter(None, map(self._find_fault, texts)))
         if reply.steps and not (flatten(reply.title) and flatten(reply.description)):
             step_faults.append("the steps have no title or no description")
-        if last:
+        if final:
             rules = [rule for rule in reply.rules if not faults[rule]]
             return replace(reply, rules=rules, steps=[] if step_faults else reply.steps)
         _require([], *faults.values(), *step_faults)

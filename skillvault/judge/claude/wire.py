@@ -1,7 +1,7 @@
-"""The connection to Claude: requests, replies and faults as values, and the SDK that sends them.
+"""Send requests to Claude, one by one or as a batch, and convert replies and errors to values.
 
-Only this module uses the Anthropic SDK, which is loaded when first used. The key and the address
-come from the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
+Only this module uses the Anthropic SDK, which is loaded on first use. The key and the address come
+from the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
 """
 
 import asyncio
@@ -29,11 +29,11 @@ KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _BATCH_SECONDS = 300.0  # the most seconds for the requests and replies of a whole batch
-# `cache` runs a function twice for two threads that come first together, and a connection that
-# one event loop has opened fails in another.
+# `cache` may run a function twice for two threads, and a connection of one event loop fails in
+# another.
 _STARTING = threading.Lock()
 
-_BUSY = {408, 409, 429}  # and all from 500 on
+_BUSY = {408, 409, 429}  # and all codes from 500
 _CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
 # Words in a 400 or 429 about missing money; each such code of the SDK contains one of them.
 _MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
@@ -50,12 +50,12 @@ class Reply(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of it is an error of ours)
+class Fault(Exception):  # noqa: N818 (not every fault is an error)
     """A request without a reply.
 
-    `busy` means that another try may help, `closed` that a person must act first, `bad` that this
-    request always fails. `wait` is the number of seconds that the service asks for; `billed` says
-    that the request may cost money.
+    The kind is `busy` if another try may help, `closed` if a person must act first, and `bad` if
+    this request always fails. The service asks to `wait` some seconds. A `billed` request may cost
+    money.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class _Message(Struct, frozen=True, tag_field="type", tag="message"):
 def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
     """Return the parameters of a request to the Messages API.
 
-    The part that it shares with other requests comes first, and is cached if it is long enough.
+    The part that several requests share comes first, and is cached if it is long enough.
     """
     system_block: dict[str, Any] = {"type": "text", "text": request.system}
     if len(request.system) >= cacheable_length(request.model):
@@ -119,8 +119,8 @@ def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
     question = {"role": "user", "content": _user_content(request)}
     if request.refused is None:
         return [question]
-    reply, why = request.refused
-    return [question, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
+    reply, fault = request.refused
+    return [question, {"role": "assistant", "content": reply}, {"role": "user", "content": fault}]
 
 
 def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
@@ -149,16 +149,16 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None) -> Fault:
-    """Return the fault that a refusal means, by its codes and its words."""
+    """Convert a refusal to a fault, by its status, codes and message."""
     kind: _FaultKind = "busy" if status in _BUSY or status >= 500 else "bad"
     is_money = any(sign in f"{codes} {words}".lower() for sign in _MONEY)
     if status in _CLOSED or (status in (400, 429) and is_money):
         kind = "closed"
     reason = f"Claude refuses ({status}): {words[:300] or 'without a word'}"
-    return Fault(reason, kind, wait=_wait(retry_after))
+    return Fault(reason, kind, wait=_parse_retry_after(retry_after))
 
 
-def _wait(header: str | None) -> float | None:
+def _parse_retry_after(header: str | None) -> float | None:
     """Return the seconds of a `retry-after` header, a number or a date; None for other values."""
     if header is None:
         return None
@@ -195,15 +195,15 @@ def batch_replies(batch: str) -> dict[str, Reply] | None:
     return _run(_fetch_batch(_connect(), batch))
 
 
-def key_given() -> str | None:
-    """Return the key that the environment names now; None without a usable key."""
+def find_api_key() -> str | None:
+    """Return the key in the environment; None without a usable key."""
     key = os.environ.get(KEY, "").strip()
     return key if key.isascii() and key.isprintable() and key else None
 
 
 def _connect() -> "anthropic.AsyncAnthropic":
-    """Return the SDK's client for the key and address that the environment names now."""
-    key = key_given()
+    """Return the SDK's client for the key and address in the environment."""
+    key = find_api_key()
     if key is None:
         raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
     with _STARTING:
@@ -213,7 +213,7 @@ def _connect() -> "anthropic.AsyncAnthropic":
 @cache
 def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
     try:
-        import anthropic  # noqa: PLC0415 (most of a second, and only who asks Claude pays it)
+        import anthropic  # noqa: PLC0415 (most of a second)
     except ImportError:
         raise UnavailableError(
             "the judge is Claude and its package is missing; `pip install '.[claude]'` in a clone "
@@ -229,7 +229,7 @@ async def _send_request(
 ) -> Reply:
     async with _deadline(seconds):
         body = params(request, rules)
-        # A parameter of older models, which the SDK does not know any more.
+        # A parameter of older models, which the SDK no longer has.
         extra = {key: body.pop(key) for key in ("temperature",) if key in body}
         raw = await client.messages.with_raw_response.create(
             **body, extra_body=extra, timeout=seconds
@@ -263,18 +263,18 @@ async def _fetch_batch(client: "anthropic.AsyncAnthropic", batch: str) -> dict[s
                 if entry.result.type == "succeeded":
                     message = entry.result.message.model_dump_json().encode()
                     replies[entry.custom_id] = reply_of(message)
-        except (ValueError, AttributeError):  # the SDK makes an entry of whatever a line holds
+        except (ValueError, AttributeError):  # the SDK does not check the lines
             raise Fault(f"the replies of {batch} cannot be read", "busy") from None
     return replies
 
 
 @asynccontextmanager
 async def _deadline(seconds: float) -> AsyncIterator[None]:
-    """Raise a Fault for an error on the wire, or after this many seconds."""
+    """Raise a Fault for an error of the connection, or after this many seconds."""
     import anthropic  # noqa: PLC0415 (`_client` has loaded it)
 
     try:
-        # The SDK's timeout is of each read alone: a body that drips would never end.
+        # The SDK's timeout is for each read, so a slow body would never end.
         async with asyncio.timeout(seconds):
             yield
     except anthropic.APIStatusError as error:

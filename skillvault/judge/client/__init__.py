@@ -1,6 +1,7 @@
-"""Questions to a client in its headless mode: one prompt for several questions, and its replies.
+"""Combine questions to one prompt for a client in its headless mode, and describe its replies.
 
-A module for each client says how it is called and how its output is read. Nothing is started here.
+To support another client, add a module with a `Client` beside `codex.py`. This package starts no
+process.
 """
 
 import json
@@ -17,10 +18,10 @@ from skillvault.judge.claude.prompts import cut_texts
 from skillvault.judge.claude.questions import JudgeRequest
 
 HOUR = 3600.0
-PAUSE = 600.0  # seconds until the next call after a failure that may pass
-MAX_OUTPUT = 1024 * 1024  # bytes that are read of an output
-_TEXT = 900  # characters of one text of a record
-_LONGEST = timedelta(days=8)  # a limit that is named for longer is not believed
+PAUSE = 600.0  # seconds until the next call after a temporary failure
+MAX_OUTPUT = 1024 * 1024  # the most bytes that are read of an output
+_TEXT = 900  # the most characters of one text of a record
+_LONGEST = timedelta(days=8)  # a longer limit is ignored
 _SHARED = ("facts", "sections", "calibration")
 _CLOCK = (
     r"(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2})(?:,| at)? ?(?:at )?)?"
@@ -44,16 +45,16 @@ class ClientCall(Struct, frozen=True, kw_only=True):
 
 
 class ClientReply(Struct, frozen=True, kw_only=True):
-    """The answers by the names of their questions, and the tokens that the call took."""
+    """The answers by the names of their questions, and the tokens that the call used."""
 
     answers: Mapping[str, Any]
     tokens: int
 
 
-class ClientFault(Exception):  # noqa: N818 (a state of the client; not all of it is an error)
+class ClientFault(Exception):  # noqa: N818 (not every fault is an error)
     """A call without an answer, and the seconds until the next one.
 
-    `tokens` were used all the same; `is_answer`: the model spoke, and its words are of no use.
+    `tokens` were used anyway. With `is_answer`, the model gave an unusable answer.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class ClientFault(Exception):  # noqa: N818 (a state of the client; not all of i
 
 
 class QuestionBatch(Struct, frozen=True, kw_only=True):
-    """Several questions as one prompt; `keys` maps the name of each to its key."""
+    """Several questions as one prompt; `keys` maps the name of each question to its key."""
 
     system: str
     user: str
@@ -75,21 +76,20 @@ class QuestionBatch(Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> int:
-        """Its tokens, at four characters each."""
+        """The number of tokens, at four characters each."""
         size = len(self.system) + len(self.user) + len(json.dumps(self.schema))
         return size // 4
 
 
 class Client(NamedTuple):
-    """A client that can be asked: its program, what is worth a call of it, and how it is called.
+    """A client as a judge: its program, the conditions of a call, and functions for the call.
 
-    `login_command()` returns the command that ends with 0 if a person is logged in, an empty one
-    if no login is needed. So many questions (`waiting`) are worth a call; None if a few are, right
-    after a session. One that waits so many `old_days` is worth a call, however little it changes.
-    `overhead` are the tokens of a call beside its questions; `model` is asked by default, "" for
-    the client's own choice.
-    `build_call(batch, model, folder)` returns a call whose files will stand in `folder`.
-    `read_output(stdout, stderr, at)` returns the answers; ClientFault if there are none.
+    `login_command()` returns a command with exit code 0 if a person is logged in, or () if no login
+    is needed. So many `waiting` questions are worth a call; None if a few are, right after a
+    session. A question that is `old_days` old is worth a call, however little it changes.
+    `overhead` is the number of tokens of a call beside its questions. `model` is the default; ""
+    lets the client choose. `build_call(batch, model, folder)` returns a call that reads its files
+    from `folder`. `read_output(stdout, stderr, at)` returns the answers, or raises ClientFault.
     """
 
     program: str
@@ -103,10 +103,7 @@ class Client(NamedTuple):
 
 
 def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
-    """Return several requests as one prompt.
-
-    Instructions, schemas, and lists that several records share stand in it once.
-    """
+    """Combine requests to one prompt; shared instructions, schemas and lists come once."""
     letters = {
         text: chr(65 + n) for n, text in enumerate(dict.fromkeys(r.system for r in requests))
     }
@@ -137,17 +134,17 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
     )
 
 
-def _compact(framed: str, shared: dict[str, str]) -> str:
-    """Return a framed record without line breaks, long texts cut, its shared lists named.
+def _compact(framed_record: str, shared: dict[str, str]) -> str:
+    """Shorten a framed record: no line breaks, cut texts, and names instead of shared lists.
 
-    `shared` maps the text of each list to its name, and gets new ones.
+    `shared` maps the text of each list to its name; new lists are added.
     """
-    head, _, text = framed.partition("\n")
+    head, _, text = framed_record.partition("\n")
     body, _, foot = text.rpartition("\n")
     try:
         record = json.loads(body)
-    except ValueError:  # it was cut to a size
-        return framed
+    except ValueError:  # the record was cut
+        return framed_record
     for key in _SHARED:
         if record.get(key):
             value = _dump(record[key])
@@ -156,7 +153,7 @@ def _compact(framed: str, shared: dict[str, str]) -> str:
 
 
 def _dump(value: Any) -> str:
-    # A letter of the frame's mark is escaped in the record already, and must stay so.
+    # An escaped mark of the frame must stay escaped.
     return (
         json.dumps(value, ensure_ascii=False)
         .replace("<record", "\\u003crecord")
@@ -165,14 +162,14 @@ def _dump(value: Any) -> str:
 
 
 def count_tokens(event: Mapping[str, Any], *names: str) -> int:
-    """Return the sum of these counts in the `usage` of a client's output."""
+    """Sum these counts in the `usage` of a client's output."""
     usage = event.get("usage")
     counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
     return sum(count for count in counts if isinstance(count, int) and count > 0)
 
 
 def limit_pause(message: str, at: datetime) -> float:
-    """Return the seconds until the time that a usage limit names in words; else an hour."""
+    """Return the seconds until the end of a usage limit in a message; by default an hour."""
     if span := _SPAN.search(message):
         units = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
         parts = re.findall(r"(\d+) (day|hour|minute|second)", span[1])
@@ -186,7 +183,7 @@ def limit_pause(message: str, at: datetime) -> float:
 
 
 def _reset_time(reset: re.Match[str], at: datetime) -> datetime | None:
-    """Return the next time that a message means; None for a time or a zone that does not exist."""
+    """Return the next time that a message names; None for an unknown time or zone."""
     try:
         local_time = at.astimezone(ZoneInfo(reset["zone"]) if reset["zone"] else None)
         hour = int(reset["hour"]) % 12 + 12 * (reset["half"].lower() == "pm")

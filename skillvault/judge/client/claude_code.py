@@ -1,4 +1,4 @@
-"""Claude Code as a client that is asked: `claude -p`, without hooks, tools and transcript."""
+"""Call Claude Code as a judge: `claude -p`, without hooks, tools and transcript."""
 
 import json
 from datetime import datetime
@@ -28,16 +28,16 @@ _COUNTS = (
 def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:  # noqa: ARG001 (it reads no file)
     """Return the call for a batch."""
     schema = ("--json-schema", json.dumps(batch.schema))
-    form = ("--output-format", "json", *schema, "--system-prompt", batch.system)
-    command = (_PROGRAM, "-p", *_ISOLATED, *form, "--model", model or _MODEL)
+    options = ("--output-format", "json", *schema, "--system-prompt", batch.system)
+    command = (_PROGRAM, "-p", *_ISOLATED, *options, "--model", model or _MODEL)
     return ClientCall(command=command, stdin=batch.user)
 
 
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
-    """Return the answers of an output; ClientFault if there are none."""
+    """Return the answers of an output; ClientFault without answers."""
     try:
         result: Any = json.loads(stdout)
-    except (ValueError, RecursionError):  # a text that is no JSON, or no UTF-8
+    except (ValueError, RecursionError):  # not JSON, or not UTF-8
         result = None
     if not isinstance(result, dict):
         words = stderr.strip() or stdout[:200].decode(errors="replace").strip()

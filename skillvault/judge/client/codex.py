@@ -1,4 +1,4 @@
-"""Codex as a client that is asked: `codex exec`, without hooks, tools and session file."""
+"""Call Codex as a judge: `codex exec`, without hooks, tools and session file."""
 
 import json
 import os
@@ -25,15 +25,15 @@ _ISOLATED = ("--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "
 
 
 def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
-    """Return the call for a batch; its files will stand in `folder`."""
+    """Return the call for a batch, which reads its files from `folder`."""
     switches = [word for feature in _OFF for word in ("--disable", feature)]
-    # Codex has no flag for a system prompt, and starts the servers of its user's settings.
+    # Codex has no option for a system prompt, and would start the servers of the user's settings.
     settings = [f'model_instructions_file="{folder}/system.md"', 'web_search="disabled"']
     settings += [f"mcp_servers.{name}.enabled=false" for name in _server_names()]
     settings_words = [word for setting in settings for word in ("-c", setting)]
-    chosen = ("-m", model) if model else ()
+    model_option = ("-m", model) if model else ()
     schema = ("--output-schema", f"{folder}/schema.json")
-    words = (*_ISOLATED, *switches, *settings_words, *chosen, *schema, "--json", "-")
+    words = (*_ISOLATED, *switches, *settings_words, *model_option, *schema, "--json", "-")
     return ClientCall(
         command=(_PROGRAM, "exec", *words),
         stdin=batch.user,
@@ -42,17 +42,17 @@ def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
 
 
 def _login_command() -> tuple[str, ...]:
-    """Return the command that asks for a login; empty if `codex exec` needs none.
+    """Return the command that checks the login; () if `codex exec` needs no login.
 
-    `codex login status` knows neither a key in the environment nor a provider of the user's own.
+    `codex login status` ignores a key in the environment and other providers in the settings.
     """
     settings = _user_settings()
     name = settings.get("model_provider", "openai")
     providers = settings.get("model_providers")
     provider = providers.get(name) if isinstance(providers, dict) else None
     has_login = isinstance(provider, dict) and provider.get("requires_openai_auth") is True
-    is_own = name != "openai" and not has_login
-    return () if is_own or os.environ.get("CODEX_API_KEY") else (_PROGRAM, "login", "status")
+    is_foreign = name != "openai" and not has_login
+    return () if is_foreign or os.environ.get("CODEX_API_KEY") else (_PROGRAM, "login", "status")
 
 
 def _server_names() -> list[str]:
@@ -62,15 +62,15 @@ def _server_names() -> list[str]:
 
 
 def _user_settings() -> dict[str, Any]:
-    place = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml"
+    path = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml"
     try:
-        return tomllib.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # Codex itself says what is wrong with them
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # Codex itself reports the error
         return {}
 
 
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
-    """Return the answers of an output; ClientFault if there are none."""
+    """Return the answers of an output; ClientFault without answers."""
     events = [event for line in stdout.splitlines() if (event := _event_of(line))]
     ends = [event for event in events if event.get("type") == "turn.completed"]
     tokens = sum(count_tokens(event, "input_tokens", "output_tokens") for event in ends)

@@ -1,7 +1,6 @@
 """Write the texts of skills by rule, without a model: one function for each kind of brief.
 
-Each statement goes to the section it belongs to; a section without statements is left out. Change
-the headings of a kind in the tables at the top.
+To change the headings of a kind, edit the tables at the top. Empty sections are left out.
 """
 
 from collections import Counter
@@ -40,9 +39,9 @@ from skillvault.model.text.text import (
 
 TITLE = 160
 DESCRIPTION = 400
-USE = 95  # characters that say when to use it: a host may show no more than a hundred
+USE = 95  # the most characters about the use; a host may show only a hundred
 _TARGETS = 8  # the most targets that a description names
-_NAMES = 60  # characters of these names
+_NAMES = 60  # the most characters of these names
 _CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
 _PLANS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
 
@@ -94,7 +93,7 @@ def sections_of(brief: Findings) -> dict[str, list[str]]:
 
 
 def _heading(statement: Statement, kind: SkillKind) -> str:
-    """Return the section in which an agent looks for a statement."""
+    """Return the heading of the section for a statement."""
     if kind == "strategy":
         entry, avoid, notes = STRATEGY
         return notes if statement.rule is None else avoid if statement.rule.is_loss else entry
@@ -127,40 +126,40 @@ def _title(brief: Findings) -> str:
 
 def _title_of(subject: str, brief: Findings) -> str:
     """Return a title with a rule, a lesson or a statement that several runs support."""
-    statements = (statement for statement in brief.statements if statement.kind != "tried")
-    gists = (s.gist or s.text * (len(s.supporting) > 1) for s in statements)
+    statements = (item for item in brief.statements if item.kind != "tried")
+    gists = (item.gist or item.text * (len(item.supporting) > 1) for item in statements)
     titles = (f"{subject}: {gist.rstrip('.')}" for gist in gists if gist)
     short_titles = (title for title in titles if len(title) <= TITLE)
     return cut_name(next(short_titles, subject), TITLE)
 
 
 def _use_of(brief: Findings) -> str:
-    """Say when to use a skill, in the words in which people ask for the task."""
+    """Return the use of a skill, in the words of the decisions."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
-        return f"before {_some(list(actions), 'action', last='or')}"
+        return f"before {_list_some(list(actions), 'action', word='or')}"
     if brief.kind != "guide":
         return f"before {describe_subject(outcomes[0])}"
     targets = list(dict.fromkeys(inline(o.decision.target or "") for o in reversed(outcomes)))
     names = [target for target in targets if target]
     use = f"before {inline(outcomes[-1].decision.action)}"
     free_characters = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
-    return f"{use} on {_some(names, 'target', room=free_characters)}" if names else use
+    return f"{use} on {_list_some(names, 'target', limit=free_characters)}" if names else use
 
 
-def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NAMES) -> str:
-    """Join names to a list; of many, name the first and count the others."""
+def _list_some(names: Sequence[str], noun: str, *, word: str = "and", limit: int = _NAMES) -> str:
+    """Join the first names to a list, and count the others."""
     members = list(names[:_TARGETS])
-    while len(members) > 1 and len(", ".join(members)) > room:
+    while len(members) > 1 and len(", ".join(members)) > limit:
         members.pop()
     count = len(names) - len(members)
-    more = [pluralize(count, f"other {noun}")] if count else []
-    return join_items([*members, *more], last=last)
+    count_note = [pluralize(count, f"other {noun}")] if count else []
+    return join_items([*members, *count_note], last=word)
 
 
 def _description(use: str, sentences: Iterable[str]) -> str:
-    """Say when to use a skill, then add the first sentences that fit."""
+    """Return the use of a skill, followed by the first sentences that fit."""
     limit = DESCRIPTION // 2
     description = f"Use {use if len(use) <= limit else cut_name(use, limit)}.".translate(_UNTAGGED)
     for text in sentences:
@@ -169,7 +168,7 @@ def _description(use: str, sentences: Iterable[str]) -> str:
     return description
 
 
-_UNTAGGED = str.maketrans("<>", "‹›")  # a host may take the first for a tag; a sign stays one
+_UNTAGGED = str.maketrans("<>", "‹›")  # a host may read `<` as the start of a tag
 
 
 _ENDINGS: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
@@ -184,8 +183,8 @@ def draft_agreement(brief: Agreement) -> Draft:
         ("When This Applies", [_application(brief)]),
         ("Key Principles", [text for _, texts in texts_by_heading[2:] for text in texts]),
     )
-    counts = Counter(inline(f.account.outcomes[0].decision.action) for f in brief.apart)
-    actions_text = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
+    counts = Counter(inline(group.account.outcomes[0].decision.action) for group in brief.apart)
+    actions_text = _list_some(_by_count(counts), "action", word="or")
     texts = (statement.text for statement in findings.statements)
     return Draft(
         _title_of(actions_text, findings),
@@ -195,28 +194,28 @@ def draft_agreement(brief: Agreement) -> Draft:
 
 
 def _application(brief: Agreement) -> str:
-    """Name the actions with their targets, and count how many decisions ended the same way."""
+    """Name the actions with their targets, and count the decisions with the same result."""
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
         decision = findings.account.outcomes[0].decision
         names = targets.setdefault(inline(decision.action), [])
         names += [inline(decision.target)] if decision.target else []
-    subjects = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
+    subjects = (f"{a} on {_list_some(on, 'target')}" if on else a for a, on in targets.items())
     kind, outcomes = brief.together.kind, brief.together.account.outcomes
     status = "failure" if kind == "warning" else "success"
-    count = count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
+    count = count_of(sum(outcome.result.status == status for outcome in outcomes), len(outcomes))
     return make_sentence(f"before {'; '.join(subjects)} ({count} {_ENDINGS[kind]})")
 
 
 _MOST = 5
 _ROOM = 280  # tokens of the facts in a text of at most 400
-FACT = 600  # characters of a fact that a skill repeats
+FACT = 600  # the most characters of a fact in a skill
 
 
 def draft_recurrence(brief: Recurrence) -> Draft:
     """Draft a skill from facts that repeat one theme, in three sections."""
     advice = Counter(
-        " ".join(e.better_approach.split()) for e in brief.evaluations if e.better_approach
+        " ".join(item.better_approach.split()) for item in brief.evaluations if item.better_approach
     )
     facts = [fact.text for fact in brief.facts]
     new_advice = [text for text in _by_count(advice) if not any(text in fact for fact in facts)]
@@ -231,8 +230,8 @@ def draft_recurrence(brief: Recurrence) -> Draft:
     actions = Counter(outcome.decision.action for outcome in brief.outcomes.values())
     names = [inline(action, 40) for action in _by_count(actions)[:3]]
     use = f"before {join_items(names, last='or')}" if names else f"for decisions in {brief.domain}"
-    related = pluralize(len(facts), "related memory fact")
-    origin = f"Generated from {related}: {brief.theme.replace('-', ' ')}."
+    fact_count = pluralize(len(facts), "related memory fact")
+    origin = f"Generated from {fact_count}: {brief.theme.replace('-', ' ')}."
     return Draft(
         brief.theme,
         _description(use, [origin, *facts]),
@@ -245,7 +244,7 @@ def _by_count(counts: Counter[str]) -> list[str]:
 
 
 def _numbered_list(facts: Sequence[Fact]) -> str:
-    """Number the facts within a text's length, at least one, and count the others."""
+    """Return a numbered list of the facts that fit, and count the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
         line = f"{number}. {whole_sentences(fact.text, FACT)}"
@@ -257,7 +256,7 @@ def _numbered_list(facts: Sequence[Fact]) -> str:
 
 def _origin(brief: Recurrence) -> str:
     """Return the counts of the evidence in one line."""
-    outcomes = [brief.outcomes[e.id] for e in brief.evaluations if e.id in brief.outcomes]
+    outcomes = [brief.outcomes[item.id] for item in brief.evaluations if item.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
         parts.append(f"{pluralize(brief.against, 'run')} against it")
@@ -292,7 +291,7 @@ _MAX_LEMMAS = 3  # lemmas that a description names
 
 
 class _SessionLine(NamedTuple):
-    """A line, the sessions that say it, and whether its problem was solved later."""
+    """A line with its sessions; it `is_overcome` if its problem was solved later."""
 
     lemma: str
     line: str
@@ -304,13 +303,13 @@ class _SessionLine(NamedTuple):
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     """Draft a skill from sessions, lines of most sessions first; None without any line."""
     sessions = brief.sessions
-    solved = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
+    solutions = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
         for failure in session.failures:
             form = normal_form(f"{failure.lemma}: {failure.reason}")
-            is_overcome = _lemma_key(failure.lemma) in solved
+            is_overcome = _lemma_key(failure.lemma) in solutions
             line = _SessionLine(
                 inline(failure.lemma, _LEMMA),
                 _failure_line(failure),
@@ -367,7 +366,7 @@ def _failure_line(failure: SessionFailure) -> str:
 
 
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
-    """Return a line; if there are several sessions, add how many say it."""
+    """Return a line; if there are several sessions, add the count of those with the line."""
     if len(brief.sessions) == 1:
         return line.line
     counts = count_of(len(line.sessions), len(brief.sessions))
@@ -417,7 +416,7 @@ def draft_period(brief: Period) -> Draft | None:
 
 
 def _period_use(period: Period) -> str:
-    """Name the most frequent actions, as many as fit."""
+    """Name the most frequent actions that fit."""
     names = [inline(action, 40) for action in account_rules.group_by_action(period.outcomes)][
         :_ACTIONS
     ]
@@ -429,7 +428,7 @@ def _period_use(period: Period) -> str:
 
 
 def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
-    """Return the surest rules first, without rules that an earlier one covers."""
+    """Return the rules by certainty, without rules that an earlier rule covers."""
     distinct_rules: list[Separation] = []
     for rule in sorted(period.rules, key=lambda rule: -rule.z):
         if rule.is_loss == avoid and not any(
@@ -472,7 +471,7 @@ def _performance_notes(period: Period) -> Iterator[str]:
 def _results(outcomes: Sequence[Outcome]) -> str:
     """Summarize results, such as `12 decisions, +340 USD together, +1.2 % on average`."""
     parts = [pluralize(len(outcomes), "decision"), *_sums(outcomes)]
-    scores = [o.result.score for o in outcomes if o.result.score is not None]
+    scores = [outcome.result.score for outcome in outcomes if outcome.result.score is not None]
     if scores:
         count_note = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
         parts.append(f"{format_percent(sum(scores) / len(scores))} on average{count_note}")

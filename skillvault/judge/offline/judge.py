@@ -1,7 +1,7 @@
-"""The default judge: free, offline, with the same words for the same outcome every time.
+"""Judge offline, the default: free, and with the same text for the same outcome every time.
 
-An insight is about its outcome alone. It leaves out ids, times and one-off numbers, so that the
-same lesson reads the same next time. Words that were said or reported are quoted verbatim.
+An insight is about one outcome. It leaves out ids, times and one-off numbers, so that equal lessons
+get equal texts. Quotes are verbatim.
 """
 
 import re
@@ -82,25 +82,25 @@ _TYPES: dict[InsightKind, InsightType] = {
 
 @dataclass(frozen=True)
 class OfflineJudge:
-    """The judge that reads the record, counts, and quotes; it invents nothing."""
+    """A judge that only counts and quotes the record."""
 
     info: JudgeInfo = _INFO
     at_once: int = 1  # one question at a time, because no answer takes time
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Sum up the features of the decision; the result is 0.4 if nothing can be judged."""
+        """Rate the decision by its features; the quality is 0.4 if there are none."""
         return verdict.judge_decision(case)
 
     def insight(
         self,
         case: Case,
-        verdict: Verdict,  # noqa: ARG002 - the protocol's; what an outcome shows needs none
+        verdict: Verdict,  # noqa: ARG002 (part of the protocol)
     ) -> InsightText | None:
         """Return the most telling statement that the outcome alone supports."""
         return insight_text(case)
 
     def write(self, brief: Brief) -> Draft | None:
-        """Return the text that the brief supports; None if it supports no text."""
+        """Write the text that the brief supports; None if it supports no text."""
         match brief:
             case Findings():
                 return drafting.draft_account(brief)
@@ -120,16 +120,16 @@ class OfflineJudge:
         outcome: Outcome,
         skills: Sequence[Skill],
         *,
-        thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
+        thorough: bool,  # noqa: ARG002 (part of the protocol)
     ) -> tuple[Opinion, JudgeInfo]:
-        """Return an opinion before the decision is carried out, and the fitting warnings."""
+        """Return an opinion on a decision, with warnings of the skills, and its author."""
         return verdict.form_opinion(outcome, skills), self.info
 
 
 def insight_text(case: Case) -> InsightText | None:
     """Return the insight; None if the outcome shows nothing and has no recorded conditions.
 
-    An insight of which only the kind is known is counted elsewhere and teaches nothing alone.
+    An insight without a concrete quote is skipped, because only its count teaches something.
     """
     outcome, reason = case.outcome, describe_cause(case.outcome)
     empty_kinds = ("error", "stopped")
@@ -164,8 +164,8 @@ def insight_text(case: Case) -> InsightText | None:
 def _advice(insight: Insight) -> str | None:
     """Return advice for the next time, after a failure of this kind."""
     if insight.kind == "lesson":
-        lead = "supposed: " if insight.supposed else ""
-        return make_sentence(f"{lead}{whole_sentences(insight.quote, 300)}")
+        prefix = "supposed: " if insight.supposed else ""
+        return make_sentence(f"{prefix}{whole_sentences(insight.quote, 300)}")
     advice = _ADVICE.get(insight.kind)
     return make_sentence(advice.format(quote_text(insight.quote, _QUOTE))) if advice else None
 

@@ -1,7 +1,7 @@
-"""The offline judge's verdict and opinion, from the reasoning of a decision alone.
+"""Rate a decision by its reasoning: the verdict and the opinion of the offline judge.
 
-Quality is a sum of features, each with a sentence. Words that fit any decision earn nothing. A
-figure counts as the recorded one even if it is rounded, in per cent or in words.
+The quality is a sum of marks, each with a sentence. General words, which fit any decision, earn
+nothing. A figure matches the recorded figure even if it is rounded, in per cent or in words.
 """
 
 import re
@@ -25,8 +25,8 @@ _ACT = re.compile(
     re.IGNORECASE,
 )
 _CUE = read_patterns("skillvault.judge.offline", "words.txt")
-_LITERAL = re.compile(r"[\d._/()]|^-")  # in a name from code, a path or a version
-_MIXED = 1 / 3  # the most words of a specific statement that fit any decision
+_LITERAL = re.compile(r"[\d._/()]|^-")  # found in names from code, paths and versions
+_MIXED = 1 / 3  # the largest share of general words in a specific statement
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _NUMBER = re.compile(
@@ -43,11 +43,12 @@ _RARE = 30  # weight of a word that is recognized without the name of its condit
 
 
 class ReasoningStatement(NamedTuple):
-    """A statement of a reasoning, and the parts of it that concern this decision.
+    """A statement of a reasoning, with the parts that concern this decision.
 
-    `cited` lists the conditions that it names with their values, `contradicted` the conditions to
-    which it gives another value. `things` are its names, `figures` its counts and measures,
-    `matter` its other words, and `general` the words that fit any decision.
+    `cited` are the conditions that it names with their values, `contradicted` those to which it
+    gives another value. `things` are its names, `figures` its counts and measures, `general` the
+    words that fit any decision, `matter` its other words. It `is_announcement` if it announces
+    something.
     """
 
     text: str
@@ -57,7 +58,7 @@ class ReasoningStatement(NamedTuple):
     figures: frozenset[str]
     matter: frozenset[str]
     general: frozenset[str]
-    is_ahead: bool
+    is_announcement: bool
 
     @property
     def generality(self) -> float:
@@ -66,51 +67,51 @@ class ReasoningStatement(NamedTuple):
 
     @property
     def is_specific(self) -> bool:
-        """True if the statement is more about the matter than about deciding."""
+        """True if most of the statement's words are about the matter."""
         return bool(self.matter | self.things) and self.generality <= _MIXED
 
     @property
     def is_anchored(self) -> bool:
-        """True if the statement names a condition, a thing or a measure to look up."""
-        measures = bool(self.figures) and len(self.matter) >= 2
-        return self.is_specific and (bool(self.cited or self.things) or measures)
+        """True if the statement names a condition, a thing or a measure that can be looked up."""
+        has_measure = bool(self.figures) and len(self.matter) >= 2
+        return self.is_specific and (bool(self.cited or self.things) or has_measure)
 
     @property
     def is_grounded(self) -> bool:
         """True if the statement does not fit every decision."""
-        is_detailed = self.is_specific and len(self.matter) >= 4 and not self.is_ahead
+        is_detailed = self.is_specific and len(self.matter) >= 4 and not self.is_announcement
         return self.is_anchored or is_detailed
 
     @property
     def is_finding(self) -> bool:
-        """True if the statement has a result of looking; a name alone is no result."""
+        """True if the statement has the result of an inspection; a name alone is not a result."""
         results = self.figures | set(filter(_LITERAL.search, self.things))
         anchors = len(self.things | self.figures) + len(self.cited)
         has_result = bool(results) and anchors >= 2 and len(self.matter) >= 2
-        return has_result and self.is_specific and not self.is_ahead
+        return has_result and self.is_specific and not self.is_announcement
 
 
 def statements_of(
     texts: Iterable[str], decision: Decision, context: Mapping[str, Scalar]
 ) -> tuple[ReasoningStatement, ...]:
-    """Return the statement of each text; repeated texts are left out."""
+    """Parse each text to a statement; repeated texts are left out."""
     labels = " ".join(filter(None, (decision.action, decision.target, *context)))
     label_words = _words_of(labels) | normal_form(labels).names
-    general = _general_stems()
+    general_stems = _general_stems()
     statements = []
     for form, text in {normal_form(text): text for text in texts}.items():
-        cited = tuple(key for key in context if _cites(text, form, key, context[key]))
-        known_words = label_words.union(*(_words_of(str(context[key])) for key in cited))
+        cited_keys = tuple(key for key in context if _cites(text, form, key, context[key]))
+        known_words = label_words.union(*(_words_of(str(context[key])) for key in cited_keys))
         statements.append(
             ReasoningStatement(
                 text=text,
-                cited=cited,
+                cited=cited_keys,
                 contradicted=_contradicted_conditions(text, form, context),
                 things=frozenset(filter(_is_thing, (form.names | form.proper) - known_words)),
                 figures=frozenset() if _CUE["odds"].search(text) else form.numbers,
-                matter=form.stems - known_words - general,
-                general=(form.stems & general) - known_words,
-                is_ahead=_is_ahead(text),
+                matter=form.stems - known_words - general_stems,
+                general=(form.stems & general_stems) - known_words,
+                is_announcement=_is_announcement(text),
             )
         )
     return tuple(statements)
@@ -122,11 +123,11 @@ def _general_stems() -> frozenset[str]:
     return normal_form(words["general"]).stems
 
 
-def _is_ahead(text: str) -> bool:
+def _is_announcement(text: str) -> bool:
     """Return True for an announcement or a condition, such as "I raise" but not "I raised"."""
     verbs = [act[1].lower() for act in _ACT.finditer(text)]
-    intends = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
-    return intends or bool(_CUE["ahead"].search(text))
+    has_intention = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
+    return has_intention or bool(_CUE["ahead"].search(text))
 
 
 def _is_thing(name: str) -> bool:
@@ -144,21 +145,21 @@ class Figure(NamedTuple):
     rounding: float
     is_percent: bool
 
-    def gives(self, recorded: "Figure") -> bool:
-        """Return True if this is a recorded figure; a fraction may be given in per cent."""
+    def matches(self, original: "Figure") -> bool:
+        """Return True if this is the recorded figure, rounded or in per cent."""
         tolerance = min(self.rounding, _ROUNDED * self.amount) + 1e-12
-        percent = recorded.amount * self._scale(recorded)
-        return min(abs(self.amount - amount) for amount in (recorded.amount, percent)) <= tolerance
+        percent = original.amount * self._scale(original)
+        return min(abs(self.amount - amount) for amount in (original.amount, percent)) <= tolerance
 
-    def contradicts(self, recorded: "Figure") -> bool:
+    def contradicts(self, original: "Figure") -> bool:
         """Return True if this is the same measure with another amount."""
-        if self.gives(recorded) or not self.amount or not recorded.amount:
+        if self.matches(original) or not self.amount or not original.amount:
             return False
-        ratio = self.amount / (recorded.amount * self._scale(recorded))
+        ratio = self.amount / (original.amount * self._scale(original))
         return 1 / _OTHER_MEASURE < ratio < _OTHER_MEASURE
 
-    def _scale(self, recorded: "Figure") -> float:
-        return 100.0 if self.is_percent and not recorded.is_percent else 1.0
+    def _scale(self, original: "Figure") -> float:
+        return 100.0 if self.is_percent and not original.is_percent else 1.0
 
 
 @lru_cache(maxsize=1024)
@@ -198,14 +199,17 @@ def _contradicted_conditions(
 
 
 def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
-    """Return True if a text has the value, and the name of the condition unless that is obvious."""
+    """Return True if a text has the value and the name of a condition.
+
+    A rare value counts even without the name.
+    """
     is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
-    recorded = figures_of(str(value))
-    if recorded:
-        is_given = all(any(f.gives(r) for f in figures_of(text)) for r in recorded)
-        return is_given and (is_named or min(r.amount for r in recorded) >= _TELLING_ALONE)
+    originals = figures_of(str(value))
+    if originals:
+        has_all = all(any(f.matches(figure) for f in figures_of(text)) for figure in originals)
+        return has_all and (is_named or min(f.amount for f in originals) >= _TELLING_ALONE)
     words = re.escape(str(value).replace("_", " ").strip())
     if not words or not re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
         return False
@@ -227,7 +231,7 @@ def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
     name = re.escape(re.split(r"[_-]", key)[-1])
     match = re.search(rf"\b{name}{_LINK}(-?(?:{_AMOUNT})\s?%?)", text, re.IGNORECASE)
     figures = figures_of(match[1]) if match else ()
-    return any(figure.contradicts(r) for figure in figures for r in figures_of(str(value)))
+    return any(f.contradicts(original) for f in figures for original in figures_of(str(value)))
 
 
 def _takes_other_side(form: Form, value: Scalar) -> bool:
@@ -235,7 +239,7 @@ def _takes_other_side(form: Form, value: Scalar) -> bool:
     sides = normal_form(str(value)).sides
     if sides & form.sides or form.negated:
         return False
-    return any(s.axis == side.axis and s.binary for side in sides for s in form.sides)
+    return any(claim.axis == side.axis and claim.binary for side in sides for claim in form.sides)
 
 
 BASE = 0.4  # the quality of a decision without anything to judge: neither good nor a mistake
@@ -266,7 +270,7 @@ class _Material(NamedTuple):
 
     @property
     def findings(self) -> list[ReasoningStatement]:
-        """The statements with a result of looking."""
+        """The statements with the result of an inspection."""
         return [statement for statement in self.statements if statement.is_finding]
 
     @property
@@ -295,23 +299,23 @@ def judge_decision(case: BlindCase) -> Verdict:
     return Verdict(
         was_good_decision=quality >= GOOD,
         quality_score=quality,
-        strengths=tuple(m.sentence for m in marks if m.points > 0),
-        weaknesses=tuple(m.sentence for m in marks if m.points < 0),
+        strengths=tuple(mark.sentence for mark in marks if mark.points > 0),
+        weaknesses=tuple(mark.sentence for mark in marks if mark.points < 0),
         missed_factors=tuple(missed_factors) if reading.size else ("no reasoning was recorded",),
     )
 
 
 def _condition_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge whether recorded conditions are considered, repeated or contradicted."""
-    weighed = _distinct_keys(s.cited for s in material.statements if s.is_specific)
-    repeated = [
-        key for key in _distinct_keys(s.cited for s in material.statements) if key not in weighed
+    """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
+    used_keys = _distinct_keys(s.cited for s in material.statements if s.is_specific)
+    repeated_keys = [
+        key for key in _distinct_keys(s.cited for s in material.statements) if key not in used_keys
     ]
-    if weighed:
-        conditions = _list_conditions(material, weighed)
-        yield _Mark(0.12 * min(len(weighed), 2), f"weighs the conditions at entry: {conditions}")
-    elif repeated:
-        conditions = _list_conditions(material, repeated)
+    if used_keys:
+        conditions = _list_conditions(material, used_keys)
+        yield _Mark(0.12 * min(len(used_keys), 2), f"weighs the conditions at entry: {conditions}")
+    elif repeated_keys:
+        conditions = _list_conditions(material, repeated_keys)
         yield _Mark(0.04, f"repeats the conditions at entry: {conditions}")
     denials = [(key, s.text) for s in material.statements for key in s.contradicted]
     for key, text in denials[:2]:
@@ -319,8 +323,8 @@ def _condition_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(-0.2, f"{condition} was recorded, and it says {quote_text(text)}")
 
 
-def _distinct_keys(cited: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(key for keys in cited for key in keys))
+def _distinct_keys(key_lists: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(key for keys in key_lists for key in keys))
 
 
 def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
@@ -328,7 +332,7 @@ def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
 
 
 def _finding_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge the findings, and how far the statements are about the matter."""
+    """Rate the findings, and the share of the statements about the matter."""
     findings, size = material.findings, len(material.statements)
     if material.is_run and len(findings) < _SELDOM * size:
         share = count_of(len(findings), size)
@@ -345,37 +349,37 @@ def _finding_marks(material: _Material) -> Iterator[_Mark]:
 
 
 def _matter_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge the share of words that fit any decision; repeating them changes nothing."""
+    """Rate the share of general words; repeated words count once."""
     if not material.statements:
         return
-    matter = frozenset[str]().union(*(s.matter for s in material.statements))
+    matter_words = frozenset[str]().union(*(s.matter for s in material.statements))
     vague_statements = [s for s in material.statements if not s.is_anchored]
-    general = frozenset[str]().union(*(s.general for s in vague_statements))
-    size = len(matter) + len(general)
-    surplus = len(matter) / max(size, 1) - _MATTER
+    general_words = frozenset[str]().union(*(s.general for s in vague_statements))
+    size = len(matter_words) + len(general_words)
+    surplus = len(matter_words) / max(size, 1) - _MATTER
     points = max(surplus, -0.3) * min(size / 6, 1)
-    emptiest = max(material.statements, key=lambda s: (s.generality, len(s.general)))
+    example = max(material.statements, key=lambda s: (s.generality, len(s.general)))
     if points > 0 and any(s.is_grounded for s in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
-        yield _Mark(points, f"says what would fit any decision: {quote_text(emptiest.text)}")
+        yield _Mark(points, f"says what would fit any decision: {quote_text(example.text)}")
     if not any(s.is_grounded for s in material.statements):
         quote = quote_text(material.decision.reasoning, 80)
         yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
 
 
 def _care_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge reasons, risks, alternatives, ways out and checks; each statement counts once."""
+    """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
     reading, quotes = material.reading, [s.text for s in material.findings[:1]]
-    grounded = {s.text for s in material.statements if s.is_grounded}
-    anchored = {s.text for s in material.statements if s.is_anchored}
+    grounded_texts = {s.text for s in material.statements if s.is_grounded}
+    anchored_texts = {s.text for s in material.statements if s.is_anchored}
     for sentence, texts in (
-        ("says why", [t for t in reading.reasons if t in grounded]),
-        ("names a risk", [t for t in reading.risks if t in anchored]),
-        ("weighs another way", [t for t in reading.alternatives if t in grounded]),
-        ("limits what can go wrong", [t for t in reading.plans if t in anchored]),
-        ("checks its work", [t for t in reading.checks if t in anchored]),
-        ("says on what it depends", [t for t in reading.conditions if t in anchored]),
+        ("says why", [text for text in reading.reasons if text in grounded_texts]),
+        ("names a risk", [text for text in reading.risks if text in anchored_texts]),
+        ("weighs another way", [text for text in reading.alternatives if text in grounded_texts]),
+        ("limits what can go wrong", [text for text in reading.plans if text in anchored_texts]),
+        ("checks its work", [text for text in reading.checks if text in anchored_texts]),
+        ("says on what it depends", [t for t in reading.conditions if t in anchored_texts]),
     ):
         quote = next((text for text in texts if text not in quotes), None)
         if quote:
@@ -384,7 +388,7 @@ def _care_marks(material: _Material) -> Iterator[_Mark]:
 
 
 def _certainty_marks(material: _Material) -> Iterator[_Mark]:
-    """Judge announcements, open ends, guesses and confidence without grounds."""
+    """Rate announcements, open ends, guesses and confidence without grounds."""
     reading, confidence = material.reading, material.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript contains a guess somewhere; the density of guesses counts.
@@ -415,7 +419,7 @@ def _frame_marks(material: _Material) -> Iterator[_Mark]:
     """Yield a mark if the reasoning names the size, and one if it names skills."""
     size, reasoning = material.entry_value, material.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
-    if any(figure.gives(amount) for figure in figures_of(reasoning) for amount in amounts):
+    if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):
         yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
     skills = [name for name in material.applied if name.lower() in reasoning.lower()]
     if skills:
@@ -431,14 +435,12 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
 
 
 def _missed_conditions(material: _Material) -> list[str]:
-    """Return the conditions in words, not in figures, that the reasoning leaves out."""
+    """Describe the conditions with a text value that the reasoning does not mention."""
     if not material.reading.size:
         return []
     conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
-    missed = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
-    return [
-        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missed[:3]
-    ]
+    keys = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
+    return [f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in keys[:3]]
 
 
 def _format_value(value: Scalar) -> str:

@@ -267,7 +267,7 @@ _STATUS = ("metadata", "status")
 _INTERNAL = ("metadata", "internal")
 
 
-class PlacedSkill(Struct, frozen=True):
+class ShelvedSkill(Struct, frozen=True):
     """A version of a skill: its folder in the vault, and its files by their path in its folder.
 
     `decided`: a person moved it to this folder since the base.
@@ -283,9 +283,9 @@ class PlacedSkill(Struct, frozen=True):
         return self.files.get(FILE, b"")
 
 
-def merge_placed_skills(
-    base: PlacedSkill | None, first: PlacedSkill | None, second: PlacedSkill | None
-) -> PlacedSkill | None:
+def merge_shelved_skills(
+    base: ShelvedSkill | None, first: ShelvedSkill | None, second: ShelvedSkill | None
+) -> ShelvedSkill | None:
     """Return the merged skill with its folder; None if it was removed."""
     if first is None or second is None:
         side = first or second
@@ -296,15 +296,15 @@ def merge_placed_skills(
     if FILE in files:
         served_sides = [s for s in (first, second) if s.shelf == shelf]
         files[FILE] = _with_internal_mark(files[FILE], shelf, served_sides)
-    return PlacedSkill(shelf, files)
+    return ShelvedSkill(shelf, files)
 
 
-def _is_by_person(side: PlacedSkill, base: PlacedSkill | None) -> bool:
+def _is_by_person(side: ShelvedSkill, base: ShelvedSkill | None) -> bool:
     """Return True if a person moved, edited or pinned the skill since the base."""
     return side.decided or is_edited(base.skill_file if base else None, side.skill_file)
 
 
-def _shelf(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
+def _shelf(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
     if first.shelf == second.shelf:
         return first.shelf
     base_shelf = base.shelf if base else None
@@ -315,7 +315,7 @@ def _shelf(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) ->
     return _resolve_shelves(base, first, second)
 
 
-def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
+def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: ShelvedSkill) -> str:
     """Return the folder of a skill that both sides moved or made."""
     deciders = [side for side in (first, second) if side.decided]
     if len(deciders) == 1:
@@ -325,7 +325,7 @@ def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: Place
     return low.shelf if is_archived and _is_by_person(low, base) else high.shelf
 
 
-def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:
+def _without_retirement(side: ShelvedSkill, base: ShelvedSkill | None, shelf: str) -> ShelvedSkill:
     """Return a side as if it had not archived the skill, if the merged one is elsewhere."""
     if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
         return side
@@ -341,7 +341,7 @@ def _status_of(content: bytes) -> str:
     return str(_metadata_of(parse_file(content)).get("status") or "testing")
 
 
-def _with_internal_mark(content: bytes, shelf: str, sides: list[PlacedSkill]) -> bytes:
+def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -> bytes:
     """Set the key `internal`; a served skill has the key only if a served side had it."""
     internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
     if internal == _is_internal(content):

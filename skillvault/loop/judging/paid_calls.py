@@ -148,7 +148,7 @@ class Batches:
         UnavailableError or UnansweredError if none is sent.
         """
         wire.check_ready()
-        chosen, usd = self._affordable(requests[:_BATCH_SIZE])
+        chosen, usd = self._select_terms(requests[:_BATCH_SIZE])
         call = self._ledger.reserve(usd, self._rules)
         if call is None:
             raise UnavailableError(_NO_TURN)
@@ -164,7 +164,7 @@ class Batches:
         self._ledger.record_batch(call, batch)
         return batch, len(chosen)
 
-    def _affordable(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
+    def _select_terms(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
         """Return the first requests that today's money allows, and their highest cost."""
         budget = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []

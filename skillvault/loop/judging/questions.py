@@ -202,7 +202,7 @@ def _outcome_questions(
 
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
     """Return the question about the lesson of an outcome; None if it supports no statement."""
-    return judge.questions.insight_question(case, judge.given_verdict(blind_case(case.outcome)))
+    return judge.questions.insight_question(case, judge.answered_verdict(blind_case(case.outcome)))
 
 
 def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:

@@ -1,8 +1,8 @@
-"""The light form of a clone: a sparse checkout without the records of closed months.
+"""Leave the records of closed months out of the work tree, for `skillvault cold`.
 
-`git sparse-checkout` itself removes staged and ignored files. Here git changes only the index, and
-each file is removed alone, if it has exactly the committed bytes. A kill leaves files that the
-index leaves out, and git takes these for files that are there.
+The clone becomes a sparse checkout. `git sparse-checkout` would remove staged and ignored files.
+Here git changes only the index, and this module removes each file that has exactly the committed
+bytes. After a kill some files may remain, which git treats like files that are checked out.
 """
 
 import os
@@ -32,10 +32,10 @@ from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
 FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
-WORTHWHILE = 20_000  # files from which `doctor` proposes it
+WORTHWHILE = 20_000  # with so many files `doctor` proposes it
 _SETTINGS = ("core.sparseCheckoutCone", "index.sparse", "core.sparseCheckout")  # set in this order
 _MONTH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[^/]+/(?P<month>[0-9]{{4}}/[0-9]{{2}})/")
-_MONTH_DEPTH = 4  # names in the path of a month's folder
+_MONTH_DEPTH = 4  # parts in the path of a month's folder
 _TRIES = 3
 _LOCK_SECONDS = 5.0
 _STATUS = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
@@ -43,10 +43,10 @@ _INTENDED = " A"  # in the output of `git status`: staged by `git add --intent-t
 
 
 class ColdReport(Struct):
-    """The files of closed months that left the work tree or returned, and those that stay.
+    """The count and size of the files that left the work tree, and the count of returned files.
 
-    `size` is in bytes. `stay` maps each file of the person in a closed month to its state, as
-    `git status` names it; the folder of its month stays with it.
+    `size` is in bytes. `stay` maps each file in a closed month that the person changed to its state
+    in the words of `git status`; the whole folder of that month stays.
     """
 
     files: int = 0
@@ -56,7 +56,7 @@ class ColdReport(Struct):
 
 
 def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
-    """Leave out the closed months, but for the `keep` latest ones; this month is one of them.
+    """Leave out all months but the `keep` latest, of which the current month is one.
 
     PausedError in the middle of a git operation, VaultBusyError if another process is at work.
     """
@@ -68,26 +68,26 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
         )
     with store.lock_writer():
         _check_normal(store)
-        return _Move(store, tuple(_months(today, keep))).leave_out(keep)
+        return _WindowChange(store, tuple(_months(today, keep))).leave_out(keep)
 
 
 def take_back_months(store: Store) -> ColdReport:
-    """Put all files of closed months back into the work tree."""
+    """Restore the files of all closed months in the work tree."""
     if store.git.settings().open_months is None:
         raise UsageError("this clone leaves nothing out; `skillvault cold` would")
     with store.lock_writer():
         _check_normal(store)
-        return _Move(store, None).take_back()
+        return _WindowChange(store, None).take_back()
 
 
 def follow_month(store: Store, today: date) -> ColdReport | None:
-    """Move the window of a clone that leaves months out; None for another clone."""
+    """Update the open months of a clone that leaves months out; None for another clone."""
     keep = store.git.settings().open_months
     return None if keep is None else leave_out_months(store, today, keep)
 
 
 def check_out_open_months(git: Git, today: date, keep: int) -> int:
-    """Check out a new clone without closed months, and return the number of its files."""
+    """Check out a new clone without closed months, and return the count of files at HEAD."""
     window = _Window(tuple(_months(today, keep)))
     _write_patterns(git, window)
     _configure(git, keep)
@@ -99,7 +99,7 @@ def check_out_open_months(git: Git, today: date, keep: int) -> int:
 
 
 def closed_size(root: Path, today: date, keep: int) -> int:
-    """Return the bytes that the files of closed months take in the work tree."""
+    """Return the size of the files of closed months in the work tree, in bytes."""
     window = _Window(tuple(_months(today, keep)))
     return sum((root / path).lstat().st_size for path in window.closed_files(root))
 
@@ -112,14 +112,14 @@ def _check_normal(store: Store) -> None:
 
 
 def _months(today: date, keep: int) -> Iterator[str]:
-    """Yield the open months as `yyyy/mm`, with the next one, which begins while nobody looks."""
+    """Yield the open months as `yyyy/mm`, with the next month, which may begin at any time."""
     number = today.year * 12 + today.month
     for month in range(number - keep, number + 1):
         yield f"{month // 12:04}/{month % 12 + 1:02}"
 
 
 class _Window:
-    """The folders that stay in the work tree: of open months, and of a person's files."""
+    """The folders that stay in the work tree: open months, and months that a person edited."""
 
     def __init__(self, months: tuple[str, ...] | None, edits: Iterable[str] = ()) -> None:
         self._months = months  # None: all
@@ -137,24 +137,24 @@ class _Window:
         """Yield the files of the work tree in folders that are left out."""
         for top in FOLDERS:
             for folder, _, names in os.walk(root / top):
-                place = Path(folder).relative_to(root).as_posix()
-                if self.is_closed(f"{place}/"):
-                    yield from (f"{place}/{name}" for name in names)
+                path = Path(folder).relative_to(root).as_posix()
+                if self.is_closed(f"{path}/"):
+                    yield from (f"{path}/{name}" for name in names)
 
     def patterns(self, git: Git, commit: str) -> str:
-        """Return the content of git's file info/sparse-checkout, in the form of its cone mode."""
+        """Return the content of git's file info/sparse-checkout, in cone mode."""
         if self._months is None:
             return "/*\n"
-        tops = [name for name in _subfolders(git, commit) if name not in FOLDERS]
-        leaves = {*tops, *self._folders}
+        top_folders = [name for name in _subfolders(git, commit) if name not in FOLDERS]
+        folders = {*top_folders, *self._folders}
         for top in FOLDERS:
             for domain in _subfolders(git, f"{commit}:{top}"):
-                leaves |= {f"{top}/{domain}/{month}" for month in self._months}
-        parents = {f[:i] for f in leaves for i, char in enumerate(f) if char == "/"} - leaves
+                folders |= {f"{top}/{domain}/{month}" for month in self._months}
+        parents = {f[:i] for f in folders for i, char in enumerate(f) if char == "/"} - folders
         lines = ["/*", "!/*/"]
         for parent in sorted(parents):
             lines += [f"/{_escape(parent)}/", f"!/{_escape(parent)}/*/"]
-        lines += [f"/{_escape(leaf)}/" for leaf in sorted(leaves)]
+        lines += [f"/{_escape(f)}/" for f in sorted(folders)]
         return "\n".join([*lines, ""])
 
 
@@ -168,7 +168,6 @@ def _escape(folder: str) -> str:
 
 
 def _month_folder(path: str) -> str:
-    """Return the folder of the month of a file."""
     return "/".join(path.split("/")[:_MONTH_DEPTH])
 
 
@@ -188,8 +187,8 @@ def _configure(git: Git, keep: int) -> None:
     git.run("config", "--worktree", COLD, str(keep))
 
 
-class _Move:
-    """A move of the window of a clone; the caller holds the writer's lock."""
+class _WindowChange:
+    """A change of the open months of a clone; the caller holds the writer's lock."""
 
     def __init__(self, store: Store, months: tuple[str, ...] | None) -> None:
         self._root = store.root
@@ -199,7 +198,7 @@ class _Move:
         self._report = ColdReport()
 
     def leave_out(self, keep: int) -> ColdReport:
-        self._draw_window()  # git finds the patterns when it reads the settings
+        self._write_window()  # git finds the patterns when it reads the settings
         _configure(self._git, keep)
         return self._apply()
 
@@ -210,8 +209,8 @@ class _Move:
         _sparse_file(self._git).unlink(missing_ok=True)
         return self._report
 
-    def _draw_window(self) -> _Window:
-        """Read the person's edits, and write the patterns of a window that has these files."""
+    def _write_window(self) -> _Window:
+        """Write the patterns of a window that keeps the months with edits of the person."""
         edits = self._read_edits()
         window, base = _Window(self._months, edits), _Window(self._months)
         self._report.stay = {path: state for path, state in edits.items() if base.is_closed(path)}
@@ -220,7 +219,7 @@ class _Move:
 
     def _read_edits(self) -> dict[str, str]:
         """Map each edited, staged, untracked or ignored file to its state."""
-        # Files that were only touched are no edits.
+        # A file that was only touched is not an edit.
         self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
         out = os.fsdecode(self._git.run("status", *_STATUS, env=self._env))
         edits = {line[3:]: line[:2] for line in out.split("\0") if line}
@@ -233,32 +232,32 @@ class _Move:
         return edits
 
     def _apply(self) -> ColdReport:
-        """Bring index and work tree to the window; VaultBusyError if the index keeps changing."""
+        """Apply the window to index and work tree; VaultBusyError if the index keeps changing."""
         for _ in range(_TRIES):
-            if self._try(self._draw_window()):
+            if self._try_once(self._write_window()):
                 self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
                 return self._report
         raise VaultBusyError("another git keeps changing the index; run the command again")
 
-    def _try(self, window: _Window) -> bool:
+    def _try_once(self, window: _Window) -> bool:
         """Write files and the index, then remove files; False if the index changed meanwhile."""
         index_file = self._git.index_file
         state, tags, sparse_paths = index_file.current(), index_file.tags(), SparsePaths()
-        leaving = {
+        leaving_paths = {
             path
             for tag, path in tags
             if tag == "H" and path not in state.differences and window.is_closed(path)
         }
-        returning: dict[str, Entry] = {}
+        returning_entries: dict[str, Entry] = {}
         if any(tag == "S" for tag, _ in tags):
             sparse_paths, entries = index_file.sparse_paths(), index_file.all_entries()
-            returning = {
+            returning_entries = {
                 path: entry
                 for path, entry in entries.items()
                 if path in sparse_paths and not window.is_closed(path)
             }
-        self._put_back(returning)
-        draft = index_file.draft_sparse(sorted(leaving), returning, self._env)
+        self._put_back(returning_entries)
+        draft = index_file.draft_sparse(sorted(leaving_paths), returning_entries, self._env)
         try:
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
                 if index_file.checksum() != state.checksum:
@@ -268,7 +267,7 @@ class _Move:
                 closed = [
                     path
                     for path in window.closed_files(self._root)
-                    if path in leaving or path in sparse_paths
+                    if path in leaving_paths or path in sparse_paths
                 ]
                 self._remove_closed_files(closed, state.differences)
         finally:
@@ -276,21 +275,21 @@ class _Move:
         return True
 
     def _put_back(self, entries: dict[str, Entry]) -> None:
-        """Write files that were left out, never over a file that is there."""
-        missing = [path for path in entries if not os.path.lexists(self._root / path)]
-        if not missing:
+        """Write files that were left out, never over an existing file."""
+        missing_paths = [path for path in entries if not os.path.lexists(self._root / path)]
+        if not missing_paths:
             return
-        self._git.objects.fetch_missing(entries[path].id for path in missing)
-        names = "".join(f"{path}\0" for path in missing).encode(errors="surrogateescape")
+        self._git.objects.fetch_missing(entries[path].id for path in missing_paths)
+        names = "".join(f"{path}\0" for path in missing_paths).encode(errors="surrogateescape")
         options = ("--ignore-skip-worktree-bits", "-z", "--stdin")
         self._git.run("checkout-index", *options, stdin=names, env=self._env, ok=(0, 1))
-        for path in missing:
+        for path in missing_paths:
             if not os.path.lexists(self._root / path):
                 raise GitError(f"{path}: could not be written; make room, and run it again")
-        self._report.returned = len(missing)
+        self._report.returned = len(missing_paths)
 
     def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
-        """Remove the files that have the bytes of HEAD and of the index."""
+        """Remove the files whose bytes are those of HEAD and of the index."""
         entries = self._git.entries(self._git.head(), paths)
         for path in paths:
             if path in entries and path not in differences:
@@ -300,23 +299,23 @@ class _Move:
 
 
 def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
-    """Remove a file with this content, and return its size; None if it has another content.
+    """Remove a file if it has this blob, and return its size; None for another content.
 
-    It is moved aside first, and read there, so that nothing that is saved meanwhile is removed.
+    The file is renamed before it is read, so that an edit saved meanwhile is not removed.
     """
-    place = root / path
-    aside = place.parent / f".skillvault-{draft_name()}.tmp"
+    file = root / path
+    draft = file.parent / f".skillvault-{draft_name()}.tmp"
     try:
-        if place.is_symlink() or blob_id(place.read_bytes()) != blob:
+        if file.is_symlink() or blob_id(file.read_bytes()) != blob:
             return None
-        place.rename(aside)
+        file.rename(draft)
     except FileNotFoundError:
         return None  # the person removed it
-    content = aside.read_bytes()
+    content = draft.read_bytes()
     is_unchanged = blob_id(content) == blob
     if not is_unchanged:
         with suppress(FileExistsError):  # the person saved it once more
-            os.link(aside, place)
-    aside.unlink()
+            os.link(draft, file)
+    draft.unlink()
     prune_folders(root, path)
     return len(content) if is_unchanged else None

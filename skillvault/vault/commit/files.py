@@ -1,7 +1,8 @@
-"""Write and remove the files of a publication: drafts in the git dir, then moves to their place.
+"""Write and remove files of the work tree for a publication.
 
-A file appears whole, in one step, and never over what a person saves. A file that agents append to
-stays under a second name in the git dir while anybody has it open, so that late lines are kept.
+A file is drafted in the git dir and moved into the work tree in one step, never over an edit of a
+person. If agents append to a file, its old version keeps a second name in the git dir while a
+process has it open, so that no late line is lost.
 """
 
 import errno
@@ -23,14 +24,14 @@ from skillvault.vault.failpoint import reach
 from skillvault.vault.git.objects import EXECUTABLE
 
 _SECOND_NAME = re.compile(r"late-(?P<size>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")
-_LATE_SECONDS = 2.0  # that somebody may take to close the file that was replaced
-_HELD_SECONDS = 1.0  # for which a file must be open all the time to count as held open
+_LATE_SECONDS = 2.0  # the time that a process has to close a replaced file
+_HELD_SECONDS = 1.0  # a file that is open for this long counts as held open
 _PAUSE = 0.01
 
 
 @contextmanager
 def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
-    """Draft the files to be written, and map each path to its draft until the block ends."""
+    """Draft the files to write, and yield the draft of each path; the drafts end with the block."""
     drafts: dict[str, Path] = {}
     try:
         for path, content in files.items():
@@ -46,7 +47,7 @@ def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dic
 def write_file(
     root: Path, path: str, content: bytes, folder: Path, *, mode: str | None, replace: bool
 ) -> None:
-    """Draft a file in `folder` and put it in its place; arguments as for `place_file`."""
+    """Draft a file in `folder`, then move it with `place_file`."""
     draft = _draft_file(folder, content)
     try:
         place_file(root, path, draft, mode=mode, replace=replace)
@@ -66,45 +67,45 @@ def _draft_file(folder: Path, content: bytes) -> Path:
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
-    """Put a drafted file in its place; UncommittedEditError if another file appeared there.
+    """Move a draft into the work tree; UncommittedEditError if another file is there meanwhile.
 
     `mode` is git's mode of the file; with None, a replaced file keeps its mode.
     """
-    place = root / path
-    place.parent.mkdir(parents=True, exist_ok=True)
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
     if replace:
-        shutil.copymode(place, source)
+        shutil.copymode(target, source)
     if mode:
         bits = source.stat().st_mode
-        runs = (bits & 0o444) >> 2  # who may read it may run it, as git has it
+        runs = (bits & 0o444) >> 2  # git makes a file executable for everybody who may read it
         source.chmod(bits | runs if mode == EXECUTABLE else bits & ~0o111)
     try:
-        _move(source, place, replace=replace)
+        _move(source, target, replace=replace)
     except FileExistsError:
         raise UncommittedEditError(f"{path}: a file of yours appeared there; run again") from None
     reach("file-placed")
 
 
-def _move(source: Path, place: Path, *, replace: bool) -> None:
-    """Move a draft to its place; on another disk than the draft, copy it there first."""
+def _move(source: Path, target: Path, *, replace: bool) -> None:
+    """Move a draft to its target; if that is on another disk, copy the draft there first."""
     try:
         if replace:
-            source.replace(place)
+            source.replace(target)
         else:
-            os.link(source, place)
+            os.link(source, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        copy = place.parent / f".skillvault-{draft_name()}.tmp"
+        copy = target.parent / f".skillvault-{draft_name()}.tmp"
         try:
             shutil.copy2(source, copy)
-            _move(copy, place, replace=replace)
+            _move(copy, target, replace=replace)
         finally:
             copy.unlink(missing_ok=True)
 
 
 def remove_file(root: Path, path: str) -> None:
-    """Remove a file, and the folders above it that become empty, except the top folder."""
+    """Remove a file, and each folder above that becomes empty, except the top folder."""
     (root / path).unlink()
     reach("file-removed")
     prune_folders(root, path)
@@ -126,12 +127,12 @@ def prune_folders(root: Path, path: str) -> None:
 class AppendedPrefix(Struct, frozen=True):
     """The beginning of a file that a change replaces while agents append to the file.
 
-    The work tree's file begins with `start`; the text behind that stays. Without the change it
-    would begin with `before`, which is committed soon. `left` follows the new text.
+    The file in the work tree begins with `start`, and the text that follows stays. `base` is the
+    beginning that the vault would have without the change. `left` follows the new text.
     """
 
     start: bytes
-    before: bytes
+    base: bytes
     left: bytes = b""
 
 
@@ -141,8 +142,8 @@ class ReplacedFile:
     `descriptor` is the open old file. The new file replaces its first `size` bytes.
     """
 
-    def __init__(self, place: Path, descriptor: int, second_name: Path | None, size: int) -> None:
-        self._place = place
+    def __init__(self, path: Path, descriptor: int, second_name: Path | None, size: int) -> None:
+        self._path = path
         self._descriptor = descriptor
         self._second_name = second_name
         self._size = size
@@ -154,19 +155,19 @@ class ReplacedFile:
             while writers_of(os.fstat(self._descriptor)) and time.monotonic() < deadline:
                 self._append_late()
                 time.sleep(_PAUSE)
-            self._append_late()  # what was written before it was closed
+            self._append_late()  # the lines written before the file was closed
             reach("late-appended")
             self.drop_second_name()
         finally:
             os.close(self._descriptor)
 
     def recover(self) -> None:
-        """Append late lines that a killed writer did not append itself."""
+        """Append late lines that a killed writer could not append."""
         try:
-            late = self._read_late()
-            current = self._place.read_bytes() if self._place.exists() else b""
-            if late not in current:
-                _append(self._place, late)
+            late_bytes = self._read_late()
+            content = self._path.read_bytes() if self._path.exists() else b""
+            if late_bytes not in content:
+                _append(self._path, late_bytes)
             self.drop_second_name()
         finally:
             os.close(self._descriptor)
@@ -177,10 +178,10 @@ class ReplacedFile:
             self._second_name.unlink(missing_ok=True)
 
     def _append_late(self) -> None:
-        late = self._read_late()
-        if late:
-            _append(self._place, late)
-            self._size += len(late)
+        late_bytes = self._read_late()
+        if late_bytes:
+            _append(self._path, late_bytes)
+            self._size += len(late_bytes)
 
     def _read_late(self) -> bytes:
         size = os.fstat(self._descriptor).st_size
@@ -188,16 +189,16 @@ class ReplacedFile:
 
 
 def find_open_writer(root: Path, path: str) -> int | None:
-    """Return a process that has a file open for longer than it takes to append to it.
+    """Return a process that keeps a file open for longer than one append takes.
 
     Such a process could append at any time after the file is replaced.
     """
-    place = root / path
+    file = root / path
     deadline = time.monotonic() + _HELD_SECONDS
-    writers = writers_of(place.stat()) if place.is_file() else set[int]()
+    writers = writers_of(file.stat()) if file.is_file() else set[int]()
     while writers and time.monotonic() < deadline:
         time.sleep(_PAUSE)
-        writers &= writers_of(place.stat())
+        writers &= writers_of(file.stat())
     return min(writers, default=None)
 
 
@@ -210,9 +211,9 @@ class AppendedFile:
         self._folder = folder
 
     def replace_prefix(self, prefix: AppendedPrefix, content: bytes) -> ReplacedFile | None:
-        """Write `content` in the place of a prefix.
+        """Replace the prefix of the file by `content`.
 
-        None if the file has the content already; UncommittedEditError if the file begins otherwise.
+        None if nothing changes; UncommittedEditError if the file begins otherwise.
         """
         if not os.path.lexists(self._root / self._path):
             self._save(content + prefix.left, replace=False)
@@ -234,14 +235,14 @@ class AppendedFile:
             is_old = text.startswith(old_prefix) and not text.startswith(new_prefix)
             return new_prefix + text[len(old_prefix) :] if is_old else text
 
-        if replaced := self._edit(edit):
-            replaced.settle()
+        if replaced_file := self._edit(edit):
+            replaced_file.settle()
 
     def _edit(self, edit: Callable[[bytes], bytes]) -> ReplacedFile | None:
         """Replace the file by its edited bytes; return None if nothing changes."""
-        place = self._root / self._path
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        replaced = None
+        file = self._root / self._path
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        replaced_file = None
         try:
             old_text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
             new_text = edit(old_text)
@@ -250,19 +251,19 @@ class AppendedFile:
                 name = f"late-{size}-{quote(self._path, safe='')}-{draft_name()}"
                 second_name: Path | None = self._folder / name
                 try:
-                    os.link(place, self._folder / name)
+                    os.link(file, self._folder / name)
                 except OSError:  # the git dir is on another disk
                     second_name = None
-                replaced = ReplacedFile(place, descriptor, second_name, size)
+                replaced_file = ReplacedFile(file, descriptor, second_name, size)
                 self._save(new_text, replace=True)
         except BaseException:
-            if replaced:
-                replaced.drop_second_name()
+            if replaced_file:
+                replaced_file.drop_second_name()
             os.close(descriptor)
             raise
-        if replaced is None:
+        if replaced_file is None:
             os.close(descriptor)
-        return replaced
+        return replaced_file
 
     def _save(self, content: bytes, *, replace: bool) -> None:
         if replace:
@@ -271,9 +272,9 @@ class AppendedFile:
         write_file(self._root, self._path, content, drafts, mode=None, replace=replace)
 
 
-def _append(place: Path, content: bytes) -> None:
-    """Append in one write, because other processes append at the same time."""
-    descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+def _append(path: Path, content: bytes) -> None:
+    """Append with one system call, because other processes append at the same time."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         os.write(descriptor, content)
     finally:
@@ -286,10 +287,10 @@ def has_abandoned_files(folder: Path) -> bool:
 
 
 def recover_appended(root: Path, folder: Path) -> None:
-    """Append late lines if a writer was killed; the caller holds the writer's lock."""
+    """Append late lines for killed writers; the caller holds the writer's lock."""
     for second_name in sorted(folder.glob("late-*")):
         match = _SECOND_NAME.fullmatch(second_name.name)
         if match and is_abandoned(second_name.name):
             descriptor = os.open(second_name, os.O_RDONLY | os.O_CLOEXEC)
-            place = root / unquote(match["path"])
-            ReplacedFile(place, descriptor, second_name, int(match["size"])).recover()
+            target = root / unquote(match["path"])
+            ReplacedFile(target, descriptor, second_name, int(match["size"])).recover()

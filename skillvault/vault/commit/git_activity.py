@@ -1,7 +1,8 @@
-"""Find git at work in a vault: its lock files and its processes, as far as the system tells.
+"""Find the lock files and processes of git in a vault, and remove stale lock files.
 
-A lock file is removed if it is old, or if a killed writer of skillvault made it, and if no visible
-    process uses it.
+A lock file is removed only if no visible process uses it, and if it is old or a killed writer of
+skillvault made it. Without /proc no process is visible and
+nothing is removed.
 """
 
 import os
@@ -21,7 +22,7 @@ from skillvault.vault.git.process import is_own_git
 
 _PROC = Path("/proc")
 _STALE = 60.0  # seconds: an older lock that nobody uses was left behind
-_OPEN_COMMIT_SECONDS = 600.0  # an older one is forgotten in its editor
+_OPEN_COMMIT_SECONDS = 600.0  # an older commit is forgotten in its editor
 _OPTIONS = {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
 _WORDS = 60  # characters of a command
 
@@ -43,24 +44,24 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
     """Return the lock files in the git dirs, by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
-    places = {folder / name for folder in (git_dir, common) for name in names}
-    places |= {path for folder in {git_dir, common} for path in (folder / "refs").rglob("*.lock")}
-    saved_at = dict(_saving_times(sorted(places)))
-    working = bool(saved_at) and any(git_processes(root, git_dir, common))
-    opened = set(opened_files()) if saved_at else set()
+    paths = {folder / name for folder in (git_dir, common) for name in names}
+    paths |= {path for folder in {git_dir, common} for path in (folder / "refs").rglob("*.lock")}
+    saved_at = dict(_saving_times(sorted(paths)))
+    has_process = bool(saved_at) and any(git_processes(root, git_dir, common))
+    open_files = set(opened_files()) if saved_at else set()
     return [
-        GitLock(path, max(0.0, time_now - saved), working or str(path) in opened)
-        for path, saved in saved_at.items()
+        GitLock(path, max(0.0, time_now - saved_time), has_process or str(path) in open_files)
+        for path, saved_time in saved_at.items()
     ]
 
 
 def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
-    """Yield (path, time of the last change) of the files that exist."""
+    """Yield (path, time of the last change) of each file that exists."""
     for path in paths:
         try:
             state = path.stat()
         except FileNotFoundError:
-            continue  # a git that was at work there is done
+            continue  # that git has ended
         if stat.S_ISREG(state.st_mode):
             yield path, state.st_mtime
 
@@ -68,10 +69,7 @@ def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
 def clear_git_locks(
     root: Path, git_dir: Path, common: Path, time_now: float, *, since: float = inf
 ) -> None:
-    """Remove lock files that were left behind: stale files, and files made since a time.
-
-    Removes nothing if the system does not tell which process uses a file.
-    """
+    """Remove unused lock files that are stale or were made since a time."""
     locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
     for lock in locks:
         if not lock.used and (lock.stale or time_now - lock.age >= since):
@@ -79,16 +77,13 @@ def clear_git_locks(
 
 
 def opened_files() -> Iterator[str]:
-    """Return the files that visible processes hold open; an empty set without /proc."""
+    """Yield the files that visible processes hold open."""
     links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
     yield from filter(None, map(_link_target, links))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
-    """Return the visible processes that have a file open for writing.
-
-    Returns an empty list without /proc.
-    """
+    """Return the visible processes that have a file open for writing."""
     return {
         int(pid)
         for pid, name in _descriptors()
@@ -97,7 +92,7 @@ def writers_of(state: os.stat_result) -> set[int]:
 
 
 def _descriptors() -> Iterator[tuple[str, str]]:
-    """Yield (process, descriptor) of all visible processes; nothing without /proc."""
+    """Yield (process, descriptor) of all visible processes."""
     for pid in _process_ids():
         try:
             names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_find_processes`)
@@ -150,10 +145,7 @@ class GitProcess(NamedTuple):
 
 
 def git_processes(*folders: Path) -> Iterator[GitProcess]:
-    """Return the visible git processes at work in these folders; an empty list without /proc.
-
-    While a person writes a commit message, git keeps index.lock, but not open.
-    """
+    """Yield the visible git processes that work in these folders."""
     for pid in _find_processes([str(folder) for folder in folders]):
         words = tuple(command_line(pid))
         since = _start_time(pid)
@@ -164,22 +156,22 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
 def _find_processes(folders: Collection[str]) -> Iterator[int]:
     """Yield the processes whose working directory is in one of these folders.
 
-    A person's git waits meanwhile, so this function makes no path objects, which are slow.
+    Path objects would be slow, and a person's git waits meanwhile.
     """
     for pid in _process_ids():
-        place = _link_target(f"{_PROC}/{pid}/cwd")
-        if place and any(place == top or place.startswith(f"{top}/") for top in folders):
+        folder = _link_target(f"{_PROC}/{pid}/cwd")
+        if folder and any(folder == top or folder.startswith(f"{top}/") for top in folders):
             yield int(pid)
 
 
 def open_commit(*folders: Path) -> GitProcess | None:
-    """Return a person's running `git commit`, unless it has waited in its editor for too long.
+    """Return a running `git commit` of a person, unless it has been open for too long.
 
     A git that started this process as its hook does not count.
     """
-    earliest = time.time() - _OPEN_COMMIT_SECONDS
+    earliest_start = time.time() - _OPEN_COMMIT_SECONDS
     for process in git_processes(*folders):
-        is_open = process.command == "commit" and process.since > earliest
+        is_open = process.command == "commit" and process.since > earliest_start
         if is_open and process.pid not in _ancestors():
             return process
     return None
@@ -195,7 +187,7 @@ def _start_time(pid: int) -> float | None:
 
 
 def _ancestors() -> set[int]:
-    """Yield the ids of this process, its parent and so on, as far as the system tells."""
+    """Return the ids of this process, its parent and so on."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
@@ -206,7 +198,7 @@ def _ancestors() -> set[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of `/proc/<pid>/stat` from the third on, or [] if that cannot be read."""
+    """Return the fields of `/proc/<pid>/stat` from the third on; [] for an unreadable process."""
     try:
         # `pid (name) state ppid …`; a name may hold anything, a parenthesis too.
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
@@ -225,7 +217,7 @@ def _link_target(link: str) -> str | None:
 def describe_holder(lock: Path, *folders: Path) -> str | None:
     """Name the git that holds a lock file; None if the file does not exist.
 
-    Processes of skillvault are not named: their writers hold the index under the writer's lock.
+    A git that skillvault started is not named.
     """
     since = dict(_saving_times([lock])).get(lock)
     if since is None:
@@ -237,7 +229,7 @@ def describe_holder(lock: Path, *folders: Path) -> str | None:
 
 
 def clock(moment: float) -> str:
-    """Return a unix time as a local time of day, with the date if it was not today."""
+    """Format a unix time as a local time of day, with the date unless that is today."""
     local_time = datetime.fromtimestamp(moment).astimezone()
     is_today = local_time.date() == datetime.now().astimezone().date()
     return local_time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")

@@ -1,11 +1,11 @@
-"""The journal: it describes a publication, so that the next writer can finish or undo it.
+"""Describe a publication in a file, so that the next writer can finish or undo it.
 
-A writer notes an intent before it touches the first file, and removes the note when all is done and
-synced. If the writer is killed, the next writer, under the writer's lock and index.lock, reads the
-note. If the branch has the commits, missing files are put back; otherwise every path that nobody
-changed since is put back. If a person's commit took a part of the files, the publication is
-finished on top of that commit, because undoing could remove the only copy of a text. A person's
-`git commit` undoes a half-made publication through the pre-commit hook.
+A writer saves its intent before it touches the first file, and removes the intent at the end. If
+the writer is killed, the next writer reads the intent and does one of three things:
+- The branch has the commits: it restores missing files.
+- A person's commit took a part of the files: it finishes the publication on top of that commit,
+  because undoing could remove the only copy of a text.
+- Otherwise it undoes every path that nobody changed since. The pre-commit hook does this, too.
 """
 
 import json
@@ -33,21 +33,21 @@ from skillvault.vault.git.repository import Git
 
 
 class PathChange(Struct, frozen=True):
-    """A path with its blob in the work tree and its index entry, before and after; None is absent.
+    """The blob in the work tree and the index entry of a path, old and new; None is absent.
 
     If the file `grows`, agents append to it, and the blobs are only its beginning.
     """
 
-    before: str | None
-    after: str | None
-    staged: Entry | None
-    entry: Entry | None
+    old_blob: str | None
+    new_blob: str | None
+    old_entry: Entry | None
+    new_entry: Entry | None
     grows: bool = False
 
     @property
     def sort_key(self) -> tuple[bool, bool]:
         """Sort key: new files first, then replaced files, removed files last."""
-        return self.after is None, self.before is not None
+        return self.new_blob is None, self.old_blob is not None
 
 
 class Intent(Struct, frozen=True, kw_only=True):
@@ -56,13 +56,13 @@ class Intent(Struct, frozen=True, kw_only=True):
     branch: str
     old: str | None
     new: str
-    places: Mapping[str, PathChange]
+    changes: Mapping[str, PathChange]
 
 
 class Journal:
     """The intents of the writers of a work tree, each in its own file in the git dir.
 
-    A writer holds the flock of its file. If nobody holds it, the writer was killed.
+    A writer holds the flock of its file. If nobody holds the flock, the writer was killed.
     """
 
     def __init__(self, root: Path, git: Git) -> None:
@@ -146,7 +146,7 @@ class Journal:
                 else:
                     self.undo(intent)
                 reach("intent-settled")
-            path.unlink(missing_ok=True)  # of a draft nothing was done
+            path.unlink(missing_ok=True)  # a draft: its publication had not begun
 
     def undo_before_commit(self) -> None:
         """Undo publications of killed writers in the index that a `git commit` will commit.
@@ -158,10 +158,10 @@ class Journal:
             if path.suffix == ".json" and not self._is_published(intent := _read_intent(path)):
                 self.undo(intent)
 
-    def unlock_killed(self) -> None:
-        """Remove the locks that the git of killed writers left behind."""
+    def remove_killed_locks(self) -> None:
+        """Remove the git locks that killed writers left behind."""
         for path in self._claim_abandoned():
-            self.unlock(since=path.stat().st_mtime)
+            self.remove_git_locks(since=path.stat().st_mtime)
 
     def _claim_abandoned(self) -> Iterator[Path]:
         """Yield the intents of killed writers; each is locked while the caller uses it."""
@@ -176,7 +176,7 @@ class Journal:
             finally:
                 os.close(descriptor)
 
-    def unlock(self, *, since: float = inf) -> None:
+    def remove_git_locks(self, *, since: float = inf) -> None:
         """Remove stale locks of git, and with `since` also those that a killed writer made."""
         clear_git_locks(self._root, *self._git.dirs(), time.time(), since=since)
 
@@ -188,20 +188,23 @@ class Journal:
         return intent.new in self._git.history.reflog(intent.branch)
 
     def _finish(self, intent: Intent, commits: Sequence[str]) -> None:
-        """Repeat the commits of a publication on top of a person's, without files changed there."""
+        """Repeat the commits of a publication on top of a person's commit.
+
+        Files that the person's commit changed keep that text.
+        """
         tip = parent = self._git.tip(intent.branch) or ""
         for sha in commits:
             parent = _copy_commit(self._git, sha, parent)
-        entries = self._git.entries(parent, sorted(intent.places))
-        for path, place in intent.places.items():
-            if entries.get(path) == place.entry:
-                self._advance(path, place)
-        index = self._git.index_file.entries(sorted(intent.places))
+        entries = self._git.entries(parent, sorted(intent.changes))
+        for path, change in intent.changes.items():
+            if entries.get(path) == change.new_entry:
+                self._update_file(path, change)
+        index = self._git.index_file.entries(sorted(intent.changes))
         self._set_entries(
             {
-                path: place.entry
-                for path, place in intent.places.items()
-                if index.get(path) == place.staged != place.entry == entries.get(path)
+                path: change.new_entry
+                for path, change in intent.changes.items()
+                if index.get(path) == change.old_entry != change.new_entry == entries.get(path)
             }
         )
         note = "skillvault: finish what a kill cut off"
@@ -211,59 +214,56 @@ class Journal:
             if not refs.commit():
                 raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
-    def _advance(self, path: str, place: PathChange) -> None:
+    def _update_file(self, path: str, change: PathChange) -> None:
         """Bring a file to its state after the publication, if it is still in the state before."""
-        if place.grows and place.before and place.after:
-            self._switch_prefix(path, place.before, place.after)
-        elif read_blob_id(self._root, path) == place.before != place.after:
-            self._place_blob(path, place.after, place.entry)
+        if change.grows and change.old_blob and change.new_blob:
+            self._switch_prefix(path, change.old_blob, change.new_blob)
+        elif read_blob_id(self._root, path) == change.old_blob != change.new_blob:
+            self._write_blob(path, change.new_blob, change.new_entry)
 
     def _redo(self, intent: Intent) -> None:
-        """Put back files of a publication that HEAD has and the index or the work tree lost."""
-        paths = sorted(intent.places)
-        committed = self._git.entries(self._git.head(), paths)
+        """Restore files of a publication that are in HEAD but missing in the index or work tree."""
+        paths = sorted(intent.changes)
+        head = self._git.entries(self._git.head(), paths)
         index = self._git.index_file.entries(paths)
         # A git that read the index before us wrote it after us: the next commit would remove these.
         self._set_entries(
             {
-                path: place.entry
-                for path, place in intent.places.items()
-                if index.get(path) == place.staged != place.entry == committed.get(path)
-                and self._is_placed(path, place)
+                path: change.new_entry
+                for path, change in intent.changes.items()
+                if index.get(path) == change.old_entry != change.new_entry == head.get(path)
+                and self._has_new_content(path, change)
             }
         )
-        for path, place in intent.places.items():
-            entry = place.entry
-            is_missing = place.after and not os.path.lexists(self._root / path)
-            if entry and is_missing and committed.get(path) == index.get(path) == entry:
-                self._place_blob(path, entry.id, entry)
+        for path, change in intent.changes.items():
+            entry = change.new_entry
+            is_missing = change.new_blob and not os.path.lexists(self._root / path)
+            if entry and is_missing and head.get(path) == index.get(path) == entry:
+                self._write_blob(path, entry.id, entry)
 
     def undo(self, intent: Intent) -> None:
-        """Put work tree and index back on paths that are still as the publication left them.
-
-        Paths in a person's commit stay.
-        """
-        committed = self._git.entries(self._git.head(), sorted(intent.places))
-        places = {
-            path: place
-            for path, place in intent.places.items()
-            if committed.get(path) == place.staged or committed.get(path) != place.entry
+        """Restore the old state of all paths that nobody changed or committed since."""
+        head = self._git.entries(self._git.head(), sorted(intent.changes))
+        changes = {
+            path: change
+            for path, change in intent.changes.items()
+            if head.get(path) == change.old_entry or head.get(path) != change.new_entry
         }
-        for path, place in places.items():
-            if self._is_changed(path, place) and self._is_placed(path, place):
-                if place.grows and place.before and place.after:
-                    self._switch_prefix(path, place.after, place.before)
+        for path, change in changes.items():
+            if self._has_change(path, change) and self._has_new_content(path, change):
+                if change.grows and change.old_blob and change.new_blob:
+                    self._switch_prefix(path, change.new_blob, change.old_blob)
                 else:
-                    self._place_blob(path, place.before, place.staged)
-            with suppress(NotADirectoryError):  # a person put a file in the folder's place
+                    self._write_blob(path, change.old_blob, change.old_entry)
+            with suppress(NotADirectoryError):  # a person replaced the folder by a file
                 files.prune_folders(self._root, path)
             reach("undo-file")
-        index = self._git.index_file.entries(sorted(places))
+        index = self._git.index_file.entries(sorted(changes))
         self._set_entries(
             {
-                path: place.staged
-                for path, place in places.items()
-                if index.get(path) == place.entry != place.staged
+                path: change.old_entry
+                for path, change in changes.items()
+                if index.get(path) == change.new_entry != change.old_entry
             }
         )
         reach("undo-index")
@@ -272,19 +272,20 @@ class Journal:
         if entries:
             self._git.index_file.set_entries(entries, self._git.settings().staging)
 
-    def _is_changed(self, path: str, place: PathChange) -> bool:
-        """Return True if a publication changed a path's content or mode."""
-        if place.after != place.before:
+    def _has_change(self, path: str, change: PathChange) -> bool:
+        """Return True if the publication changed the content or the mode of a file."""
+        if change.new_blob != change.old_blob:
             return True
-        if place.staged is None or place.entry is None or place.staged.mode == place.entry.mode:
+        old_entry, new_entry = change.old_entry, change.new_entry
+        if old_entry is None or new_entry is None or old_entry.mode == new_entry.mode:
             return False
-        return read_mode(self._root, path) == place.entry.mode
+        return read_mode(self._root, path) == new_entry.mode
 
-    def _is_placed(self, path: str, place: PathChange) -> bool:
-        """Return True if the work tree still has a path as a publication left it."""
-        if place.grows and place.after and place.before:
-            return has_prefix(self._root, path, self._blob(place.after))
-        return read_blob_id(self._root, path) == place.after
+    def _has_new_content(self, path: str, change: PathChange) -> bool:
+        """Return True if a file still has the content that the publication wrote."""
+        if change.grows and change.new_blob and change.old_blob:
+            return has_prefix(self._root, path, self._blob(change.new_blob))
+        return read_blob_id(self._root, path) == change.new_blob
 
     def _blob(self, blob: str) -> bytes:
         return self._git.blobs([blob])[blob]
@@ -293,8 +294,8 @@ class Journal:
         file = AppendedFile(self._root, path, self._folder)
         file.switch_prefix(self._blob(old_blob), self._blob(new_blob))
 
-    def _place_blob(self, path: str, blob: str | None, entry: Entry | None) -> None:
-        """Put a blob in its place in the work tree, with the mode of an entry; None: remove it."""
+    def _write_blob(self, path: str, blob: str | None, entry: Entry | None) -> None:
+        """Write a blob to a file, with the mode of its entry; without a blob, remove the file."""
         if blob is None:
             files.remove_file(self._root, path)
             return
@@ -309,13 +310,13 @@ class Journal:
 
 
 def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
-    """Return the commits to finish, oldest first, if a person's commit took a part of their files.
+    """Return the commits to finish, oldest first, if a person's commit has a part of their files.
 
-    A merge is never finished here: `sync` makes it again.
+    A merge is not finished: `sync` merges again.
     """
-    committed = git.entries(git.tip(intent.branch), sorted(intent.places))
-    places = intent.places.items()
-    has_part = any(committed.get(path) == place.entry != place.staged for path, place in places)
+    entries = git.entries(git.tip(intent.branch), sorted(intent.changes))
+    changes = intent.changes.items()
+    has_part = any(entries.get(path) == c.new_entry != c.old_entry for path, c in changes)
     if intent.old is None or not has_part:
         return []
     commits = list(git.history.commits(f"{intent.old}..{intent.new}"))
@@ -324,24 +325,24 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 
 
 def _copy_commit(git: Git, sha: str, parent: str) -> str:
-    """Repeat a commit on another parent, without the files that were changed there."""
+    """Repeat a commit on another parent, without the files that the parent changed."""
     origin = f"{sha}^"
     entries = git.history.diff_trees(origin, sha)
     base = git.entries(git.history.commit_named(origin), sorted(entries))
     current = git.entries(parent, sorted(entries))
-    unchanged = {
+    unchanged_entries = {
         path: entry
         for path, entry in entries.items()
         if current.get(path) in (base.get(path), entry)
     }
-    tree = git.objects.write_tree(git.objects.root(parent), unchanged)
+    tree = git.objects.write_tree(git.objects.root(parent), unchanged_entries)
     return git.committer.recommit(sha, tree, parent, git.settings())
 
 
 def _read_intent(path: Path) -> Intent:
     try:
         return msgspec.convert(json.loads(path.read_text(encoding="ascii")), Intent)
-    except ValueError:  # a loss of power, where `durability: normal` was asked for
+    except ValueError:  # a power failure with `durability: normal`
         raise PausedError(
             f"paused: {path}: the journal cannot be read; undo what `git status` shows of "
             "skillvault's changes, then remove the journal"

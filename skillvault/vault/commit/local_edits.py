@@ -1,7 +1,7 @@
-"""Local edits of a person: paths on which HEAD, index and work tree do not agree.
+"""Find local edits of a person: paths on which HEAD, the index and the work tree disagree.
 
-A change may write to a path only while index and work tree each hold the blob of HEAD, the blob
-that the change writes, or the blob of a lost commit of ours. Modes count. All else waits.
+A change may write a path only if index and work tree each have the blob of HEAD, the blob that the
+change writes, or the blob of a lost commit of ours. Modes count, too.
 """
 
 import os
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from skillvault.vault.commit.files import AppendedPrefix
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.git.history import new_home
+from skillvault.vault.git.history import find_new_path
 from skillvault.vault.git.index_file import SparsePaths
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, mode_of
 from skillvault.vault.git.repository import Git
@@ -25,10 +25,10 @@ Files = Mapping[str, bytes | None]
 class GitState(Struct, frozen=True):
     """HEAD and the index at the paths that a change writes.
 
-    `clashes` are paths for which HEAD has a folder in the place of a file or the reverse,
-    `missing_folders` are not in HEAD, `has_modes` is True if the work tree's modes count.
-    `lost_blobs` (None: removed) were left in the index by a commit of ours that no branch has.
-    `sparse_paths` are left out by a sparse checkout: not there is not deleted.
+    `clashes` maps paths to a reason, if HEAD has a folder instead of a file or the reverse.
+    `missing_folders` are not in HEAD. `has_modes` is True if the work tree's modes count.
+    `lost_blobs` (None: removed) are in the index from a commit of ours that no branch has.
+    `sparse_paths` are left out by a sparse checkout, so they do not count as deleted.
     """
 
     tree: Mapping[str, Entry]
@@ -40,7 +40,7 @@ class GitState(Struct, frozen=True):
     sparse_paths: SparsePaths
 
     def is_sparse(self, root: Path, path: str) -> bool:
-        """Return True if a sparse checkout leaves a path out and no file is in its place."""
+        """Return True if a sparse checkout leaves out a path that has no file."""
         return path in self.sparse_paths and not os.path.lexists(root / path)
 
 
@@ -53,14 +53,14 @@ def read_git_state(
     clashes, folders = git.objects.clashes(root, paths)
     tree = git.objects.entries(root, [path for path in paths if path not in clashes])
     index = git.index_file.entries([*paths, *sorted(folders)])
-    strays = [path for path in files if index.get(path) != tree.get(path)]
+    changed_paths = [path for path in files if index.get(path) != tree.get(path)]
     return GitState(
         tree,
         index,
         clashes,
         frozenset(folders),
         has_modes,
-        _find_lost_blobs(git, index, strays) if strays else {},
+        _find_lost_blobs(git, index, changed_paths) if changed_paths else {},
         git.index_file.sparse_paths(),
     )
 
@@ -68,17 +68,17 @@ def read_git_state(
 def _find_lost_blobs(
     git: Git, index: Mapping[str, Entry], paths: Sequence[str]
 ) -> dict[str, frozenset[str | None]]:
-    """Return the blobs that lost commits left in the index, by path."""
+    """Map paths to the blobs that lost commits left in the index."""
     lost_blobs: dict[str, frozenset[str | None]] = {}
     for commit in git.history.find_lost_commits():
         for path in commit.files.keys() & set(paths):
             entry = commit.files[path].after
             if index.get(path) != entry:
                 continue
-            if entry is None:  # without its new copy, a person may have removed it
-                home = new_home(path, commit.files)
-                copies = git.index_file.entries([home]) if home else {}
-                if home is None or copies.get(home) != commit.files[home].after:
+            if entry is None:  # moved by us, unless a person removed the file
+                new_path = find_new_path(path, commit.files)
+                entries = git.index_file.entries([new_path]) if new_path else {}
+                if new_path is None or entries.get(new_path) != commit.files[new_path].after:
                     continue
             blob = entry.id if entry else None
             lost_blobs[path] = lost_blobs.get(path, frozenset()) | {blob}
@@ -93,9 +93,9 @@ def local_edits(
     *,
     prefixes: Mapping[str, AppendedPrefix],
 ) -> dict[str, str]:
-    """Map each locally edited path to the reason; empty if the change may write every path.
+    """Map each locally edited path to the reason.
 
-    `prefixes` belong to files that agents append to: an appended line is no edit of a person.
+    `prefixes` belong to files that agents append to: an appended line is not a local edit.
     """
     clashes = {**_find_staged_clashes(state, files), **state.clashes}
     reasons: dict[str, str] = {}
@@ -108,27 +108,27 @@ def local_edits(
             reasons[path] = reason
     for target_path, source in origins.items():
         if source not in state.tree:
-            continue  # an earlier change of the group made it, so no person can have removed it
-        places = (source, target_path)
-        exists = any(os.path.lexists(root / place) for place in places)
-        is_staged = any(place in state.index for place in places)
+            continue  # made by an earlier change of the group, so no person can have removed it
+        both_paths = (source, target_path)
+        exists = any(os.path.lexists(root / path) for path in both_paths)
+        is_staged = any(path in state.index for path in both_paths)
         if not ((exists or state.is_sparse(root, source)) and is_staged):
             reasons[source] = "deleted and not committed"
     return reasons
 
 
 def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
-    """Find the paths for which a folder is staged in the place of the file, or the reverse."""
+    """Map paths to a reason, if a folder is staged instead of the file or the reverse."""
     reasons: dict[str, str] = {}
     for path in files:
         for folder in _folders_of(path):
             if folder in state.missing_folders and folder in state.index:
                 reasons[path] = f"a file of yours is staged at {folder}, where a folder is needed"
                 break
-    for staged in state.index:
+    for staged_path in state.index:
         reasons |= {
-            path: f"{staged} of yours is staged below it"
-            for path in _folders_of(staged)
+            path: f"{staged_path} of yours is staged below it"
+            for path in _folders_of(staged_path)
             if path in files
         }
     return reasons
@@ -140,7 +140,7 @@ def _folders_of(path: str) -> list[str]:
 
 
 class _TargetFile(NamedTuple):
-    """A file as a change makes it: its blob (None for a removed file) and its mode."""
+    """A file after a change: its blob (None for a removed file) and its modes."""
 
     path: str
     blob: str | None
@@ -154,11 +154,11 @@ def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None
     lost_blobs = state.lost_blobs.get(path, frozenset())
     if blob is not None:  # a moved file is not written at its old path: it would exist twice
         lost_blobs -= {None}
-    staged = state.index.get(path)
-    index = staged.id if staged else None
+    staged_entry = state.index.get(path)
+    index = staged_entry.id if staged_entry else None
     if index not in (base, *lost_blobs) and (prefix or index != blob):
         return "staged in the index and not committed"
-    if staged and staged.mode not in modes:
+    if staged_entry and staged_entry.mode not in modes:
         return "its mode is staged and not committed"
     if not prefix and index != base and read_blob_id(root, path) not in (blob, *lost_blobs):
         return "staged in the index, and otherwise in the work tree"
@@ -185,8 +185,8 @@ def _read_type(root: Path, path: str) -> int | None:
         return None
 
 
-def _odd_folder(root: Path, path: str) -> str | None:
-    """Return the first path above this one that is not a plain folder, such as a link."""
+def _find_special_folder(root: Path, path: str) -> str | None:
+    """Return the first parent of a path that is not a plain folder, such as a link."""
     for folder in _folders_of(path):
         mode = _read_type(root, folder)
         if mode is None:
@@ -198,25 +198,25 @@ def _odd_folder(root: Path, path: str) -> str | None:
 
 def read_blob_id(root: Path, path: str) -> str | None:
     """Return the blob id of a file in the work tree; None if it is no regular file."""
-    place = root / path
-    if place.is_symlink() or not place.is_file():
+    file = root / path
+    if file.is_symlink() or not file.is_file():
         return None
-    return blob_id(place.read_bytes())
+    return blob_id(file.read_bytes())
 
 
 def has_prefix(root: Path, path: str, start: bytes) -> bool:
     """Return True if a regular file of the work tree begins with these bytes."""
-    place = root / path
-    if place.is_symlink() or not place.is_file() or _odd_folder(root, path):
+    target = root / path
+    if target.is_symlink() or not target.is_file() or _find_special_folder(root, path):
         return False
-    with place.open("rb") as file:
+    with target.open("rb") as file:
         return file.read(len(start)) == start
 
 
 def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
-    """Return the reason if the work tree has another content than these blobs at a path."""
-    if odd := _odd_folder(root, path):
-        return f"{odd} is not a plain folder"
+    """Return the reason if the file of the work tree has none of these blobs."""
+    if folder := _find_special_folder(root, path):
+        return f"{folder} is not a plain folder"
     mode = _read_type(root, path)
     if mode is None:
         return None if None in blobs else "deleted in the work tree and not committed"

@@ -1,9 +1,8 @@
-"""The locks of a vault, each held as an flock, and git's own index.lock and gc.pid.
+"""Take the locks of a vault (writer, daemon, client) and git's locks index.lock and gc.pid.
 
-One process writes at a time, and one daemon runs. The kernel frees an flock when a process dies.
-Every git command that changes the index or tracked files takes index.lock. An index.lock of
-skillvault carries a mark: if nobody holds the mark, the writer was killed, and the next writer
-takes the lock over.
+The locks of the vault are flocks, which the kernel frees when a process dies. An index.lock of
+skillvault begins with a mark. If no process holds the flock of such a file, its writer was killed,
+and the next writer takes the lock over.
 """
 
 import fcntl
@@ -24,17 +23,17 @@ from skillvault.vault.failpoint import reach
 WRITER, DAEMON, CLIENT = "writer.lock", "daemon.lock", "client.lock"
 WAIT_SECONDS = 10.0
 _PAUSE = 0.05
-_INTRODUCTION_SECONDS = 1.0  # at most, from taking a lock until its file names the holder
+_NAMING_SECONDS = 1.0  # the longest time until the file of a taken lock names the holder
 
 _MARK = b"skillvault "  # the beginning of our index.lock
 _GIT_PAUSE = 0.01
-_GC_OWNER = "gc-owner"  # the file with the words of our gc.pid
-_GC_WAIT = 10.0  # seconds that a `git gc` is waited for
+_GC_OWNER = "gc-owner"  # the file with the content of our gc.pid
+_GC_WAIT = 10.0  # the longest wait for a `git gc`, in seconds
 _GC_NOTES = 1000  # bytes of gc-owner that are read
-_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; the second as git itself has it
+_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; git itself has the second number
 
-# The threads of a process wait for each other here, as long as it takes, and then as one for
-# other processes. A forked child has no thread that would let one of these go.
+# The threads of a process wait for each other without limit; then one of them waits for other
+# processes. A forked child lacks the threads that would release these locks.
 _thread_locks: dict[Path, threading.RLock] = {}
 os.register_at_fork(after_in_child=_thread_locks.clear)
 
@@ -67,9 +66,9 @@ def daemon_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def client_lock(folder: Path, wait: float) -> Iterator[int]:
-    """Be the one that asks the judge's client, and give the lock's descriptor.
+    """Hold the lock for asking the judge's client, and yield its descriptor.
 
-    A child that gets the descriptor holds the lock for its life, too. VaultBusyError names the
+    A child process that inherits the descriptor holds the lock, too. VaultBusyError names the
     holder after `wait` seconds.
     """
     busy = "the client is being asked already ({}); try again when it has answered"
@@ -81,7 +80,7 @@ def client_lock(folder: Path, wait: float) -> Iterator[int]:
 def folder_lock(folder: Path) -> Iterator[None]:
     """Lock a folder outside the vault, without a file in the folder.
 
-    VaultBusyError if somebody holds it for long.
+    VaultBusyError if another process holds the lock for long.
     """
     busy = f"{folder}: another skillvault is writing here; try again when it ends"
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -98,13 +97,13 @@ def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         _acquire(descriptor, wait, lambda: busy.format(_describe_owner(descriptor)))
-        with suppress(OSError):  # a disk may be full, and these words are for messages only
+        with suppress(OSError):  # a disk may be full, and the pid is only for messages
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
         try:
             yield descriptor
         finally:
-            os.ftruncate(descriptor, 0)  # the next holder has not written its name yet
+            os.ftruncate(descriptor, 0)  # until the next holder writes its pid
     finally:
         os.close(descriptor)
 
@@ -136,15 +135,15 @@ def holder(path: Path) -> str | None:
     try:
         return None if claim(descriptor) else _describe_owner(descriptor)
     finally:
-        os.close(descriptor)  # which lets the lock go
+        os.close(descriptor)  # this releases the lock
 
 
 def _describe_owner(descriptor: int) -> str:
     """Name the process that holds the flock of an open file.
 
-    Before the holder has written its name, the file is empty or names a killed process.
+    At first the file is empty or has the pid of a killed process.
     """
-    deadline = time.monotonic() + _INTRODUCTION_SECONDS
+    deadline = time.monotonic() + _NAMING_SECONDS
     while True:
         pid = _parse_pid(os.pread(descriptor, 1000, 0))
         if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
@@ -191,7 +190,7 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
 def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
     """Name the person's git that a publication would wait for; None if no git is at work.
 
-    `waiting` says that there are changes to publish, which would break a commit open in an editor.
+    With `waiting` changes, a commit that is open in an editor counts, too.
     """
     index = git_dir / "index.lock"
     with suppress(FileNotFoundError), index.open("rb") as lock:
@@ -209,12 +208,12 @@ def has_abandoned_lock(git_dir: Path) -> bool:
     descriptor = _take_over(git_dir / "index.lock")
     if descriptor is None:
         return False
-    os.close(descriptor)  # which gives it back
+    os.close(descriptor)  # this releases the lock
     return True
 
 
 def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
-    """Return the descriptor of index.lock after taking it; None after `wait` seconds."""
+    """Take index.lock and return its descriptor; None after `wait` seconds."""
     deadline = time.monotonic() + wait
     draft.parent.mkdir(exist_ok=True)
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -222,10 +221,10 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
         claim(descriptor)
         os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
         while not _link_lock(draft, path):
-            abandoned = _take_over(path)
-            if abandoned is not None or time.monotonic() >= deadline:
+            abandoned_lock = _take_over(path)
+            if abandoned_lock is not None or time.monotonic() >= deadline:
                 os.close(descriptor)
-                return abandoned
+                return abandoned_lock
             time.sleep(_GIT_PAUSE)
     except BaseException:
         os.close(descriptor)
@@ -236,7 +235,7 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
 
 
 def _link_lock(draft: Path, path: Path) -> bool:
-    """Create a lock file with all of its content; False if the file exists."""
+    """Create a lock file together with its content; return False if the file exists."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -245,7 +244,7 @@ def _link_lock(draft: Path, path: Path) -> bool:
 
 
 def _take_over(path: Path) -> int | None:
-    """Take over the lock of a killed writer of skillvault; None if the lock is another's."""
+    """Take over the lock of a killed writer of skillvault; None for any other lock."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         is_marked = os.pread(descriptor, len(_MARK), 0) == _MARK
@@ -267,10 +266,10 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 
 @contextmanager
 def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
-    """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while one is at work.
+    """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while a `git gc` runs.
 
-    If nobody holds gc-owner and gc.pid has its words, a killed writer of skillvault left gc.pid,
-    even if the process id is in use again.
+    The file gc-owner has a copy of our gc.pid. If nobody holds the flock of gc-owner and both files
+    agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
     with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
@@ -283,7 +282,7 @@ def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
 
 
 def clear_gc(common: Path) -> bool:
-    """Remove the gc.pid of a killed writer; return True if there was one."""
+    """Remove the gc.pid of a killed writer; return False if there is none."""
     path = common / "gc.pid"
     if not path.exists():
         return False
@@ -293,10 +292,10 @@ def clear_gc(common: Path) -> bool:
 
 
 @contextmanager
-def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
-    """Hold the flock of gc-owner, write our words there, and clear up after a killed writer."""
-    place.parent.mkdir(exist_ok=True)
-    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+def _gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
+    """Lock gc-owner, clear up after a killed writer, and write the content of our gc.pid."""
+    owner_file.parent.mkdir(exist_ok=True)
+    descriptor = os.open(owner_file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     try:
         while not claim(descriptor):
             _pause_for_gc(path, deadline)
@@ -331,7 +330,7 @@ def gc_holder(path: Path) -> str | None:
 
 
 def _remove_gc(path: Path, owner: int) -> None:
-    """Remove gc.pid if gc-owner has its words too."""
+    """Remove gc.pid if gc-owner has the same content."""
     with suppress(FileNotFoundError):
         if path.read_bytes() in os.pread(owner, _GC_NOTES, 0).splitlines():
             path.unlink()
@@ -342,10 +341,10 @@ def _gc_words() -> str:
 
 
 def _claim_gc(path: Path) -> bool:
-    """Write gc.pid unless a `git gc` runs; a gc.pid that was left behind is removed."""
+    """Write gc.pid unless a `git gc` runs; remove a stale gc.pid."""
     draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
-        draft.write_text(_gc_words())  # it is to appear whole: a half one is taken for git's
+        draft.write_text(_gc_words())  # a half-written gc.pid would be taken for git's
         if _link_lock(draft, path):
             return True
     finally:
@@ -356,7 +355,7 @@ def _claim_gc(path: Path) -> bool:
 
 
 def _is_gc_running(path: Path) -> bool:
-    """Return True if the `git gc` that wrote a gc.pid is at work, by git's own rule."""
+    """Return True if the `git gc` that wrote a gc.pid still runs, by git's own rule."""
     try:
         age, words = time.time() - path.stat().st_mtime, path.read_text().split()
     except FileNotFoundError:

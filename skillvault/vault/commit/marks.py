@@ -1,8 +1,8 @@
-"""Set the marks in a skill's file: sections that the program wrote, and skills that hosts skip.
+"""Set two marks in the front matter of a skill: `metadata.written` and `metadata.internal`.
 
-`metadata.written` marks the sections that the program wrote; a section of a person keeps its state,
-and a skill without marks gets none. A skill in proposed/ or archive/ is internal; one that returns
-to skills/ is not, unless a person had marked it so there.
+`written` lists the sections that the program wrote, so that edits of a person are recognized.
+`internal` tells agents to skip the skills in proposed/ and archive/. If a skill returns to skills/,
+the mark goes, unless a person had set it there.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -31,7 +31,7 @@ INTERNAL_KEY = ("metadata", "internal")
 
 
 def is_internal(content: bytes) -> bool:
-    """Return True if a skill's file is marked as internal; False for an unreadable file."""
+    """Return True if a skill's file has the internal mark; False for an unreadable file."""
     try:
         meta, _ = front_matter.read_document(front_matter.text_of(content))
     except BadInputError:
@@ -67,9 +67,9 @@ def mark_changed_sections(
     paths: Iterable[str],
     foreign_sections: Mapping[str, Collection[str]],
 ) -> dict[str, bytes]:
-    """Mark the sections that the program changed, and map each path to the skill's new file.
+    """Mark the sections that the program changed, and return the new files.
 
-    `foreign_sections` are the sections taken over from a person, by path.
+    `foreign_sections` maps a path to the sections that come from a person.
     """
     marked_files: dict[str, bytes] = {}
     for path in paths:
@@ -79,8 +79,8 @@ def mark_changed_sections(
         skill, old_skill = parse_record(path, content), parse_record(path, old_content)
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
-        foreign = foreign_sections.get(path, ())
-        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, foreign)
+        headings = foreign_sections.get(path, ())
+        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, headings)
         if skill.description != old_skill.description:
             marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
         words = format_marks(marks)
@@ -93,9 +93,10 @@ Files = dict[str, bytes | None]
 
 
 def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
-    """Set or remove the internal mark in each skill of a change; `origins` are old paths of moves.
+    """Set or remove the internal mark in each skill of a change.
 
-    Raises UncommittedEditError for a file that only a person can mark.
+    `origins` maps moved files to their old paths. Raises UncommittedEditError for a file that
+    cannot be marked.
     """
     marks: Files = {}
     for path, content in files.items():
@@ -118,7 +119,7 @@ def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -
     if layout.shelf_of(origin) != "archive":
         return True
     name = layout.ref_of(path)
-    places = [f"{commit.sha}:{path}" for commit in history.commits_touching([name] if name else [])]
-    contents = git.objects.read_files(places)
-    served = next((contents[place] for place in places if place in contents), None)
-    return served is None or not is_internal(served)
+    commits = history.commits_touching([name] if name else [])
+    contents = git.objects.read_files(f"{commit.sha}:{path}" for commit in commits)
+    content = next(iter(contents.values()), None)
+    return content is None or not is_internal(content)

@@ -1,8 +1,7 @@
-"""Packing: git makes many loose objects a few packs, while nobody writes.
+"""Pack the loose objects of a vault while nobody writes, and extend git's commit graph.
 
-Each pack has at least twice the objects of the next. No object is removed, no reflog expires and no
-hook runs. The graph of commits with the paths that each changes, by which `git log -- PATH` is
-quick, grows with them.
+Each pack has at least twice the objects of the next. No object is removed, no reflog expires, no
+hook runs. The commit graph stores the changed paths, which makes `git log -- PATH` fast.
 """
 
 from contextlib import suppress
@@ -12,12 +11,12 @@ from skillvault.vault.commit.locks import gc_lock, writer_lock
 from skillvault.vault.git.process import as_environment
 from skillvault.vault.git.repository import Git
 
-LOOSE = 1000  # loose objects that are left as they are: 4 MB at most
+LOOSE = 1000  # fewer loose objects are not packed: 4 MB at most
 _SAMPLE = ("17", "5b", "9e", "d3")  # ids are spread evenly over the 256 folders
 _GRAPH = ("commit-graph", "write", "--reachable", "--split", "--changed-paths", "--no-progress")
-_COMMITS = "--max-new-filters=5000"  # whose paths are read at once: seconds, in which nobody writes
+_COMMITS = "--max-new-filters=5000"  # limits the time in which nobody can write to seconds
 _LOOSE_ALONE = ("maintenance", "run", "--auto", "--quiet", "--task=loose-objects")
-_SETTINGS = as_environment({"maintenance.loose-objects.auto": "-1"})  # however many there are
+_SETTINGS = as_environment({"maintenance.loose-objects.auto": "-1"})  # pack any number
 
 
 def count_loose(git: Git) -> int:
@@ -28,7 +27,7 @@ def count_loose(git: Git) -> int:
 
 
 def pack(git: Git, loose: int = LOOSE) -> bool:
-    """Pack if more than `loose` objects are loose; False if not, or while somebody writes."""
+    """Pack if more than `loose` objects are loose; return False if nothing was packed."""
     if count_loose(git) <= loose:
         return False
     common = git.dirs()[1]
@@ -38,7 +37,7 @@ def pack(git: Git, loose: int = LOOSE) -> bool:
         git.share_lock(lock),
         gc_lock(common, 0.0),
     ):
-        if git.is_partial():  # its packs say that a remote has what they lack
+        if git.is_partial():  # `repack` would lose the mark of packs from a promisor
             git.run(*_LOOSE_ALONE, env=_SETTINGS, hold_lock=True)
             git.run("prune-packed", "--quiet", hold_lock=True)
         else:

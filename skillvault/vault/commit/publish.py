@@ -1,8 +1,8 @@
-"""The commit protocol: a group of changes becomes commits, all published at once.
+"""Publish a group of changes as commits, so that a person's git sees all of them or none.
 
-Slow work comes first and is invisible: objects, drafts of the files and the index, the journal, one
-sync. Then the writer takes git's locks of the index, the branch and HEAD, checks everything again,
-and places files, index and branch. A person's git sees either nothing of a publication or all.
+The slow work comes first and is invisible: objects, drafts of the files and the index, the journal,
+one sync. Then the writer locks index, branch and HEAD, checks everything again, and replaces the
+files, the index and the branch.
 """
 
 import os
@@ -45,17 +45,17 @@ from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
 
-_RESTLESS_SECONDS = 5.0  # a person's git that never rests is not waited for any longer
-_LOCK_SECONDS = 5.0  # that another git may hold the index before outcomes wait in the inbox
-_CLEAN_SECONDS = 1.0  # that a `git clean` which began before us may still remove files
+_REST_SECONDS = 5.0  # the longest wait for a person's git that is always at work
+_LOCK_SECONDS = 5.0  # the longest wait for the index; then outcomes stay in the inbox
+_CLEAN_SECONDS = 1.0  # the longest wait for a `git clean` that began before us
 _PAUSE = 0.01
 
 
 class StagedChange(Struct, frozen=True):
     """A change and the new bytes of its files by path (None for a removed file).
 
-    `origins` maps moved files to their old paths, `created` are new files, `prefixes` belong to
-    files that agents append to, `links` are the new, removed or changed links.
+    `origins` maps moved files to their old paths. `created` are new files. `prefixes` belong to
+    files that agents append to. `links` are the links that the change adds, removes or alters.
     """
 
     change: Change
@@ -81,19 +81,19 @@ class _Group(Struct, frozen=True):
 
 def _combine(changes: Sequence[StagedChange]) -> _Group:
     iterator = iter(changes)
-    groups = group_by_commit([staged.change for staged in changes])
+    groups = group_by_commit([change.change for change in changes])
     files: dict[str, bytes | None] = {}
     origins: dict[str, str] = {}
     prefixes: dict[str, AppendedPrefix] = {}
-    for staged in changes:
-        files |= staged.files
-        origins |= {path: origins.get(source, source) for path, source in staged.origins.items()}
-        prefixes = {**staged.prefixes, **prefixes}
-    created = frozenset().union(*(staged.created for staged in changes))
+    for change in changes:
+        files |= change.files
+        origins |= {path: origins.get(source, source) for path, source in change.origins.items()}
+        prefixes = {**change.prefixes, **prefixes}
+    created_paths = frozenset().union(*(change.created for change in changes))
     return _Group(
         [list(islice(iterator, len(group))) for group in groups],
         files,
-        {path: source for path, source in origins.items() if source not in created},
+        {path: source for path, source in origins.items() if source not in created_paths},
         prefixes,
     )
 
@@ -110,7 +110,7 @@ def check_edits(
 
 
 class _Base(Struct, frozen=True):
-    """The base of a publication: the branch's commit, the state of its paths, git's settings."""
+    """The commit on which a publication builds, the state of its paths, and git's settings."""
 
     parent: str | None
     state: GitState
@@ -118,9 +118,9 @@ class _Base(Struct, frozen=True):
 
 
 class _Publication(Struct, frozen=True):
-    """A publication of which all parts are drafted and none is visible yet.
+    """The drafts of a publication, before any part is visible.
 
-    `checksum` belongs to the index from which the draft `index` was copied.
+    The draft `index` is a copy of the index with this `checksum`.
     """
 
     group: _Group
@@ -135,8 +135,8 @@ class _Publication(Struct, frozen=True):
 class Writer:
     """Publishes groups of changes in one work tree, under the writer's lock.
 
-    `check_normal` raises PausedError in a repository that is in the middle of something. The
-    program is the author of a commit that only these `steps` made.
+    `check_normal` raises PausedError in the middle of a git operation, such as a rebase. A commit
+    has the program as author if all of its changes come from `steps`.
     """
 
     def __init__(
@@ -163,13 +163,13 @@ class Writer:
     def publish(
         self, changes: Sequence[StagedChange], parent: str | None, at: datetime
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
-        """Return each commit and its changes, oldest first; None if the branch moved meanwhile.
+        """Publish changes, and return each commit with its changes, oldest first.
 
-        Raises UncommittedEditError if a path is edited locally, VaultBusyError while another git is
-        at work; nothing is published then.
+        Nothing is published if the branch moved (None), if a path is edited locally
+        (UncommittedEditError) or while another git is at work (VaultBusyError).
         """
         group = _combine(changes)
-        # Before anything is signed, so that nobody is asked for a key in vain.
+        # Check before signing, so that nobody types a passphrase in vain.
         base = self._read_base(group, parent, self._git.settings())
         self._check_closed(group)
         drafts, entries = self._draft_commits(group, base)
@@ -181,12 +181,12 @@ class Writer:
             self._git.pin_commit(new_tip, refs) as pin,
         ):
             reach("objects-written")
-            plain = {p: data for p, data in group.files.items() if p not in group.prefixes}
-            with work_files.draft_files(self._folder / "drafts", plain) as places:
+            files = {path: data for path, data in group.files.items() if path not in group.prefixes}
+            with work_files.draft_files(self._folder / "drafts", files) as new_files:
                 intent = self._intent(group, entries, base, new_tip)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draft(entries, base.settings.staging)
-                publication = _Publication(group, base, entries, places, intent, index, checksum)
+                publication = _Publication(group, base, entries, new_files, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
                 refs.begin(
                     [RefUpdate(branch, new_tip, parent or ABSENT), RefUpdate(pin, ABSENT, new_tip)]
@@ -199,7 +199,7 @@ class Writer:
         self._is_visible = False
         try:
             self._journal.write_intent(publication.intent)
-            self._sync()  # all slow work is done before anybody has to wait for us
+            self._sync()  # slow, so it comes before the locks that others wait for
             reach("intent-written")
             with self._lock_without_commit():
                 is_published = self._publish_locked(publication, refs)
@@ -211,7 +211,7 @@ class Writer:
                 self._journal.remove()
         except BaseException:
             if not self._is_visible:
-                self._journal.remove()  # nothing is to be undone, and nothing may be
+                self._journal.remove()  # there is nothing to undo
             raise
         finally:
             self._settle_replaced()
@@ -220,7 +220,7 @@ class Writer:
         return is_published
 
     def _check_closed(self, group: _Group) -> None:
-        """Raise UncommittedEditError if a process may still append to a file to be replaced."""
+        """Raise UncommittedEditError if a process may still append to a file of the group."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
             process = None if is_unchanged else find_open_writer(self._root, path)
@@ -234,7 +234,7 @@ class Writer:
             self._replaced_files.pop().settle()
 
     def _publish_locked(self, publication: _Publication, refs: RefSession) -> bool:
-        """Check again, lock the branch and HEAD, and publish; False if the branch moved."""
+        """Check again, lock the branch and HEAD, and publish; return False if the branch moved."""
         self._check_normal()
         parent, settings = publication.base.parent, publication.base.settings
         base = self._read_base(publication.group, parent, settings)
@@ -256,19 +256,19 @@ class Writer:
             self._journal.rewrite(intent)
         self._is_visible = True
         try:
-            return self._carry_out(publication, intent, refs)
+            return self._replace_state(publication, intent, refs)
         except BaseException as error:
             refs.end()
             try:
                 self._journal.roll_back(intent)
-            except (OSError, GitError) as second_error:  # the journal is there for the next writer
+            except (OSError, GitError) as second_error:  # the next writer has the journal
                 error.add_note(
                     f"the next command that writes undoes the unfinished change ({second_error})"
                 )
             raise
 
-    def _carry_out(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
-        """Place files, index and branch; if git refuses the branch, undo all and return False."""
+    def _replace_state(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
+        """Replace files, index and branch; if git refuses the branch, undo all and return False."""
         # The files first: were we killed here and the lock removed by hand, a person's commit of
         # the index would hold files that the work tree lacks, and `commit -a` would delete them.
         self._place_files(publication, intent)
@@ -280,17 +280,17 @@ class Writer:
             self._journal.undo(intent)
             return False
         reach("branch-moved")
-        self._put_back_cleaned(publication.group.files, intent)
+        self._restore_cleaned(publication.group.files, intent)
         return True
 
     def _restage(self, publication: _Publication) -> bool:
-        """Put back index entries that a person's git overwrote with an index it read earlier.
+        """Restore index entries that a person's git overwrote; False if that git is still at work.
 
-        Git reads the index before it locks the index, so the person's next commit would remove our
-        files. False if that git still holds the index; the next writer puts the entries back.
+        Git reads the index before it locks it. An old index written back would make the person's
+        next commit remove our files. If this returns False, the next writer restores the entries.
         """
         index_file = self._git.index_file
-        if index_file.is_own():
+        if index_file.is_last_written():
             return True
         try:
             with self._lock_at_rest():
@@ -308,34 +308,34 @@ class Writer:
             return False
         return True
 
-    def _put_back_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
-        """Put back files that a `git clean` removed because it had read the index too early."""
-        self._put_back_missing(files, intent)
+    def _restore_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
+        """Restore files that a `git clean` removed because it had read the index too early."""
+        self._restore_missing(files, intent)
         if not self._is_cleaning():
             return
         deadline = time.monotonic() + _CLEAN_SECONDS
         while self._is_cleaning() and time.monotonic() < deadline:
             time.sleep(_PAUSE)
-        self._put_back_missing(files, intent)
+        self._restore_missing(files, intent)
 
     def _is_cleaning(self) -> bool:
         processes = git_processes(self._root, *self._git.dirs())
         return any(process.command == "clean" for process in processes)
 
-    def _put_back_missing(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
+    def _restore_missing(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
         drafts = self._folder / "drafts"
-        for path, place in intent.places.items():
-            content = files[path] if place.after else None
+        for path, change in intent.changes.items():
+            content = files[path] if change.new_blob else None
             if content is not None and not os.path.lexists(self._root / path):
-                mode = place.entry.mode if place.entry else None
+                mode = change.new_entry.mode if change.new_entry else None
                 work_files.write_file(self._root, path, content, drafts, mode=mode, replace=False)
 
     def _wait_for_open_commit(self) -> None:
-        """Wait while a person's `git commit` is open in an editor; VaultBusyError after a while.
+        """Wait while a `git commit` is open in an editor; VaultBusyError after a while.
 
         Such a commit holds no lock, and fails at its end if the branch has moved.
         """
-        deadline = time.monotonic() + _RESTLESS_SECONDS
+        deadline = time.monotonic() + _REST_SECONDS
         while (commit := open_commit(self._root, *self._git.dirs())) is not None:
             if time.monotonic() >= deadline:
                 raise VaultBusyError(
@@ -347,7 +347,7 @@ class Writer:
 
     @contextmanager
     def _lock_without_commit(self) -> Iterator[None]:
-        """Hold index.lock while no `git commit` is open, also none that began meanwhile."""
+        """Hold index.lock while no `git commit` is open; check again under the lock."""
         while True:
             self._wait_for_open_commit()
             reach("before-lock")
@@ -358,15 +358,15 @@ class Writer:
 
     @contextmanager
     def _lock_at_rest(self) -> Iterator[None]:
-        """Hold index.lock while no git is half-way; do not wait for a git that never ends."""
-        deadline = time.monotonic() + _RESTLESS_SECONDS
+        """Hold index.lock while no git is half-way; stop waiting after a while."""
+        deadline = time.monotonic() + _REST_SECONDS
         while True:
-            unrest = self._git.index_file.unrest()
-            if unrest and time.monotonic() < deadline:
-                time.sleep(unrest)
+            seconds = self._git.index_file.seconds_until_quiet()
+            if seconds and time.monotonic() < deadline:
+                time.sleep(seconds)
                 continue
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
-                if self._git.index_file.unrest() and time.monotonic() < deadline:
+                if self._git.index_file.seconds_until_quiet() and time.monotonic() < deadline:
                     continue
                 yield
                 return
@@ -383,7 +383,7 @@ class Writer:
     def _draft_commits(
         self, group: _Group, base: _Base
     ) -> tuple[list[CommitDraft], dict[str, Entry | None]]:
-        """Return the commits to be made, and the index entry of each path after them."""
+        """Draft the commits, and return them with the new index entry of each path."""
         objects, tree = self._git.objects, base.state.tree
         root = objects.root(base.parent) if base.parent else None
         current: dict[str, Entry | None] = dict(tree)
@@ -391,7 +391,7 @@ class Writer:
         for changes in group.by_commit:
             entries: dict[str, Entry | None] = {}
             last_change = {path: staged for staged in changes for path in staged.files}
-            for staged in changes:  # a list of links is written once, as it is after all of them
+            for staged in changes:  # a list of links is written once, in its last state
                 for path in staged.files:
                     if last_change[path] is staged or not layout.links_owner(path):
                         entries[path] = self._entry(path, staged, current)
@@ -408,7 +408,7 @@ class Writer:
     def _make_commits(
         self, group: _Group, drafts: Sequence[CommitDraft], base: _Base, at: datetime
     ) -> list[str]:
-        """Make the commits of drafts; if a remote has all of them, return its last commit."""
+        """Make the drafted commits; if a remote has them all, return the remote's last commit."""
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
             return self._git.committer.make_commits(drafts, base.parent, at, base.settings)
@@ -431,40 +431,41 @@ class Writer:
     def _intent(
         self, group: _Group, entries: Mapping[str, Entry | None], base: _Base, new_tip: str
     ) -> Intent:
-        places = {}
+        changes = {}
         for path in group.files:
-            entry, prefix = entries.get(path), group.prefixes.get(path)
-            old_blob, new_blob = read_blob_id(self._root, path), entry.id if entry else None
+            new_entry, prefix = entries.get(path), group.prefixes.get(path)
+            old_blob, new_blob = read_blob_id(self._root, path), new_entry.id if new_entry else None
             if prefix:
-                old_blob = blob_id(prefix.before) if prefix.before else None
+                old_blob = blob_id(prefix.base) if prefix.base else None
             if base.state.is_sparse(self._root, path):
                 new_blob = None  # as git does in a sparse checkout
-            staged = base.state.index.get(path)
-            places[path] = PathChange(old_blob, new_blob, staged, entry, grows=prefix is not None)
-        return Intent(branch=self._branch, old=base.parent, new=new_tip, places=places)
+            old_entry = base.state.index.get(path)
+            has_prefix = prefix is not None
+            changes[path] = PathChange(old_blob, new_blob, old_entry, new_entry, grows=has_prefix)
+        return Intent(branch=self._branch, old=base.parent, new=new_tip, changes=changes)
 
     def _place_files(self, publication: _Publication, intent: Intent) -> None:
-        """Put the files into the work tree, except over a file that a person saves meanwhile."""
+        """Write the files; UncommittedEditError for a file that a person saved meanwhile."""
         prefixes = publication.group.prefixes
         # New files first, removals last: if we are killed, each text still has a copy.
-        for path, place in sorted(intent.places.items(), key=lambda item: item[1].sort_key):
-            if path in prefixes and place.after:
+        for path, change in sorted(intent.changes.items(), key=lambda item: item[1].sort_key):
+            if path in prefixes and change.new_blob:
                 content = publication.group.files[path] or b""
                 file = AppendedFile(self._root, path, self._folder)
-                if replaced := file.replace_prefix(prefixes[path], content):
-                    self._replaced_files.append(replaced)
+                if replaced_file := file.replace_prefix(prefixes[path], content):
+                    self._replaced_files.append(replaced_file)
                 continue
-            entry, old_entry = place.entry, publication.base.state.tree.get(path)
-            # None: it is neither new nor of another mode, and keeps its own.
+            entry, old_entry = change.new_entry, publication.base.state.tree.get(path)
+            # None: the file keeps its mode.
             has_mode = entry and (old_entry is None or old_entry.mode != entry.mode)
             mode = entry.mode if entry and has_mode else None
-            is_same_mode = place.after is None or mode in (None, read_mode(self._root, path))
-            if place.after == place.before and is_same_mode:
+            is_same_mode = change.new_blob is None or mode in (None, read_mode(self._root, path))
+            if change.new_blob == change.old_blob and is_same_mode:
                 continue
-            if read_blob_id(self._root, path) != place.before:
+            if read_blob_id(self._root, path) != change.old_blob:
                 raise UncommittedEditError(f"{path}: a file of yours appeared there; run again")
             if path not in publication.drafts:
                 work_files.remove_file(self._root, path)
             else:
-                draft, replace = publication.drafts[path], place.before is not None
+                draft, replace = publication.drafts[path], change.old_blob is not None
                 work_files.place_file(self._root, path, draft, mode=mode, replace=replace)

@@ -1,4 +1,7 @@
-"""Read the files of skills, now and at commits, in skills/, proposed/ and archive/."""
+"""Read the files of skills at HEAD and at earlier commits, wherever the skill was then.
+
+The folders skills/, proposed/ and archive/ are called shelves.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,18 +14,18 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
 
-def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
-    """Return the committed files of a folder by path; executable files as `Program`."""
-    contents = head.files.read(head.files.below(place))
+def folder_files(git: Git, head: Topics, folder: str) -> dict[str, bytes]:
+    """Map the path of each committed file of a folder to its bytes; executables are `Program`."""
+    contents = head.files.read(head.files.below(folder))
     entries = git.entries(head.commit, list(contents))
     return {
-        path.removeprefix(f"{place}/"): with_mode(data, entries.get(path))
+        path.removeprefix(f"{folder}/"): with_mode(data, entries.get(path))
         for path, data in contents.items()
     }
 
 
 class SkillText(NamedTuple):
-    """A skill at a commit: its folder (`shelf`), description, body, expiry (`end`) and labels."""
+    """The text of a skill at a commit, with its expiry, its labels and the shelf it was on."""
 
     shelf: str
     description: str
@@ -32,10 +35,10 @@ class SkillText(NamedTuple):
 
 
 def skill_texts(
-    git: Git, places: Iterable[tuple[str, str]], former_names: Mapping[str, str]
+    git: Git, versions: Iterable[tuple[str, str]], former_names: Mapping[str, str]
 ) -> dict[tuple[str, str], SkillText]:
-    """Map (commit, name) to the text of the skill at that commit, then perhaps of another name."""
-    names = {(commit, layout.skill_path(name)): name for commit, name in places}
+    """Map each (commit, name) to the text of the skill at that commit; see `skill_files`."""
+    names = {(commit, layout.skill_path(name)): name for commit, name in versions}
     texts: dict[tuple[str, str], SkillText] = {}
     for (commit, path), (shelf, content) in skill_files(git, names, former_names).items():
         name = names[commit, path]
@@ -44,40 +47,40 @@ def skill_texts(
             description = str(meta.get("description", ""))
             fields = meta.get("metadata")
             metadata = fields if isinstance(fields, Mapping) else {}
-            labels = "\n".join(str(metadata.get(k) or "") for k in ("tags", "roles", "stages"))
+            labels = "\n".join(str(metadata.get(key) or "") for key in ("tags", "roles", "stages"))
             expires = str(metadata.get("expires") or "")
             texts[commit, name] = SkillText(shelf, description, body, expires, labels)
         except BadInputError:
-            # A text that a person broke counts as theirs.
+            # A person broke the text, so the person owns it.
             texts[commit, name] = SkillText(shelf, "", "")
     return texts
 
 
 def skill_files(
-    git: Git, places: Iterable[tuple[str, str]], former_names: Mapping[str, str]
+    git: Git, versions: Iterable[tuple[str, str]], former_names: Mapping[str, str]
 ) -> dict[tuple[str, str], tuple[str, bytes]]:
-    """Map (commit, path in skills/) to (shelf, bytes) of a skill's file.
+    """Map each version, a (commit, path in skills/), to its shelf and bytes.
 
-    `former_names` maps names that skills had earlier to the names in these paths.
+    `former_names` maps names that skills had earlier to their names now.
     """
-    pending = list(places)
+    open_versions = list(versions)
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
-    for shelf in layout.SHELVES:  # most are on the first
+    for shelf in layout.SHELVES:  # most skills are on the first
         pairs = [
-            (place, f"{place[0]}:{shelf}/{path}")
-            for place in pending
-            for path in _find_paths(place[1].partition("/")[2], former_names)
+            (version, f"{version[0]}:{shelf}/{path}")
+            for version in open_versions
+            for path in _find_paths(version[1].partition("/")[2], former_names)
         ]
         contents = git.objects.read_files([name for _, name in pairs])
-        for place, name in pairs:
+        for version, name in pairs:
             if name in contents:
-                files.setdefault(place, (shelf, contents[name]))
-        pending = [place for place in pending if place not in files]
+                files.setdefault(version, (shelf, contents[name]))
+        open_versions = [version for version in open_versions if version not in files]
     return files
 
 
 def _find_paths(path: str, former_names: Mapping[str, str]) -> list[str]:
-    """Return the path of a skill's file below its shelf, with each name that the skill had."""
+    """Return the paths that a file of a skill may have below a shelf, one for each name."""
     name, _, file_path = path.partition("/")
     aliases = [alias for alias, skill in former_names.items() if skill == name]
     return [path, *(f"{alias}/{file_path}" for alias in aliases)]

@@ -1,7 +1,7 @@
-"""Store: it reads a vault, and its `apply` turns Changes into commits.
+"""Read a vault, stage Changes on its index, and commit them: the `Store`.
 
-`publish` makes the commits without loss for a person who works in the same repository. Half-made
-changes of killed writers are finished or undone here.
+`publish` does the work of a commit. This module decides what a commit has, and clears up after
+killed writers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def clear_up(root: Path, git: Git, branch: str) -> None:
-    """Finish or undo half-made changes of killed writers; remove their drafts, pins and locks."""
+    """Finish or undo the changes of killed writers; remove their drafts, pins and locks."""
     journal = Journal(root, git)
     git_dir, common = git.dirs()
     for pattern in ("index-*", "lock-*", "drafts/*"):
@@ -68,12 +68,12 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
                 path.unlink(missing_ok=True)
     file_changes.recover_appended(root, git_dir / "skillvault")
     if journal.has_abandoned() or has_abandoned_lock(git_dir):
-        journal.unlock_killed()
+        journal.remove_killed_locks()
         with index_lock(root, git_dir, 0.0):
             journal.recover()
     git.remove_pins()
     if (git_dir / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
-        journal.unlock()
+        journal.remove_git_locks()
 
 
 def clear_taken(store: Store) -> None:
@@ -99,19 +99,19 @@ class Store(threading.local):
 
     Each thread has its own connections, caches and staged changes, as if it were a process.
 
-    `agenda` says which records make a step due. With `apart`, staged changes stay in this process
-    and are never published.
+    `agenda` says which records make a step due. A `detached` store never publishes its staged
+    changes.
     """
 
     def __init__(
-        self, root: Path, agenda: Agenda, index: str | None = None, *, apart: bool = False
+        self, root: Path, agenda: Agenda, index: str | None = None, *, detached: bool = False
     ) -> None:
         self.root = root
         self._agenda = agenda
         self.git = Git(root, index)
-        self._must_detach = apart
+        self._must_detach = detached
         self._required_tips: list[str | None] = []
-        self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
+        self._encoded: dict[int, tuple[Record, bytes]] = {}  # by `id`, with the record alive
 
     @cached_property
     def taken(self) -> TakenFiles:
@@ -133,17 +133,17 @@ class Store(threading.local):
 
     @cached_property
     def staging(self) -> Staging:
-        """The vault with the staged changes, as the index has it now; see `follow`."""
+        """The vault with the staged changes, on the commit that the index has; see `follow`."""
         return Staging(self.index, self.git.blobs)
 
     def encode_record(self, record: Record) -> bytes:
-        """Encode a new record once, although its bytes are needed several times."""
+        """Encode a new record; the bytes are cached, because several callers need them."""
         if id(record) not in self._encoded:
             self._encoded[id(record)] = record, codec.encode(record)
         return self._encoded[id(record)][1]
 
     def _rebuild(self) -> None:
-        """Build the index again, with the staged changes."""
+        """Rebuild the index, with the staged changes."""
         files = self.staging.files_staged
         follow_tip(self.index, self.git, self.tip)
         if files:
@@ -153,7 +153,7 @@ class Store(threading.local):
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def head(self) -> Snapshot:
-        """Return the committed vault as it is now; a later commit does not change it."""
+        """Return a snapshot of the committed vault, which later commits do not change."""
         self.follow()
         return Snapshot(self.index.pin(), self.git.blobs)
 
@@ -166,7 +166,7 @@ class Store(threading.local):
             self._must_detach = False
 
     def tip(self) -> str | None:
-        """Return the last commit of the learning branch, wherever HEAD is; None without commits."""
+        """Return the last commit of the learning branch; None without commits."""
         return find_tip(self.index, self.git)
 
     def git_index(self) -> WorkTreeView:
@@ -182,7 +182,7 @@ class Store(threading.local):
             try:
                 content = (self.root / path).read_bytes()
             except FileNotFoundError:
-                continue  # a writer's draft, gone since it was listed
+                continue  # a writer's draft that is already removed
             contents[path] = blob_id(content)
             data[contents[path]] = content
         if sparse_paths := self.git.index_file.sparse_paths():
@@ -201,7 +201,7 @@ class Store(threading.local):
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
         """Return the new bytes of each path that a change touches; None for a removed file.
 
-        UncommittedEditError where an edited file is gone or a moved one would replace another.
+        UncommittedEditError if an edited file is gone or a moved file would replace another file.
         """
         removes = (path for path in change.removes if not path.startswith(LINK))
         files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
@@ -217,35 +217,35 @@ class Store(threading.local):
             if content is None:
                 raise UncommittedEditError(f"{edit.path}: removed by a commit meanwhile; run again")
             files[edit.path] = _apply_edit(content, edit)
-        texts = [rewrite.path for rewrite in change.rewrites]
-        texts += [edit.path for edit in change.edits if edit.key == ("description",)]
-        skills = [path for path in dict.fromkeys(texts) if layout.is_skill(path)]
+        rewritten_paths = [rewrite.path for rewrite in change.rewrites]
+        rewritten_paths += [edit.path for edit in change.edits if edit.key == ("description",)]
+        skills = [path for path in dict.fromkeys(rewritten_paths) if layout.is_skill(path)]
         if by_program and skills:
             foreign_sections = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             old_files = base.files.read(skills) | dict(change.files)  # a copy may be rewritten
             files |= marks.mark_changed_sections(files, old_files, skills, foreign_sections)
         files |= _replaced_files(change, base)
         origins = _origins(change, base)
-        moved = base.files.read(origins.values())
+        moved_files = base.files.read(origins.values())
         for target, path in origins.items():
             if target in base.files and target not in change.removes:
                 raise UncommittedEditError(f"{target}: exists already; rename one of the two")
-            if files.get(target) is None:  # else the change itself writes it
-                files[target] = files.get(path) or moved[path]
+            if files.get(target) is None:  # else the change itself writes the file
+                files[target] = files.get(path) or moved_files[path]
             files[path] = None
         files |= edit_link_lists(change, base)
         return marks.mark_shelves(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
-        """Stage a change, without secrets; `staging` shows its files from now on."""
+        """Remove secrets from a change and stage it; `staging` then has its files."""
         change = _remove_secrets(change, self._agenda)
         self.index.begin()
         origins, prefixes = _origins(change, self.staging), _prefixes(change, self.staging)
         files = self.files_of(change, self.staging)
-        created = files.keys() - self.staging.files.existing(files)
+        new_paths = files.keys() - self.staging.files.existing(files)
         links = tuple(_changed_links(files, self.staging))
         self.staging.stage(files)
-        return publish.StagedChange(change, files, origins, frozenset(created), prefixes, links)
+        return publish.StagedChange(change, files, origins, frozenset(new_paths), prefixes, links)
 
     def roll_back(self) -> None:
         """Drop the staged changes that are not committed."""
@@ -254,11 +254,11 @@ class Store(threading.local):
         self._encoded = {}
 
     def save_index(self) -> None:
-        """Keep values derived from records; the commit of a staged change keeps it."""
+        """Save values derived from records; while a change is staged, its commit saves them."""
         self.index.save()
 
     def local_edits(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
-        """Map each locally edited path to the reason; empty if a change may write every path."""
+        """Map each locally edited path to the reason."""
         if not files:
             return {}
         has_modes, commit = self.git.settings().modes, self.staging.commit
@@ -289,15 +289,14 @@ class Store(threading.local):
     ) -> list[str]:
         """Commit the staged changes, all at once, and return the commit of each.
 
-        `base` is the commit that the changes were computed on; if the branch has moved, they are
-        staged on the new tip unless one of their paths changed. Nothing else may be staged, and
-        nothing is staged afterwards. Raises UncommittedEditError if a path is edited by the user,
-        PausedError in the middle of a git operation, VaultBusyError if another writer holds the
-        lock.
+        `base` is the commit that the changes were computed on. If the branch has moved, they are
+        staged again on the new tip, unless one of their paths changed. Afterwards nothing is
+        staged. Raises UncommittedEditError if a path is edited by the user, PausedError in the
+        middle of a git operation, VaultBusyError if another writer holds the lock.
         """
 
         def check_normal() -> None:
-            if reason := self.git.pause_reason(policy.branch, founding=first):
+            if reason := self.git.pause_reason(policy.branch, may_be_empty=first):
                 raise PausedError(f"paused: {reason}")
 
         by_program = policy.commit.author == "program"
@@ -337,7 +336,7 @@ class Store(threading.local):
                     continue
                 if changes[-1].change.joins:
                     self.roll_back()
-                    self.follow()  # it indexes the whole history, not only our commit
+                    self.follow()  # a merge brings more commits than ours
                 else:
                     _index_commits(self, commits, now)
                 return [sha for sha, group in commits for _ in group]
@@ -345,7 +344,7 @@ class Store(threading.local):
 
     @contextmanager
     def require_tip(self, commit: str | None) -> Iterator[None]:
-        """Let this thread commit only on this tip; BranchMovedError if the branch has another."""
+        """Let this thread commit only on this tip; `apply` raises BranchMovedError otherwise."""
         self._required_tips.append(commit)
         try:
             yield
@@ -355,9 +354,9 @@ class Store(threading.local):
     def recover(self, *, wait: bool = True) -> bool:
         """Undo or finish the changes of a killed writer; return False if there are none.
 
-        Taken inbox files are deleted if their commit is in the branch, and return otherwise. In a
-        paused repository this waits, unless a lock of skillvault remains. Without `wait`, nothing
-        is done while another writer is alive.
+        Taken inbox files are deleted if their commit is in the branch, and put back otherwise.
+        A paused repository is left alone, unless a killed writer left its lock there. Without
+        `wait`, VaultBusyError if another writer is alive.
         """
         git_dir, common = self.git.dirs()
         if not os.access(git_dir, os.W_OK):
@@ -370,8 +369,8 @@ class Store(threading.local):
         if has_lock or has_work:
             branch = self.head().policy.branch
             with self.lock_writer(wait=wait):
-                # While its lock stands no git came after it: the state is as it left it.
-                if has_lock or self.git.pause_reason(branch, founding=True) is None:
+                # While the lock of a killed writer exists, no git has changed its state.
+                if has_lock or self.git.pause_reason(branch, may_be_empty=True) is None:
                     clear_up(self.root, self.git, branch)
         clear_taken(self)
         return has_lock or has_work or had_gc
@@ -382,16 +381,16 @@ class Store(threading.local):
 
     @contextmanager
     def lock_writer(self, *, wait: bool = True) -> Iterator[None]:
-        """Hold the lock of the writer; VaultBusyError if another process keeps writing."""
+        """Hold the lock of the writer; VaultBusyError if another process holds it for long."""
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
         with locks.writer_lock(folder, seconds) as lock, self.git.share_lock(lock):
             yield
 
 
 def _remove_secrets(change: Change, agenda: Agenda) -> Change:
-    """Return a change without secrets in its words and in the records that a person writes.
+    """Return a change without secrets in its words and its records.
 
-    Records of a step need no check, because they are made of clean records.
+    Records of a step are not checked, because they are derived from clean records.
     """
     writes = change.writes
     if change.step not in agenda.steps:
@@ -402,15 +401,15 @@ def _remove_secrets(change: Change, agenda: Agenda) -> Change:
 
 def _clean_record(record: Record) -> Record:
     values = msgspec.to_builtins(record)
-    clean = redact.redact_value(values)
-    return record if clean == values else msgspec.convert(clean, type(record))
+    clean_values = redact.redact_value(values)
+    return record if clean_values == values else msgspec.convert(clean_values, type(record))
 
 
 def _clean_words(text: str) -> str:
-    """Return words without secrets; hidden characters stay, as `message_of` shows them."""
-    visible = hidden_characters.remove_hidden(text)
-    redacted = redact.redact_text(visible)
-    return text if redacted == visible else redacted
+    """Remove secrets from a text; hidden characters stay, because `message_of` shows them."""
+    visible_text = hidden_characters.remove_hidden(text)
+    redacted_text = redact.redact_text(visible_text)
+    return text if redacted_text == visible_text else redacted_text
 
 
 def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
@@ -426,14 +425,14 @@ def _new_path(record: Record, change: Change) -> str:
     """Return the path of a new record; UncommittedEditError if its name cannot be a path."""
     try:
         return layout.path_of(record)
-    except ValueError as error:  # a person gave a folder a name that none can refer to
+    except ValueError as error:  # a person's folder has a name that no record can have
         raise UncommittedEditError(f"{change.subject}: {error}; rename its folder") from None
 
 
 def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
-    """Return the new bytes of the lists of links that a change alters; other lines stay.
+    """Return the new bytes of the lists of links that a change alters.
 
-    An evaluation has an empty list from the start, because git cannot revert a commit that made a
+    An evaluation gets an empty list at once, because git cannot revert the commit that created a
     file after another commit has changed the file.
     """
     new_paths = {
@@ -441,25 +440,25 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
         for record in change.writes
         if not isinstance(record, Link)
     }
-    added: dict[str, list[Link]] = {}
+    added_links: dict[str, list[Link]] = {}
     list_paths: dict[Ref, str] = {}
     for record in change.writes:
         if isinstance(record, Evaluation):
-            added.setdefault(layout.links_path(new_paths[ref_of(record)]), [])
+            added_links.setdefault(layout.links_path(new_paths[ref_of(record)]), [])
         if isinstance(record, Link):
             owner = link_lists.owner_of(record)
             if owner not in list_paths:
                 list_paths[owner] = _list_path(owner, new_paths, base)
-            added.setdefault(list_paths[owner], []).append(record)
+            added_links.setdefault(list_paths[owner], []).append(record)
     ids = (name.removeprefix(LINK) for name in change.removes if name.startswith(LINK))
-    removed = base.links.lists_of(ids)
-    paths = list(dict.fromkeys([*added, *removed]))
+    removed_ids = base.links.lists_of(ids)
+    paths = list(dict.fromkeys([*added_links, *removed_ids]))
     contents = (base.files.read(paths) | dict(change.files)) if paths else {}
     files: dict[str, bytes | None] = {}
     for path in paths:
         owner = layout.links_owner(path) or Ref("skill", "")
         files[path] = link_lists.edit_links(
-            contents.get(path, b""), owner, added.get(path, ()), removed.get(path, ())
+            contents.get(path, b""), owner, added_links.get(path, ()), removed_ids.get(path, ())
         )
         if files[path] is None and owner.kind == "evaluation":
             files[path] = b""
@@ -478,7 +477,7 @@ def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
 
 
 def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
-    """Return the links that a change of these files adds, removes or changes."""
+    """Yield the links that these files add, remove or change."""
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
     for path, owner in owners.items():
@@ -495,10 +494,10 @@ def _origins(change: Change, base: Topics) -> dict[str, str]:
 
 
 def _replaced_files(change: Change, base: Topics) -> dict[str, bytes]:
-    """Return the bytes of the files that a change adopts or replaces as a whole, by path."""
-    versions = [(item.path, item.blob) for item in change.adopts]
-    versions += [(item.path, item.blob) for item in change.replaces]
-    for path, blob in versions:
+    """Map each file that a change adopts or replaces to its new bytes."""
+    expected_blobs = [(item.path, item.blob) for item in change.adopts]
+    expected_blobs += [(item.path, item.blob) for item in change.replaces]
+    for path, blob in expected_blobs:
         if base.files.get(path) != blob:
             raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
     adopted = {
@@ -512,7 +511,7 @@ def _committed_bytes(base: Topics, path: str) -> bytes:
 
 
 def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
-    """Return the prefix of each file that a change replaces and agents append to, by path."""
+    """Map each replaced file that agents append to to its prefix."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:
         start = _committed_bytes(base, adoption.path)
@@ -528,7 +527,7 @@ def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
 
 
 def _vault_files(root: Path) -> Iterator[str]:
-    """Return the paths of the vault's files in the work tree."""
+    """Yield the paths of the vault's files in the work tree."""
     yield from (name for name in (layout.VAULT_FILE, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
         for folder, _, names in os.walk(root / top):
@@ -541,25 +540,25 @@ def _vault_files(root: Path) -> Iterator[str]:
 def _index_commits(
     store: Store, commits: Sequence[tuple[str, Sequence[StagedChange]]], now: datetime
 ) -> None:
-    """Add commits of this process to the index, which has their files already."""
+    """Add commits of this process to the index, whose tables already have their files."""
     date = utc(stamp(now))
     rows: list[IndexedCommit] = []
     for number, (sha, staged_changes) in enumerate(commits, store.index.depth + 1):
-        changes = [staged.change for staged in staged_changes]
+        changes = [change.change for change in staged_changes]
         subject = headline_of(changes)
         parts = [
             Commit(sha, part.step, subject, date, part.sources, part.targets)
             for part in parts_of(changes)
         ]
         refs = refs_of(
-            (path for staged in staged_changes for path in staged.files),
-            (link for staged in staged_changes for link in staged.links),
+            (path for change in staged_changes for path in change.files),
+            (link for change in staged_changes for link in change.links),
         )
         rows += index_parts(parts, number, refs)
     store.index.add_commits(rows)
-    if any(layout.VAULT_FILE in staged.files for _, changes in commits for staged in changes):
+    if any(layout.VAULT_FILE in change.files for _, changes in commits for change in changes):
         keep_policy(store.index, store.git)
-    store.index.show(commits[-1][0])
+    store.index.keep_commit(commits[-1][0])
     store.index.save()
 
 
@@ -574,17 +573,17 @@ def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str 
 
 
 def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:
-    """Raise UncommittedEditError if the changes were computed with an index that is wrong."""
+    """Raise UncommittedEditError if the index has another set of files than the tip."""
     objects = store.git.objects
     root = objects.root(tip) if tip else None
-    paths = {path for staged in changes for path in staged.files}
-    clashes, _ = objects.clashes(root, paths)  # each is a local edit: it waits, and says so
+    paths = {path for change in changes for path in change.files}
+    clashes, _ = objects.clashes(root, paths)  # `check_edits` reports these as local edits
     entries = objects.entries(root, sorted(paths - clashes.keys()))
-    checked = set(clashes)
-    for staged in changes:
-        for path in sorted(staged.files.keys() - checked):
-            if (path in staged.created) == (path in entries):
+    checked_paths = set(clashes)
+    for change in changes:
+        for path in sorted(change.files.keys() - checked_paths):
+            if (path in change.created) == (path in entries):
                 store.roll_back()
                 store.index.verify()
                 raise UncommittedEditError(f"{path}: changed in git meanwhile; run again")
-        checked |= staged.files.keys()
+        checked_paths |= change.files.keys()

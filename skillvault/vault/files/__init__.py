@@ -1,1 +1,1 @@
-"""The vault's files: where they stand, how they read as text, what arrives."""
+"""The files of a vault: their paths, the inbox, layers of skills, and secrets in texts."""

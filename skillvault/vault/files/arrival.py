@@ -1,7 +1,7 @@
-"""The names, identity and attestation of files that arrive in the inbox.
+"""Name, identify and attest files that arrive in the inbox.
 
-An attested file is one that the program itself put there: its name holds a digest of the content
-under a key in the git folder, so the file may wait, be quarantined and come back.
+The program attests its own files: their name has a keyed digest of the content. So the attestation
+holds if a file waits, is quarantined and comes back.
 """
 
 import hashlib
@@ -21,18 +21,18 @@ from skillvault.vault.disk import draft_name
 MAX_OUTCOME = 256 * 1024
 DRAFT = re.compile(
     r"\.(?P<pid>[0-9]{1,9})(?:-[0-9]+)?\.tmp"
-)  # as drafts in these folders are named
+)  # the names of drafts in these folders
 IGNORED = re.compile(r"^\.|\.tmp$|\.part$|~$")
-ERROR = ".error.json"  # how the name of a quarantined file's reason ends
-_MAX_NAME = 200  # bytes of a file name, so that what is added to it still fits
+ERROR = ".error.json"  # the ending of the file with the reason of a quarantined file
+_MAX_NAME = 200  # bytes of a file name, which leaves room for a suffix
 
 Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modification
 
 
 class ReceivedFile(Struct, frozen=True):
-    """One file that arrived: its name below inbox/, its bytes, the trust of its folder.
+    """A file that arrived: its name below inbox/, its bytes, the trust of its folder.
 
-    `is_attested`: the program hands it over itself, not an agent.
+    An attested file comes from the program, not from an agent.
     """
 
     name: str
@@ -47,7 +47,7 @@ def identity_of(state: os.stat_result) -> Identity:
 
 
 def digest_of(path: Path) -> str | None:
-    """Return the sha256 of a regular file; None for a missing file or anything else."""
+    """Return the sha256 of a regular file; None for anything else."""
     if path.is_symlink() or not path.is_file():
         return None
     try:
@@ -68,15 +68,15 @@ def free_names(name: str) -> Iterator[str]:
 
 
 def plain_name(name: str) -> str:
-    """Return a printable file name that leaves room for a suffix and is not that of a reason."""
-    plain = (c if c.isprintable() and not has_hidden(c) else "_" for c in name)
-    path = Path("".join(plain))
+    """Return a printable file name that leaves room for a suffix and does not end with ERROR."""
+    chars = (char if char.isprintable() and not has_hidden(char) else "_" for char in name)
+    path = Path("".join(chars))
     if path.name.endswith(ERROR):
         path = Path(path.name.removesuffix(ERROR) + "-error.json")
-    room = _MAX_NAME - len(path.suffix.encode())
-    if room < 1:
+    limit = _MAX_NAME - len(path.suffix.encode())
+    if limit < 1:
         return path.name.encode()[:_MAX_NAME].decode(errors="ignore")
-    return path.stem.encode()[:room].decode(errors="ignore") + path.suffix
+    return path.stem.encode()[:limit].decode(errors="ignore") + path.suffix
 
 
 def is_untrusted(origin: str) -> bool:
@@ -98,7 +98,7 @@ _NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_HEX}}})-")
 def attest_files(
     git_folder: Path, files: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Put an attestation into the names of files; `git_folder` holds the key.
+    """Add an attestation to the names of files; `git_folder` has the key.
 
     Files without an observer and without a quotation keep their names.
     """
@@ -131,7 +131,7 @@ def _key(git_folder: Path) -> bytes:
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
                 file.write(os.urandom(_BYTES))
-            with suppress(FileExistsError):  # another process made one meanwhile
+            with suppress(FileExistsError):  # another process was faster
                 os.link(draft, key_file)
         finally:
             draft.unlink()

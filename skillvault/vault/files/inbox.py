@@ -1,7 +1,7 @@
-"""The inbox: agents drop files here. Truth is a scan of the folder, never an event.
+"""Read the files that agents drop into inbox/, and move them away when they are committed.
 
-Only regular files within limits are read, and links are not followed. A file that cannot be
-taken is moved to quarantine/ with its reason beside it; none is ever deleted untaken.
+The truth is a scan of the folder, never an event. Only regular files within limits are read. A file
+that cannot be taken moves to quarantine/ with its reason. A file is deleted only after its commit.
 """
 
 import errno
@@ -36,21 +36,21 @@ from skillvault.vault.files.arrival import (
 from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
-WRITING = "still being written"  # why a young file waits
-# The reasons for which an entry that is not a file stays where it is.
-_NO_FILE = {
+WRITING = "still being written"  # the reason why a young file waits
+# The reasons why an entry that is not a file stays in the inbox.
+_OBSTACLES = {
     stat.S_IFDIR: "a folder; move its files into inbox/ itself",
     stat.S_IFIFO: "a FIFO, and no file; remove it",
     stat.S_IFSOCK: "a socket, and no file; remove it",
 }
 _DEVICE = "a device, and no file; remove it"
-_ABANDONED = 60.0  # seconds from which on a draft of nobody's was left behind
-_PATIENCE = 10.0  # seconds of waiting for a file that is being written all the time
+_ABANDONED = 60.0  # seconds; an older draft of an ended process is deleted
+_PATIENCE = 10.0  # the longest wait for a file that changes all the time, in seconds
 _PAUSE = 0.05
 
 
 class WaitingFile(NamedTuple):
-    """A waiting untrusted file: when it was written (ns), its name, its size in bytes."""
+    """A waiting untrusted file: its time (ns), its name, its size in bytes."""
 
     written: int
     name: str
@@ -63,14 +63,14 @@ class Inbox:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.quarantine = Quarantine(root)
-        # Of the files that were read: how they looked, and the digest of what they held.
+        # The identities and digests of the files that were read, by name.
         self._read: dict[str, Identity] = {}
         self._digests: dict[str, str] = {}
         self._dropping = threading.Lock()
-        self._reserved: set[str] = set()  # files that another thread dropped and takes itself
+        self._reserved: set[str] = set()  # files that another thread dropped and will take itself
 
     def create_folders(self) -> bool:
-        """Create the missing folders; return True if there were any."""
+        """Create the missing folders; return True if any was missing."""
         return self.quarantine.create_folders()
 
     def names(self) -> list[str]:
@@ -86,16 +86,16 @@ class Inbox:
             is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)
             if _is_file(entry) or is_own:
                 continue
-            with suppress(FileNotFoundError):  # somebody took it away
+            with suppress(FileNotFoundError):  # another process removed the entry
                 kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
-                reasons.setdefault(_NO_FILE.get(kind, _DEVICE), []).append(name)
+                reasons.setdefault(_OBSTACLES.get(kind, _DEVICE), []).append(name)
         return {reason: sorted(names) for reason, names in reasons.items()}
 
     def _entries(self) -> "Iterator[tuple[str, os.DirEntry[str]]]":
         """Yield (name below inbox/, entry) for inbox/ and inbox/untrusted/."""
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
-            place = self.root / folder
-            for entry in os.scandir(place) if place.is_dir() else ():
+            path = self.root / folder
+            for entry in os.scandir(path) if path.is_dir() else ():
                 if not IGNORED.search(entry.name):
                     yield prefix + entry.name, entry
 
@@ -117,10 +117,10 @@ class Inbox:
     ) -> tuple[list[str], list[str]]:
         """Wait until files are at least `seconds` old; return their names (stable, unstable).
 
-        `names` limits the files; later arrivals are left for the next time. Age is the time since
-        the modification; a time in the future counts from the first look. The wait ends after
-        `patience` seconds, and for untrusted files after `seconds`: trusted ones must not wait
-        for them.
+        `names` limits the files, and later arrivals do not count. The age is the time since the
+        modification; a time in the future counts from the start of the wait. The wait ends after
+        `patience` seconds, but for untrusted files after `seconds`, because trusted files must not
+        wait for them.
         """
         names = self.names() if names is None else names
         start = time.monotonic()
@@ -128,13 +128,13 @@ class Inbox:
         deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
-            young = [name for name in names if self._young(name, seconds, first_seen)]
+            young_names = [name for name in names if self._is_young(name, seconds, first_seen)]
             now = time.monotonic()
-            if all(now >= deadlines[is_untrusted(name)] for name in young):
-                return [name for name in names if name not in young], young
+            if all(now >= deadlines[is_untrusted(name)] for name in young_names):
+                return [name for name in names if name not in young_names], young_names
             time.sleep(_PAUSE)
 
-    def _young(
+    def _is_young(
         self, name: str, seconds: float, first_seen: dict[tuple[str, int, int], float]
     ) -> bool:
         try:
@@ -146,7 +146,7 @@ class Inbox:
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> ReceivedFile | None:
-        """Read a waiting file; None if it is gone, BadInputError if it may not be taken."""
+        """Read a waiting file; None if it is gone, BadInputError if it cannot be taken."""
         path = self.root / layout.INBOX / name
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -183,7 +183,7 @@ class Inbox:
 
     @contextmanager
     def drop_reserved(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
-        """Drop files that the caller takes itself; other threads do not see them meanwhile."""
+        """Drop files that the caller takes itself; other threads do not see them in the block."""
         self.create_folders()
         names: list[str] = []
         try:
@@ -196,15 +196,15 @@ class Inbox:
             with self._dropping:
                 self._reserved.difference_update(names)
 
-    def _drop(self, plain: str, content: bytes) -> str:
+    def _drop(self, base: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
-        plain = plain_name(plain).lstrip(".") or "outcome"
+        base = plain_name(base).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
-            draft.touch(mode=private_mode(folder) & 0o666)  # nothing is redacted in it yet
+            draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            for name in free_names(plain):
+            for name in free_names(base):
                 try:
                     os.link(draft, folder / name)
                 except FileExistsError:
@@ -213,10 +213,10 @@ class Inbox:
                 return name
         finally:
             draft.unlink(missing_ok=True)
-        raise UsageError(f"{plain}: every such name is taken in inbox/; run skillvault run first")
+        raise UsageError(f"{base}: every such name is taken in inbox/; run skillvault run first")
 
     def sweep_drafts(self) -> None:
-        """Remove the drafts of processes that were killed while they dropped a file."""
+        """Remove drafts of killed processes."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
         for entry in (
             entry for folder in folders if folder.is_dir() for entry in os.scandir(folder)
@@ -230,7 +230,7 @@ class Inbox:
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
-        """Move away files that are in a commit; a file written since it was read stays."""
+        """Move committed files out of the inbox; a file that has changed since stays."""
         for name in names:
             with suppress(FileNotFoundError):  # a person removed it
                 state = (self.root / layout.INBOX / name).lstat()
@@ -238,7 +238,7 @@ class Inbox:
                     taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:
-        """Move a file to quarantine/ with its reason beside it, unless it is gone."""
+        """Move a file to quarantine/ with its reason, unless the file is gone."""
         identity, digest = self._read.get(name), self._digests.get(name)
         return self.quarantine.take(name, error, at, identity=identity, digest=digest)
 
@@ -256,15 +256,15 @@ def _check_size(size: int) -> None:
         )
 
 
-LOOK_AFTER = 2.0  # seconds from which on a commit is looked for
+CHECK_AFTER = 2.0  # seconds from the taking of a file to the check of its commit
 
 
 class TakenFiles:
-    """The files taken from one vault's inbox, in one folder for each commit.
+    """The files taken from the inbox of a vault, in one folder for each commit.
 
-    A person's git may move the branch back some milliseconds, so a file is only deleted at a later
-    look that finds its commit in the branch; otherwise it returns to the inbox. The files are not
-    redacted yet, so nobody else may read them.
+    A person's git may move the branch back, so the files are deleted only after a later check finds
+    their commit in the branch. Otherwise they return to the inbox. They are not redacted, so nobody
+    else may read them.
     """
 
     def __init__(self, root: Path, folder: Path) -> None:
@@ -278,35 +278,35 @@ class TakenFiles:
         self._folder.mkdir(mode=mode, parents=True, exist_ok=True)
         _move(self._root / layout.INBOX / name, self._folder / commit / name, mode & 0o666)
 
-    def commits(self, age: float = LOOK_AFTER) -> list[str]:
+    def commits(self, age: float = CHECK_AFTER) -> list[str]:
         """Return the sorted commits whose files were taken at least `age` seconds ago."""
         if not self._folder.is_dir():
             return []
-        latest = time.time() - age
+        latest_time = time.time() - age
         commits = []
         for entry in os.scandir(self._folder):
-            with suppress(FileNotFoundError):  # another run looked at it
-                if entry.stat().st_mtime <= latest:
+            with suppress(FileNotFoundError):  # another run handled the commit
+                if entry.stat().st_mtime <= latest_time:
                     commits.append(entry.name)
         return sorted(commits)
 
     def forget(self, commit: str) -> None:
         """Delete the files of a commit."""
-        with suppress(FileNotFoundError):  # another run looks at it too
+        with suppress(FileNotFoundError):  # another run deletes it, too
             shutil.rmtree(self._folder / commit)
 
     def put_back(self, commit: str) -> None:
         """Move the files of a commit back to the inbox."""
         folder = self._folder / commit
-        for place in sorted(folder.rglob("*")):
-            if place.is_file():
-                target = self._root / layout.INBOX / place.relative_to(folder)
-                _move(place, target, private_mode(self._root) & 0o666)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                target = self._root / layout.INBOX / path.relative_to(folder)
+                _move(path, target, private_mode(self._root) & 0o666)
         self.forget(commit)
 
 
 def _move(source: Path, target: Path, mode: int) -> None:
-    """Move a file to this name or, if the name is taken, to one with a number."""
+    """Move a file to this name; if the name is taken, add a number."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for name in free_names(target.name):
         try:
@@ -322,11 +322,11 @@ def _move(source: Path, target: Path, mode: int) -> None:
 def _link(source: Path, target: Path, mode: int) -> None:
     try:
         os.link(source, target)
-        with suppress(PermissionError):  # another user's, who lets it be read
+        with suppress(PermissionError):  # another user's readable file
             target.chmod(mode)
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM):
             raise
-        # The git dir is on another disk, or the file another user's: Linux lets nobody link that.
+        # The git dir is on another disk, or the file is another user's, which Linux does not link.
         target.touch(mode, exist_ok=False)
         target.write_bytes(source.read_bytes())

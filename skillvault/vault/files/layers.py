@@ -1,6 +1,7 @@
-"""The layers of the shelf as folders: skills of packages, and those of a domain's folders.
+"""Find the folders of the shelf's layers, and read their skills.
 
-The vault's own layer is its committed `skills/`. Folders are read, never written.
+A layer is an installed package with skills, or a folder named in `shelf.dirs`. The vault's
+`skills/` is not read here. No folder is written.
 """
 
 import os
@@ -39,7 +40,7 @@ _MAX_SKILL = 1024 * 1024
 
 
 class ProseFile(Struct, frozen=True):
-    """A text in a team's folder that is not meant as a skill."""
+    """A text in a folder of a layer that is not a skill."""
 
 
 def seeds() -> Path:
@@ -48,17 +49,17 @@ def seeds() -> Path:
 
 
 def is_never_served(root: Path, folder: Path) -> bool:
-    """Return True if a folder contains, or lies in, one of the vault that is never served."""
+    """Return True if a folder contains, or is in, a folder of the vault that is never served."""
     real_folder = layout.real_path(folder)
-    shut_folders = [layout.real_path(root / shut) for shut in _SHUT]
+    closed_folders = [layout.real_path(root / name) for name in _SHUT]
     return any(
-        real_folder.is_relative_to(shut_folder) or shut_folder.is_relative_to(real_folder)
-        for shut_folder in shut_folders
+        real_folder.is_relative_to(closed_folder) or closed_folder.is_relative_to(real_folder)
+        for closed_folder in closed_folders
     )
 
 
 def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
-    """Return the policy's folders that lie outside the vault, links followed."""
+    """Return the folders of the policy that are outside the vault; links are resolved."""
     home = layout.real_path(root)
     folders = (layout.real_path(root / name) for name in dirs)
     return [folder for folder in folders if not folder.is_relative_to(home)]
@@ -74,8 +75,8 @@ def domains(
 ) -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems): installed packages by name, then the policy's folders in order.
 
-    Folders of the vault that are never served are not layers. A folder outside the vault is read
-    only inside a `readable` one, because a pushed policy must not read this machine.
+    Folders of the vault that are never served are not layers. A folder outside the vault must be in
+    a `readable` folder, because a pushed policy must not read files of this machine.
     """
     folders: list[Path] = []
     packages, problems = plugins()
@@ -107,10 +108,10 @@ def domains(
 def read_layer_file(
     path: str, layer: str, known_version: str | None = None, folder: str | None = None
 ) -> ShelfSkill | Problem | ProseFile | None:
-    """Read the skill in a file of a layer; return a problem if it cannot be read.
+    """Read the skill in a file of a layer, or return the problem with the file.
 
-    None if the file is still at `known_version`. A link may lead out of the layer's `folder` only
-    into the repository that holds it.
+    None if the file has the `known_version`. A link may only lead to a file in the repository of
+    `folder`.
     """
     file = Path(path)
     is_whole = listing.is_skill_file(file.name)
@@ -130,17 +131,18 @@ def read_layer_file(
 
 def _check_link(path: Path, folder: Path) -> None:
     """Raise BadInputError for a link to a file that must not be in the layer."""
-    real = Path(os.path.realpath(path))
-    if real == path or real.is_relative_to(folder):
+    target = Path(os.path.realpath(path))
+    if target == path or target.is_relative_to(folder):
         return
-    repository = next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
-    if not real.is_relative_to(repository):
+    repository = next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
+    if not target.is_relative_to(repository):
         raise BadInputError(
-            f"a link to {real.parent}, outside {repository}; add that folder to `shelf.dirs`",
+            f"a link to {target.parent}, outside {repository}; add that folder to `shelf.dirs`",
             code="link-outside",
         )
-    if any((at / layout.VAULT_FILE).is_file() and is_never_served(at, real) for at in real.parents):
-        raise BadInputError(f"a link to {real.parent}: {SHUT}; remove it", code="not-served")
+    vaults = (parent for parent in target.parents if (parent / layout.VAULT_FILE).is_file())
+    if any(is_never_served(vault, target) for vault in vaults):
+        raise BadInputError(f"a link to {target.parent}: {SHUT}; remove it", code="not-served")
 
 
 def _decode(name: str, content: bytes) -> Skill:
@@ -170,60 +172,60 @@ def skill_bytes(path: Path) -> bytes:
 
 
 def distributions() -> Iterable["Distribution"]:
-    """Return the installed packages; the import is late because it is slow."""
-    from importlib import metadata  # noqa: PLC0415 (18 ms, of a question that takes 200)
+    """Return the installed packages."""
+    from importlib import metadata  # noqa: PLC0415 (18 ms)
 
     return metadata.distributions()
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
-    """Return (folders, problems) of installed packages with skills, by name; none is run."""
+    """Return (folders, problems) of installed packages with skills, by name; run no package."""
     folders: list[Path] = []
     problems: list[Problem] = []
-    points, broken = _entry_points()
+    points, distribution_problems = _entry_points()
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         try:
-            # Without an object or extras behind the package.
+            # Remove an object or extras from the value.
             package = point.value.partition(":")[0].partition("[")[0].strip()
             folders.append(_folder(package))
         except BadInputError as error:
             problems.append(Problem(point.name, None, error.code, error.message))
-    return folders, broken + problems
+    return folders, distribution_problems + problems
 
 
 def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
-    """Return the entry points of the group; of a package installed twice the first one's.
+    """Return (entry points, problems) of the group; of a package installed twice, the first.
 
-    A distribution whose entry points cannot be read is a problem if it names the group.
+    Unreadable entry points are a problem if their text names the group.
     """
-    points: list[EntryPoint] = []
+    entry_points: list[EntryPoint] = []
     problems: list[Problem] = []
     names: set[str] = set()
     for distribution in distributions():
         text, name = "", "a package without a name"
-        with suppress(*_UNREADABLE):  # not even its group can be read
+        with suppress(*_UNREADABLE):  # its group cannot be read
             text = distribution.read_text("entry_points.txt") or ""
         if GROUP not in text:
             continue
-        with suppress(*_UNREADABLE):  # the name is read late, because that parses a whole mail
+        with suppress(*_UNREADABLE):  # late, because it parses all metadata
             name = str(distribution.metadata["Name"] or name).lower()
         if name in names:
             continue
         names.add(name)
         try:
-            points += [point for point in distribution.entry_points if point.group == GROUP]
+            entry_points += [point for point in distribution.entry_points if point.group == GROUP]
         except _UNREADABLE:
             message = "its entry points cannot be read; install the package anew, or remove it"
             problems.append(Problem(name, None, "bad-entry-points", message))
-    return points, problems
+    return entry_points, problems
 
 
 def _folder(package: str) -> Path:
-    """Return a package's folder without an import; BadInputError if it has none on this disk."""
-    first, *subfolders = package.split(".")
-    if not all(part.isidentifier() for part in (first, *subfolders)):
+    """Return the folder of a package without an import; BadInputError if there is none."""
+    top, *subfolders = package.split(".")
+    if not all(part.isidentifier() for part in (top, *subfolders)):
         raise _bad_package(package, "no package has such a name")
-    folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(first)]
+    folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(top)]
     folder = next((package_folder for package_folder in folders if package_folder.is_dir()), None)
     if folder is None:
         raise _bad_package(package, _describe_missing(folders))
@@ -231,7 +233,7 @@ def _folder(package: str) -> Path:
 
 
 def _describe_missing(folders: Iterable[Path]) -> str:
-    """Return the reason why none of these places is a folder."""
+    """Return the reason why none of these paths is a folder."""
     files = [part for folder in folders for part in (folder, *folder.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
         return "lies in a zip file, where its skills cannot be read"
@@ -239,7 +241,7 @@ def _describe_missing(folders: Iterable[Path]) -> str:
 
 
 def _package_folders(name: str) -> Iterator[Path]:
-    """Yield the folders of a top-level package. For a dotted name `find_spec` would import it."""
+    """Yield the folders of a top-level package; for a dotted name `find_spec` would import it."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError, AttributeError):

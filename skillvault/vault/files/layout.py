@@ -1,6 +1,6 @@
-"""The layout of a vault: the path of each record, the record at each path, and the vault's root.
+"""Convert between records and their paths in a vault, and find the root of a vault.
 
-Paths are POSIX, relative to the root. Only slugs become part of a path.
+Paths are POSIX paths relative to the root. Only slugs become part of a path.
 """
 
 import os
@@ -16,7 +16,7 @@ from skillvault.model.errors import NotAVaultError
 from skillvault.model.text.text import is_slug
 
 VAULT_FILE = "vault.yaml"
-KEYS = "allowed_signers"  # the keys of the persons with a role, as ssh lists them
+KEYS = "allowed_signers"  # the keys of the persons with a role, in the format of ssh
 LEARNINGS = "LEARNINGS.md"  # rules that agents append
 LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
 EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
@@ -52,17 +52,17 @@ _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _CORRECTION = re.compile(
     r"^(?P<folder>proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z"
 )
-_LINKS = ".links.yaml"  # how the name of a list of links ends, beside the record they lead from
+_LINKS = ".links.yaml"  # the ending of a list of links, beside the record with the links
 _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:
-    """Resolve links in a path; a cycle of links is kept, and fails when it is opened."""
+    """Resolve links in a path; a cycle of links stays, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder at or above `start` with a vault.yaml."""
+    """Return the nearest folder with a vault.yaml: `start` or a parent."""
     start = real_path(start)
     root = vault_above(start)
     if root is None:
@@ -72,7 +72,7 @@ def find_root(start: Path) -> Path:
 
 
 def named_root(path: Path) -> Path:
-    """Return the folder of the named vault, never one above it."""
+    """Return the folder of a vault; NotAVaultError for any other folder, even inside a vault."""
     folder = real_path(path)
     root = vault_above(folder)
     if root == folder:
@@ -84,8 +84,8 @@ def named_root(path: Path) -> Path:
 
 
 def vault_above(folder: Path) -> Path | None:
-    """Return the nearest folder at or above this one with a vault.yaml, or None."""
-    return next((f for f in (folder, *folder.parents) if (f / VAULT_FILE).is_file()), None)
+    """Return the nearest folder with a vault.yaml: `folder` or a parent, or None."""
+    return next((path for path in (folder, *folder.parents) if (path / VAULT_FILE).is_file()), None)
 
 
 def explain_bare_repository(folder: Path) -> str | None:
@@ -99,7 +99,7 @@ def explain_bare_repository(folder: Path) -> str | None:
 
 
 def outcome_path(domain: str, outcome_id: str, folder: str = "outcomes") -> str:
-    """`outcomes/<domain>/<yyyy>/<mm>/<dd>/<id>.yaml`."""
+    """Return `outcomes/<domain>/<yyyy>/<mm>/<dd>/<id>.yaml`."""
     match = _ID.fullmatch(outcome_id)
     if match is None or not is_slug(domain):
         raise ValueError(f"{domain}/{outcome_id} cannot become a path")
@@ -112,28 +112,28 @@ def is_outcome_id(text: str) -> bool:
 
 
 def session_path(record: records.Session) -> str:
-    """`sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, by the day in UTC on which it ended."""
+    """Return `sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, with the day (UTC) of the session's end."""
     if not is_slug(record.id):
         raise ValueError(f"{record.id} cannot become a path")
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 
 
 def answer_path(record: records.Answer) -> str:
-    """`answers/<domain>/<yyyy>/<mm>/<key>.json`, by the month in UTC of what it is about."""
+    """Return `answers/<domain>/<yyyy>/<mm>/<key>.json`, with the month (UTC) of the subject."""
     if not (is_slug(record.domain) and is_slug(record.id)):
         raise ValueError(f"{record.domain}/{record.id} cannot become a path")
     return f"answers/{record.domain}/{record.at.astimezone(UTC):%Y/%m}/{record.id}.json"
 
 
 def skill_path(name: str, shelf: str = "skills") -> str:
-    """`<shelf>/<name>/SKILL.md`."""
+    """Return `<shelf>/<name>/SKILL.md`."""
     if not is_slug(name) or shelf not in SHELVES:
         raise ValueError(f"{shelf}/{name} cannot become a path")
     return f"{shelf}/{name}/SKILL.md"
 
 
 def path_of(record: records.Record) -> str:
-    """Return the path of a new record; a `proposed` skill has a folder that hosts do not load."""
+    """Return the path of a new record; a `proposed` skill is in a folder that hosts do not load."""
     match record:
         case (
             records.Outcome()
@@ -165,7 +165,7 @@ def fact_path(fact: records.Fact) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def ref_of(path: str) -> records.Ref | None:  # noqa: PLR0911 (one a kind)
-    """Return the record that a path holds; None for any other path."""
+    """Return the record at a path; None for any other path."""
     if path.endswith(_LINKS):
         return None
     if match := _DATED.match(path):
@@ -186,9 +186,9 @@ def ref_of(path: str) -> records.Ref | None:  # noqa: PLR0911 (one a kind)
 
 
 def links_path(path: str) -> str:
-    """Return the path of the list of a record's links: beside it, for a skill in `links/`.
+    """Return the path of a record's list of links: beside the record, or in `links/` for a skill.
 
-    A list in the skill's folder would be content that hosts load and that installs compare.
+    In the folder of the skill, hosts would load the list.
     """
     if match := _SKILL.match(path):
         return f"links/{match['id']}.yaml"
@@ -197,7 +197,7 @@ def links_path(path: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def links_owner(path: str) -> records.Ref | None:
-    """Return the record whose list of links is at a path; None for any other path."""
+    """Return the record whose list of links has this path, or None."""
     if match := _SKILL_LINKS.match(path):
         return records.Ref("skill", match["id"])
     if not path.endswith(_LINKS):
@@ -212,7 +212,7 @@ def holds_records(path: str) -> bool:
 
 
 def is_tries_file(path: str) -> bool:
-    """Return True for the file beside a guide that lists its tries."""
+    """Return True for the file that lists the tries of a guide."""
     return _TRIED.fullmatch(path) is not None
 
 
@@ -250,5 +250,5 @@ def resource(name: str) -> Path:
 
     In a checkout it is beside the package, in an installed wheel inside it.
     """
-    inside = Path(__file__).resolve().parents[2] / name
-    return inside if inside.is_dir() else inside.parent.parent / name
+    package_path = Path(__file__).resolve().parents[2] / name
+    return package_path if package_path.is_dir() else package_path.parent.parent / name

@@ -1,6 +1,6 @@
-"""The files of learned rules: LEARNINGS.md in the work tree, and the patterns in expertise.yaml.
+"""Read and write the files of learned rules: LEARNINGS.md, and the patterns in expertise.yaml.
 
-Unknown keys of expertise.yaml are kept, behind those that are known.
+Unknown keys of expertise.yaml are written after the known keys.
 """
 
 import os
@@ -18,7 +18,7 @@ from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
-_MOST = 8 << 20  # bytes that are read at all
+_MOST = 8 << 20  # the most bytes that are read
 
 
 class LearningsFile(NamedTuple):
@@ -48,7 +48,7 @@ def read_file(root: Path) -> LearningsFile | None:
 
 
 def append(root: Path, addition: Callable[[str], str]) -> None:
-    """Append `addition` of the file's text in one write; a new file begins with the template."""
+    """Append the result of `addition(text)` in one write; a new file begins with the template."""
     path = root / layout.LEARNINGS
     existing_file = read_file(root)
     text = existing_file.content.decode(errors="replace") if existing_file else template()
@@ -60,8 +60,7 @@ def append(root: Path, addition: Callable[[str], str]) -> None:
 
 def template() -> str:
     """Return the text of a new file."""
-    path = layout.resource("vault_template") / layout.LEARNINGS
-    return path.read_text(encoding="utf-8")
+    return (layout.resource("vault_template") / layout.LEARNINGS).read_text(encoding="utf-8")
 
 
 def decode_expertise(content: bytes) -> Expertise:
@@ -79,12 +78,12 @@ def decode_expertise(content: bytes) -> Expertise:
 
 
 def _load_values(text: str) -> dict[str, Any]:
-    raw = strict_yaml.load(text)
-    if not isinstance(raw, Mapping | None):
+    values = strict_yaml.load(text)
+    if not isinstance(values, Mapping | None):
         raise BadInputError(
             "expected keys and values: version, patterns, evolution_log", code="wrong-type"
         )
-    return dict(raw or {})
+    return dict(values or {})
 
 
 def encode_expertise(expertise: Expertise) -> bytes:
@@ -99,18 +98,18 @@ def encode_expertise(expertise: Expertise) -> bytes:
 
 
 def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
-    """Rewrite expertise.yaml with other patterns; comments and unchanged entries stay.
+    """Rewrite expertise.yaml with new patterns; comments and unchanged entries stay.
 
-    If that cannot be done line by line, all comments move to the top of the file.
+    If the file cannot be edited line by line, all comments move to the top.
     """
     old_expertise = decode_expertise(content)
     if not content or content == encode_expertise(old_expertise):
         return encode_expertise(expertise)
     text = front_matter.text_of(content)
-    raw = _load_values(text)
+    data = _load_values(text)
     try:
         for key in ("patterns", "evolution_log"):
-            old_entries = list(zip(getattr(old_expertise, key), raw.get(key) or [], strict=True))
+            old_entries = list(zip(getattr(old_expertise, key), data.get(key) or [], strict=True))
             entries = [
                 next(
                     (values for old_entry, values in old_entries if old_entry == entry),
@@ -129,12 +128,12 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:
-    """Return the name of an entry, which stays while its figures change."""
+    """Return the name of an entry, which does not change with its figures."""
     return str(entry.get("pattern") or sorted(entry.items()))
 
 
 def _in_key_order(entry: LearnedPattern | EvolutionEntry) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(entry)
     extra = values.pop("extra")
-    present = {key: value for key, value in values.items() if value not in (None, "", ())}
-    return {**present, **extra}
+    filled_values = {key: value for key, value in values.items() if value not in (None, "", ())}
+    return {**filled_values, **extra}

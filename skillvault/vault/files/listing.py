@@ -1,7 +1,7 @@
-"""A listing of a folder of skills, from the file system's metadata alone.
+"""List the skill files of a folder, and compare two listings to find changed files.
 
-A folder with an unchanged time has the same names; a file with unchanged size and times has the
-same content. Very recent changes are listed again, because a later one may have the same time.
+Only metadata is read: a folder with the same time has the same names, and a file with the same size
+and times has the same content. Very recent times are not trusted.
 """
 
 import os
@@ -14,14 +14,14 @@ from msgspec import Struct
 FILE = "SKILL.md"
 _OTHER_CASES = ("skill.md", "Skill.md")
 _UNTEXT = re.compile("[\ud800-\udfff]")
-_UNSETTLED = 2 * 10**9  # nanoseconds: file systems keep times of up to 2 s
+_UNSETTLED = 2 * 10**9  # nanoseconds; some file systems store times in steps of 2 s
 
-Stamp = tuple[int, int, int]  # size, time of the content, time of the entry; all 0: look again
-_AGAIN: Stamp = (0, 0, 0)
+Stamp = tuple[int, int, int]  # size, time of the content, time of the entry; all 0: unknown
+_UNKNOWN: Stamp = (0, 0, 0)
 
 
 class FolderNames(Struct, frozen=True, array_like=True, gc=False):
-    """The folders, markdown files and links in a folder; `time` 0: list again."""
+    """The folders, markdown files and links in a folder; `time` 0 means unknown."""
 
     time: int
     folders: tuple[str, ...]
@@ -30,12 +30,12 @@ class FolderNames(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def skill_file(self) -> str | None:
-        """The file that makes the folder a skill's."""
+        """The file that makes this the folder of a skill, or None."""
         return next((name for name in (FILE, *_OTHER_CASES) if name in self.files), None)
 
 
 class FolderListing(Struct, frozen=True, gc=False):
-    """The folders below one, itself included, and the skill files in them, by path."""
+    """A folder and the folders below it, and their skill files, by path."""
 
     folders: dict[str, FolderNames]
     files: dict[str, Stamp]
@@ -44,7 +44,7 @@ class FolderListing(Struct, frozen=True, gc=False):
         """Return the files that are new or may have changed."""
         old_stamps = old_listing.files
         return [
-            path for path, at in self.files.items() if at == _AGAIN or old_stamps.get(path) != at
+            path for path, at in self.files.items() if at == _UNKNOWN or old_stamps.get(path) != at
         ]
 
 
@@ -52,62 +52,60 @@ EMPTY = FolderListing({}, {})
 
 
 def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing:
-    """List the skill files of a folder: each `SKILL.md`, and `*.md` outside the folders of those.
+    """List the skill files of a folder: each `SKILL.md`, and each `*.md` outside those folders.
 
-    Folders and files whose names begin with a dot, or cannot be decoded, are left out. A link to
-    a skill's folder counts as that folder; no other link is followed.
+    Names that begin with a dot or cannot be decoded are left out. A link to the folder of a skill
+    is followed, no other link.
     """
-    settled_before = time.time_ns() - _UNSETTLED
+    newest_time = time.time_ns() - _UNSETTLED
     folders: dict[str, FolderNames] = {}
     files: dict[str, Stamp] = {}
-    is_inside_skill = any((parent / FILE).is_file() for parent in root.parents)
-    pending = [(str(root), is_inside_skill)]
-    while pending:  # of tens of thousands, so little is done for each
-        folder, is_material = pending.pop()
-        names = _scan_names(folder, old_listing.folders.get(folder), settled_before)
-        if names is None:  # gone meanwhile, or not ours to read
+    is_root_in_skill = any((parent / FILE).is_file() for parent in root.parents)
+    open_folders = [(str(root), is_root_in_skill)]
+    while open_folders:  # there may be tens of thousands
+        folder, is_in_skill = open_folders.pop()
+        names = _scan_names(folder, old_listing.folders.get(folder), newest_time)
+        if names is None:  # removed meanwhile, or unreadable
             continue
         folders[folder] = names
         skill_file = names.skill_file
         paths = [f"{folder}/{name}" for name in names.files if name == skill_file]
-        # A file beside a SKILL.md or below one is a skill's material, not a skill.
-        if not (is_material := is_material or skill_file is not None):
+        # A file beside or below a SKILL.md belongs to that skill.
+        if not (is_in_skill := is_in_skill or skill_file is not None):
             paths = [f"{folder}/{name}" for name in names.files]
             paths += [
                 path for name in names.links if (path := _linked_skill_file(f"{folder}/{name}"))
             ]
         if names.folders:
-            pending.extend((f"{folder}/{name}", is_material) for name in names.folders)
+            open_folders.extend((f"{folder}/{name}", is_in_skill) for name in names.folders)
         for path in paths:
-            files[path] = _stamp(path, settled_before)
+            files[path] = _stamp(path, newest_time)
     return FolderListing(folders, files)
 
 
-def _scan_names(
-    folder: str, old_names: FolderNames | None, settled_before: int
-) -> FolderNames | None:
+def _scan_names(folder: str, old_names: FolderNames | None, newest_time: int) -> FolderNames | None:
     try:
-        at = os.stat(folder).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
-        if old_names is not None and at == old_names.time:
+        changed_at = os.stat(folder).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
+        if old_names is not None and changed_at == old_names.time:
             return old_names
         with os.scandir(folder) as directory:
-            entries = [entry for entry in directory if _is_listed(entry.name)]
+            entries = [e for e in directory if _is_listed(e.name)]
             folders = tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
             files = (e.name for e in entries if e.name.endswith(".md") and not _is_folder(e))
             links = (e.name for e in entries if e.is_symlink() and _is_folder(e))
-            time_ = at if at < settled_before else 0
-            return FolderNames(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
+            time_stored = changed_at if changed_at < newest_time else 0
+            return FolderNames(time_stored, folders, tuple(sorted(files)), tuple(sorted(links)))
     except OSError:
         return None
 
 
 def is_skill_file(name: str) -> bool:
-    """Return True if a file of this name makes its folder a skill's."""
+    """Return True if a file of this name makes its folder the folder of a skill."""
     return name == FILE or name in _OTHER_CASES
 
 
 def _linked_skill_file(folder: str) -> str | None:
-    """Return the skill's file in a linked folder; None if it is not a skill's."""
+    """Return the skill's file in a linked folder, or None."""
     paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_CASES))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
@@ -124,11 +122,11 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _stamp(path: str, settled_before: int) -> Stamp:
+def _stamp(path: str, newest_time: int) -> Stamp:
     try:
         state = os.stat(path)  # noqa: PTH116 (of thousands, and a Path costs more)
     except OSError:
-        return _AGAIN
-    if max(state.st_mtime_ns, state.st_ctime_ns) >= settled_before:
-        return _AGAIN
+        return _UNKNOWN
+    if max(state.st_mtime_ns, state.st_ctime_ns) >= newest_time:
+        return _UNKNOWN
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns

@@ -1,6 +1,6 @@
-"""The quarantine: files that could not be taken, each with its reason beside it.
+"""Keep files that could not be taken in quarantine/, each with its reason in a second file.
 
-A person mends, retries or drops them; the program never deletes one unasked.
+A person corrects, retries or drops these files. The program deletes none itself.
 """
 
 import json
@@ -39,7 +39,7 @@ _NO_REASON = (
 )
 
 
-_NOTES = "sessions/"  # how the origin of an agent's session's notes begins
+_NOTES = "sessions/"  # the origin of notes of an agent's session begins so
 
 
 class RefusedFile(Struct, frozen=True):
@@ -52,7 +52,7 @@ class RefusedFile(Struct, frozen=True):
 
 
 class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
-    """A file in quarantine/ and its reason; without one `at` and `from` are null."""
+    """A file in quarantine/ and its reason; without a reason, `at` and `from` are null."""
 
     name: str
     code: str
@@ -79,15 +79,15 @@ class Quarantine:
     def create_folders(self) -> bool:
         """Create the missing folders of inbox and quarantine; return True if any was missing."""
         folders = (self._inbox / "untrusted", self._folder)
-        was_present = [folder.is_dir() for folder in folders]
+        exists = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
         folders[1].mkdir(mode=private_mode(self._inbox.parent), exist_ok=True)
-        return not all(was_present)
+        return not all(exists)
 
-    # ── in ───────────────────────────────────────────────────────────────────────────
+    # ── add ───────────────────────────────────────────────────────────────────────────
 
     def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
-        """Move the notes of an agent's session here; return their path."""
+        """Move the notes of an agent's session to the quarantine; return their path."""
         return self._folder / self.take(_NOTES + source.name, error, at, source=source).file
 
     def take(
@@ -100,10 +100,10 @@ class Quarantine:
         identity: Identity | None = None,
         digest: str | None = None,
     ) -> RefusedFile:
-        """Move a file here with its reason beside it, unless it is gone.
+        """Move a file to the quarantine, with its reason, unless the file is gone.
 
-        `source` is by default the file of this name in the inbox; `identity` and `digest` are
-        those at the time it was read, if it was.
+        `source` is by default the file of this name in the inbox. `identity` and `digest` are from
+        the time at which the file was read, if it was read.
         """
         self.create_folders()
         folder = self._folder
@@ -111,22 +111,22 @@ class Quarantine:
         message = make_printable(error.message)
         if identity is None:
             digest, identity = _describe_unread(source)
-        plain = plain_name(name.replace("/", "-"))
-        if digest and (twin := _find_twin(folder, plain, name, digest)):
-            source.unlink(missing_ok=True)  # the same bytes lie there already
-            return RefusedFile(twin, error.code, message, error.line)
-        target = folder / _find_free_name(folder, plain, name)
+        plain_file_name = plain_name(name.replace("/", "-"))
+        if digest and (same_file := _find_same_file(folder, plain_file_name, name, digest)):
+            source.unlink(missing_ok=True)  # the quarantine has the same bytes
+            return RefusedFile(same_file, error.code, message, error.line)
+        target = folder / _find_free_name(folder, plain_file_name, name)
         reason = {
             "code": error.code,
             "message": message,
             "line": error.line,
-            # Of what was read: had more arrived since, it counts as changed and is taken again.
+            # Of the bytes that were read; a file that has more bytes counts as changed.
             "sha256": digest,
-            "state": list(identity[1:]) if identity else None,  # its size, and when it was written
+            "state": list(identity[1:]) if identity else None,  # size and time of the file
             "at": stamp(at),
             "from": name,
         }
-        # The reason goes first: were we killed in between, the file is refused once more.
+        # The reason comes first; after a kill, the file is refused once more.
         reason_file = folder / f"{target.name}{ERROR}"
         _write_whole(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
         reach("quarantine-told")
@@ -137,10 +137,10 @@ class Quarantine:
         reach("quarantined")
         return RefusedFile(target.name, error.code, message, error.line)
 
-    # ── what lies there ──────────────────────────────────────────────────────────────
+    # ── list ─────────────────────────────────────────────────────────────────────────
 
     def file_names(self) -> list[str]:
-        """Return the sorted names of the files here, without the reasons."""
+        """Return the sorted names of the quarantined files."""
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
@@ -154,7 +154,7 @@ class Quarantine:
         ]
 
     def changed_files(self) -> list[ReceivedFile]:
-        """Return the quarantined files that were changed, as they would arrive again."""
+        """Return the quarantined files that a person changed, as files that arrive again."""
         return [
             ReceivedFile(
                 origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local"
@@ -163,7 +163,7 @@ class Quarantine:
         ]
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
-        """Yield (path, original name) of each file that was changed here."""
+        """Yield (path, original name) of each quarantined file that was changed."""
         for name in self.file_names():
             path = self._folder / name
             reason = _read_reason(path.with_name(name + ERROR))
@@ -171,10 +171,10 @@ class Quarantine:
             if reason is not None and not origin.startswith(_NOTES) and _has_changed(path, reason):
                 yield path, origin
 
-    # ── out ──────────────────────────────────────────────────────────────────────────
+    # ── retry ──────────────────────────────────────────────────────────────────────────
 
     def requeue_changed(self) -> list[str]:
-        """Move changed files back into the inbox; return their names there."""
+        """Move changed files back to the inbox; return their names there."""
         names: list[str] = []
         for path, origin in self._find_changed():
             prefix = "untrusted/" if is_untrusted(origin) else ""
@@ -190,7 +190,7 @@ class Quarantine:
         return names
 
     def obstacle(self, name: str) -> str | None:
-        """Return the reason why a file cannot go back into the inbox; None if it can."""
+        """Return the reason why a file cannot go back to the inbox, or None."""
         path = self._folder / name
         if str((_read_reason(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
             return "notes of an agent's session, and no outcome; read them, then drop them"
@@ -201,72 +201,72 @@ class Quarantine:
         return None
 
     def put_back(self, name: str) -> str | None:
-        """Move a file back into the inbox; return its name there, None if it is gone.
+        """Move a file back to the inbox; return its name there, or None if the file is gone.
 
         A file without a reason may have any origin, so it becomes untrusted.
         """
         self.create_folders()
-        prefix, plain = self._arrival(name)
+        prefix, file_name = self._arrival(name)
         source = self._folder / name
-        for free in free_names(plain):
+        for free_name in free_names(file_name):
             try:
-                # A link replaces nothing, whatever arrives meanwhile.
-                os.link(source, self._inbox / prefix / free, follow_symlinks=False)
+                # A link never replaces a file.
+                os.link(source, self._inbox / prefix / free_name, follow_symlinks=False)
             except FileExistsError:
                 continue
             except FileNotFoundError:
                 return None  # another run took it
-            # The reason goes first: a file without one is seen and asked about, never lost.
+            # `remove` deletes the reason first, so a kill leaves a file that a person sees.
             self.remove(name)
-            return prefix + free
+            return prefix + free_name
         raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
 
     def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
-        """Move files back into the inbox with their old trust; without names all.
+        """Move files back to the inbox with their old trust; without `names`, all files.
 
-        UsageError, before any move, for a name that does not exist or cannot go back.
+        UsageError, before any move, for a file that does not exist or cannot go back.
         """
-        candidates = self._existing(names)
+        candidates = self._check_names(names)
         for name in candidates if names is not None else ():
             if obstacle := self.obstacle(name):
                 raise UsageError(f"{name}: {obstacle}")
         moves = ((name, self.put_back(name)) for name in candidates if self.obstacle(name) is None)
         return [
-            ReturnedFile(make_printable(name), make_printable(to))
-            for name, to in moves
-            if to is not None
+            ReturnedFile(make_printable(name), make_printable(new_name))
+            for name, new_name in moves
+            if new_name is not None
         ]
 
-    # ── away ─────────────────────────────────────────────────────────────────────────
+    # ── delete ─────────────────────────────────────────────────────────────────────────
 
     def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
-        """Delete files and their reasons; without names all but folders.
+        """Delete files and their reasons; without `names`, all but folders.
 
-        UsageError, before any deletion, for a name that does not exist or is a folder's.
+        UsageError, before any deletion, for a missing file or a folder.
         """
-        existing = self._existing(names)
-        paths = {name: self._folder / name for name in existing}
-        folders = [n for n, path in paths.items() if path.is_dir() and not path.is_symlink()]
+        existing_names = self._check_names(names)
+        paths = {name: self._folder / name for name in existing_names}
+        folders = [name for name, path in paths.items() if path.is_dir() and not path.is_symlink()]
         if folders and names is not None:
             raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
-        files = [name for name in existing if name not in folders]
+        files = [name for name in existing_names if name not in folders]
         for name in files if not dry else ():
             self.remove(name)
         return [make_printable(name) for name in files]
 
-    def _existing(self, names: Sequence[str] | None) -> list[str]:
-        """Return these names, each once; UsageError if one is not in quarantine/ itself."""
+    def _check_names(self, names: Sequence[str] | None) -> list[str]:
+        """Return these names, each once; UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
             raise UsageError(
                 "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             )
-        existing = self.file_names()
+        existing_names = self.file_names()
         for name in names or ():
-            if name not in existing:
+            if name not in existing_names:
                 raise UsageError(
                     f"{name}: no such file in quarantine/; see `skillvault quarantine list`"
                 )
-        return existing if names is None else list(dict.fromkeys(names))
+        return existing_names if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
         """Delete a quarantined file, or link, and its reason."""
@@ -275,31 +275,31 @@ class Quarantine:
         path.unlink(missing_ok=True)
 
     def _arrival(self, name: str) -> tuple[str, str]:
-        """Return (`untrusted/` or "", file name) of a file when it arrived."""
+        """Return (`untrusted/` or "", file name) with which a file arrived."""
         reason = _read_reason(self._folder / (name + ERROR)) or {}
         origin = reason.get("from")
         if not isinstance(origin, str):
             return "untrusted/", plain_name(name)
-        plain = plain_name(Path(origin).name)
-        arrived_as = plain if plain and not IGNORED.search(plain) else plain_name(name)
-        return "untrusted/" if is_untrusted(origin) else "", arrived_as
+        file_name = plain_name(Path(origin).name)
+        old_name = file_name if file_name and not IGNORED.search(file_name) else plain_name(name)
+        return "untrusted/" if is_untrusted(origin) else "", old_name
 
 
-def _find_twin(folder: Path, name: str, origin: str, digest: str) -> str | None:
-    """Return the quarantined file of this origin with the same bytes."""
-    for twin in free_names(name):
-        if not os.path.lexists(folder / twin):
+def _find_same_file(folder: Path, name: str, origin: str, digest: str) -> str | None:
+    """Return the quarantined file with the same origin and the same bytes, or None."""
+    for file_name in free_names(name):
+        if not os.path.lexists(folder / file_name):
             return None
-        reason = _read_reason(folder / (twin + ERROR)) or {}
+        reason = _read_reason(folder / (file_name + ERROR)) or {}
         if (reason.get("sha256"), reason.get("from")) == (digest, origin):
-            return twin
+            return file_name
     return None
 
 
 def _has_changed(path: Path, reason: dict[str, object]) -> bool:
-    """Return True if a quarantined file is not the one that its reason describes.
+    """Return True if a quarantined file has changed since its reason was written.
 
-    A file with unchanged metadata is not read again.
+    A file with unchanged metadata is not read.
     """
     try:
         state = path.lstat()
@@ -324,17 +324,17 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
-    """Return a name that neither a file nor a reason has in this folder.
+    """Return a name that no file and no reason in this folder has.
 
-    A left-over reason for a file of this `origin` does not count.
+    A reason for a missing file of the same `origin` does not count.
     """
     return next(
-        free
-        for free in free_names(name)
-        if not os.path.lexists(folder / free)
+        free_name
+        for free_name in free_names(name)
+        if not os.path.lexists(folder / free_name)
         and (
-            not os.path.lexists(folder / (free + ERROR))
-            or (origin and (_read_reason(folder / (free + ERROR)) or {}).get("from") == origin)
+            not os.path.lexists(folder / (free_name + ERROR))
+            or (origin and (_read_reason(folder / (free_name + ERROR)) or {}).get("from") == origin)
         )
     )
 

@@ -1,7 +1,7 @@
-"""The removal of secrets and hidden characters from a record before it is written.
+"""Remove secrets and hidden characters from a record before it is written.
 
-Tokens are found by their beginnings; `secret_cues` finds other secrets by the text around them.
-A marker names the kind of a removed secret.
+This module finds tokens by their beginnings (`token_formats.toml`); `secret_cues` finds other
+secrets by the text around them. A marker names the kind of each removed secret.
 """
 
 import re
@@ -20,7 +20,7 @@ from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, mark
 _TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(encoding="utf-8"))
 FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
 _STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=True)
-# A token begins no word in its middle, but may after `_` or `-`, as in `key_hf_…`.
+# A token may follow `_` or `-`, as in `key_hf_…`, but no letter or digit.
 _START = regex(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
 _RUN = regex(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
 _PART = regex(r"\{(\w+):(\d+)(?:-(\d+))?\}")
@@ -39,7 +39,7 @@ _PRIVATE_KEY = regex(
     r"(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)",
     re.DOTALL,
 )
-# A private key without its head: the first bytes of one, or its last lines.
+# A private key without its header: its first bytes, or its last lines.
 _KEY_BODY = regex(
     r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H]"
     r"[A-Za-z0-9+/]{2}AgEA"
@@ -53,22 +53,22 @@ _JSON_WEB_TOKEN = regex(r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=]
 _MARKER = "[redacted: Secret Keyword]"
 _MARK = regex(r"\[redacted: ([^\]]+)\]")
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
-_LONG_NUMBER = 100_000  # below it a number under such a key counts something
+_LONG_NUMBER = 100_000  # a smaller number under the name of a secret is a count
 
 
 @cache
-def _tail(tail: str) -> re.Pattern[str]:
+def _compile_tail(tail: str) -> re.Pattern[str]:
     """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
     end = 0
     for part in _PART.finditer(tail):
-        alphabet, least, most = part.groups()
-        limit = most or ("" if part.end() == len(tail) else "400")
+        alphabet, minimum, maximum = part.groups()
+        limit = maximum or ("" if part.end() == len(tail) else "400")
         pattern += f"{re.escape(tail[end : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
-        pattern += f"{{{least},{limit}}}"
+        pattern += f"{{{minimum},{limit}}}"
         end = part.end()
     return re.compile(
-        pattern + re.escape(tail[end:]) + "(?![A-Za-z0-9])" * (most is not None), re.ASCII
+        pattern + re.escape(tail[end:]) + "(?![A-Za-z0-9])" * (maximum is not None), re.ASCII
     )
 
 
@@ -85,14 +85,14 @@ def _formats_of(start: str) -> list[tuple[int, str, str]]:
     ]
 
 
-_WITHOUT_START = [(kind, _tail(tail)) for start, kind, tail in FORMATS if not start]
+_WITHOUT_START = [(kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start]
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of each token in a run without spaces."""
     for match in _START.finditer(run):
         for length, kind, tail in _formats_of(match[0]):
-            token = _tail(tail).match(run, match.start() + length)
+            token = _compile_tail(tail).match(run, match.start() + length)
             if token and _is_generated(token[0]):
                 yield match.start(), token.end(), kind
                 break
@@ -105,11 +105,11 @@ def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_generated(tail: str) -> bool:
-    """Return True for what has a digit, or is too long for a word."""
+    """Return True for a text that has a digit, or is too long for a word."""
     return any(map(str.isdigit, tail)) or (len(tail) >= 30 and tail.isalnum())
 
 
-def _without_tokens(match: re.Match[str]) -> str:
+def _replace_tokens(match: re.Match[str]) -> str:
     parts, end = list[str](), 0
     for start, stop, kind in sorted(_tokens(match[0]), key=itemgetter(0)):
         if start >= end:
@@ -121,13 +121,13 @@ def _without_tokens(match: re.Match[str]) -> str:
 def redact_text(text: str) -> str:
     """Replace each secret in a text by `[redacted: <kind>]`.
 
-    Full-width signs are read as plain ones; they stay in lines without a secret.
+    Full-width characters are read as ASCII; lines without a secret keep them.
     """
     plain_text = text.translate(_FULL_WIDTH)
     without_secrets = plain_text
     for pattern in (_PRIVATE_KEY, _KEY_BODY):
         without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
-    without_secrets = mark_secrets(_RUN.sub(_without_tokens, without_secrets))
+    without_secrets = mark_secrets(_RUN.sub(_replace_tokens, without_secrets))
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
@@ -142,28 +142,28 @@ def redact_text(text: str) -> str:
 
 def secret_kinds(text: str) -> list[str]:
     """Return the kinds of the secrets in a text, each once."""
-    redacted = redact_text(text)
-    markers = () if redacted == text else _MARK.findall(redacted)
+    redacted_text = redact_text(text)
+    markers = () if redacted_text == text else _MARK.findall(redacted_text)
     return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
 
 
 def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
-    clean: dict[str, Any] = {}
-    title = next((mapping[key] for key in ("name", "Name", "key", "Key") if key in mapping), "")
-    is_pair = isinstance(title, str) and is_secret_name(title)
+    clean_values: dict[str, Any] = {}
+    pair_name = next((mapping[key] for key in ("name", "Name", "key", "Key") if key in mapping), "")
+    is_pair = isinstance(pair_name, str) and is_secret_name(pair_name)
     for key, member in mapping.items():
         name = _redact_key(key)
-        if name in clean:
+        if name in clean_values:
             raise BadInputError(
                 f"{name}: two keys that differ in a secret or in hidden characters alone; rename "
                 "one of them",
                 code="duplicate-key",
                 key=name,
             )
-        clean[name] = redact_value(
+        clean_values[name] = redact_value(
             member, secret=secret or is_secret_name(name) or (is_pair and name.lower() == "value")
         )
-    return clean
+    return clean_values
 
 
 @lru_cache(maxsize=1024)
@@ -174,8 +174,8 @@ def _redact_key(key: str) -> str:
 def redact_value(value: Any, *, secret: bool = False) -> Any:
     """Remove hidden characters and secrets from mappings, lists and texts.
 
-    `secret`: the value has a secret's key, so text and long numbers are replaced whole.
-    BadInputError if two keys become one.
+    With `secret`, the value belongs to the name of a secret, so texts and long numbers are
+    replaced. BadInputError if two keys become equal.
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)

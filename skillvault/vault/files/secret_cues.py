@@ -1,7 +1,7 @@
-"""The search for secrets by the text around them and by the look of the value.
+"""Find secrets in a text by the words around them and by the form of the value.
 
-The words and the commands are data. No pattern repeats within a repetition, and each looks a
-bounded way ahead, so that a text made to be slow costs no more.
+To recognize more secrets, add words and commands to `secret_words.toml`. No pattern has nested
+repetitions, and each looks ahead for a limited length, so that no text makes the search slow.
 """
 
 import re
@@ -18,40 +18,40 @@ from skillvault.model.lazy import regex
 
 _DATA = tomllib.loads(Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8"))
 _INNER = frozenset(_DATA["inner"])
-_ALONE = frozenset(_DATA["alone"])
+_WHOLE_WORDS = frozenset(_DATA["alone"])
 _PASSWORDS = frozenset(_DATA["password"])
 _KEYS = frozenset(_DATA["key"])
 _NAMES = sorted({*_INNER, *_PASSWORDS, *_DATA["token"], *_KEYS})
-# They may stand within a word: those of `inner`, and of scripts without spaces or capitals.
-_WITHIN = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
+# Names that may be part of a word: `inner`, and names in scripts without spaces or capitals.
+_INNER_WORDS = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
 _KEY_OF, _NOT_OF = frozenset(_DATA["key_of"]), frozenset(_DATA["not_of"])
 _ABOUT, _NO_VALUES = frozenset(_DATA["about"]), frozenset(_DATA["no_value"])
 COMMANDS = _DATA["commands"]
 _COPULAS, _WEAK = frozenset(_DATA["copulas"]), frozenset(_DATA["weak"])
 
-# Scripts without spaces between words: there a value ends where they go on.
+# Scripts without spaces between words; their characters end a value.
 _UNSPACED = r"\u0e00-\u0e7f\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _QUOTES = "'\"`\u00ab\u2018\u2019\u201c\u201d\u201e\u300c\u300e"
 _BARE = (
     rf"(?:[^\s'\"`<>{{}}()\[\],;|\\&\u2010-\u201f\u00ab\u00bb{_UNSPACED}]"
     r"|&(?!\w{1,40}=))"
 )
-_WITHIN_QUOTES = r"[^'\"`\r\n\\<>\u00bb\u2019\u201d\u300d\u300f]"
-# The beginning of a value is enough to judge it; what is found goes as far as it goes on.
+_QUOTED_CHARACTER = r"[^'\"`\r\n\\<>\u00bb\u2019\u201d\u300d\u300f]"
+# The beginning of a value is enough to judge it; `_whole_cut` finds the end.
 _VALUE = (
-    rf"(?:[bfru]?\\{{0,4}}[{_QUOTES}](?P<quoted>{_WITHIN_QUOTES}{{3,100}})"
+    rf"(?:[bfru]?\\{{0,4}}[{_QUOTES}](?P<quoted>{_QUOTED_CHARACTER}{{3,100}})"
     rf"|(?P<secret>{_BARE}{{3,100}}))"
 )
-_FURTHER = {"quoted": regex(rf"{_WITHIN_QUOTES}*"), "secret": regex(rf"{_BARE}*")}
+_CONTINUATION = {"quoted": regex(rf"{_QUOTED_CHARACTER}*"), "secret": regex(rf"{_BARE}*")}
 _LONG = r"(?=[a-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
 _REST = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?!->|[{_UNSPACED}])[\w.-]){{0,40}}+)"
 
-# How a value is given to a name: what stands between them.
+# The text between a name and its value.
 _CLOSED = rf"{_REST}(?:\s\d{{1,2}}(?=:))?[\\'\"`\])}}*>]{{0,6}}"
-_FLAGGED = regex(
+_OPTION_VALUE = regex(
     rf"{_CLOSED}(?:[=:]|\s{{1,4}}|\s{{0,3}}\\?\n\s{{0,12}}(?:-\s)?|['\"]?,\s{{0,20}}){_VALUE}"
 )
-_ASSIGNED = regex(
+_ASSIGNED_VALUE = regex(
     rf"{_CLOSED}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?"
     rf"[,\s]{{1,20}})?(?:-\s)?['\"<]?"
     r"[a-z]{0,20}value['\">]{0,2}\s{0,3}[:=]?\s{0,4}"
@@ -64,20 +64,20 @@ _ASSIGNED = regex(
     r"|</\w{1,30}>\s{0,20}<\w{1,30}>|\s{1,8}\|\s{0,8}"
     rf"|(?<=>)){_VALUE}"
 )
-_SAID = regex(
+_STATED = regex(
     rf"{_REST}(?P<gap>[^\d\n!-&()*+./:-@\[-`{{-~「『“«—–]{{0,60}}?)"
     rf"(?P<sign>[\s:=—–(→]{{0,4}})(?:(?<![^\W{_UNSPACED}])|(?<=[^ -~])(?=[a-z0-9]))(?<![.@/\\'-])"
     rf"(?=[bfru]?[{_QUOTES}]|[^\s'\"`<>,;|{_UNSPACED}]{{0,80}}?[\d@#$%^]){_VALUE}"
 )
-# One of them is within a value that looks generated, or before it; else it has both cases.
-_GENERATED = regex(rf"[\d!@#$%^&*?~{_QUOTES}]")
-_SAID_BEFORE = regex(
+# A value that looks generated has one of these signs, follows one, or has letters of both cases.
+_GENERATED_SIGN = regex(rf"[\d!@#$%^&*?~{_QUOTES}]")
+_STATED_BEFORE = regex(
     r"(?<![\w@/.$-])[\"'`]?(?P<secret>(?=[^\s]{0,99}?\d)[^\s'\"`<>{}()\[\],;|\\]{6,60})"
     r"[\"'`]?\s{1,2}"
     r"(?:is|as|was|ist|als|es|como|est|comme|é|è|come|como|to)\s(?:[\w'’-]{1,14}\s){0,3}"
     r"[\w-]{0,20}\Z"
 )
-# A table: the heads of its columns, what separates cells, a row.
+# A table: the heads of its columns, the separator of cells, a row.
 _TABLE = regex(
     r"(?P<head>[\w '\"-]{0,40}(?:[,;|\t][\w '\"-]{1,40}){1,20}[,;|\t]?)(?=\r?\n)"
     r"(?:\r?\n[|: -]{3,300}(?=\n))?"
@@ -101,7 +101,7 @@ _TECHNICAL = regex(
     r"|py|sql)\d",
     re.IGNORECASE,
 )
-_ANOTHER = regex(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
+_ASSIGNMENT = regex(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
 _EMPHASIS = regex(r"\A[*_~#@$%&^]+|(?<!\d)[!?*_~.,]+\Z|[?*_~.,]+\Z")
 _SIGN = regex(r"[!@#$%^&*?~]")
 _DIGESTS = ("sha256:", "sha512-", "sha384-", "sha1-", "sha256-", "md5:")
@@ -116,20 +116,20 @@ _PARTICLES = tuple("はをがは는은를을가이是为為成")
 _PINS = ("passcode", "暗証番号", "الرقم السري", "pin")
 _KEY_OF_WHAT = regex(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
 _IDENTIFIER = "-_.$@abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-_BEFORE_TWO = ("env ", "setx ", "set ", "put ", "-x ", "config ")
+_TWO_WORD_SETTERS = ("env ", "setx ", "set ", "put ", "-x ", "config ")
 _PARTS = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
-    """The kind of a secret, words of which one is near it, and the pattern around it.
+    """A kind of secret with the pattern around it; a text without one of `signs` has none.
 
-    The pattern is for a text in lower case; matching either case takes ten times as long.
+    The pattern is for a text in lower case, because ignoring case takes ten times as long.
     """
 
     kind: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
-    strength: int = 0  # of the value, at least
+    strength: int = 0  # the least `randomness` of the value
 
 
 class _Cut(NamedTuple):
@@ -141,11 +141,11 @@ class _Cut(NamedTuple):
 def mark_secrets(text: str) -> str:
     """Replace each secret that a cue indicates by `[redacted: <kind>]`."""
     if len(text) < 16 and text.isascii() and text.isidentifier():
-        return text  # many keys of a mapping are so, and nothing stands around a value in them
+        return text  # fast path for the many keys of mappings
     for find in (_find_cued_cuts, _find_named_cuts):
         lowered = text.lower()
         if len(lowered) != len(text):
-            lowered = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+            lowered = "".join(char if len(char.lower()) > 1 else char.lower() for char in text)
         text = _cut_out(text, find(text, lowered))
     return text
 
@@ -168,11 +168,11 @@ def _span(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
-    """Return the cut of a whole value, which may be longer than the part that was matched."""
+    """Return the cut of a whole value, which may be longer than its match."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     if match.end() - start >= 100 and (
-        continuation := _FURTHER[group].match(match.string, match.end())
+        continuation := _CONTINUATION[group].match(match.string, match.end())
     ):
         end = continuation.end()
     return _Cut(start, end, kind)
@@ -197,23 +197,23 @@ def is_no_value(value: str) -> bool:
 
 
 def randomness(value: str) -> int:
-    """Return the degree to which a value looks generated.
+    """Return a degree, 0 to 3, to which a value looks generated.
 
-    0 words, numbers and names of both; 1 a word and a number; 2 letters within numbers; 3 the
-    same in letters of both cases, or with signs.
+    0: words, numbers or technical names. 1: a word with a number. 2: letters between digits.
+    3: the same with letters of both cases, or with signs.
     """
-    plain = _EMPHASIS.sub("", value[:50])
-    if plain.lower() == plain.upper() or plain.startswith(_DIGESTS):
-        return 2 * (len(plain) >= 20)
-    if _SIGN.search(plain) and len(plain) >= 6:
+    core = _EMPHASIS.sub("", value[:50])
+    if core.lower() == core.upper() or core.startswith(_DIGESTS):
+        return 2 * (len(core) >= 20)
+    if _SIGN.search(core) and len(core) >= 6:
         return 3
-    both_cases = plain not in (plain.lower(), plain.upper())
-    has_humps = both_cases and len(plain) >= 20 and len(_HUMP.findall(plain)) > 4
-    if not _DIGIT.search(plain):
+    both_cases = core not in (core.lower(), core.upper())
+    has_humps = both_cases and len(core) >= 20 and len(_HUMP.findall(core)) > 4
+    if not _DIGIT.search(core):
         return 2 * has_humps
-    parts = [part for part in _JOINT.split(plain) if part]
+    parts = [part for part in _JOINT.split(core) if part]
     turns = [len(_TURN.findall(part)) for part in parts]
-    if any(map(_is_mixed, parts, turns)) or (both_cases and len(plain) >= 24 and sum(turns) > 3):
+    if any(map(_is_mixed, parts, turns)) or (both_cases and len(core) >= 24 and sum(turns) > 3):
         return 3 if both_cases else 2
     pieces = sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True))
     if has_humps or pieces > 2:
@@ -222,13 +222,13 @@ def randomness(value: str) -> int:
 
 
 def _is_mixed(part: str, turns: int) -> bool:
-    begins_so = part[0].isdigit() and len(_HUMP.findall(part)) > 1
-    is_long = len(part) >= 6 and (turns > 1 or begins_so)
+    has_prefix = part[0].isdigit() and len(_HUMP.findall(part)) > 1
+    is_long = len(part) >= 6 and (turns > 1 or has_prefix)
     return is_long and not (turns < 4 and _TECHNICAL.match(part))
 
 
-def _finder(words: Iterable[str]) -> Any:
-    """Return an automaton that finds all of the words in one pass over a text."""
+def _build_finder(words: Iterable[str]) -> Any:
+    """Build an automaton that finds all words in one pass over a text."""
     automaton = ahocorasick.Automaton()
     for word in words:
         automaton.add_word(word, word)
@@ -236,93 +236,93 @@ def _finder(words: Iterable[str]) -> Any:
     return automaton
 
 
-_NAME_FINDER = _finder(_NAMES)
+_NAME_FINDER = _build_finder(_NAMES)
 
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
-    """Return (position, word) of each word for a secret, in order."""
+    """Return (start, word) of each word for a secret, in order."""
     matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
-    # Of one word repeated in a row the last has the value.
-    return sorted((at, word) for at, word in matches if (at + len(word), word) not in matches)
+    # If a word is repeated, only the last one has the value.
+    return sorted((pos, word) for pos, word in matches if (pos + len(word), word) not in matches)
 
 
 class _Name(NamedTuple):
     """A word for a secret in a text, with the start of its identifier and the kind of value."""
 
     word: str
-    at: int
+    word_start: int
     start: int
     is_password: bool
-    is_strict: bool  # a value must look generated beyond doubt
+    is_strict: bool  # the value must certainly look generated
 
 
 def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     """Yield the values of names for a password, a token or a key."""
-    end, sign_start, heads = 0, -1, list[int]()
-    for at, word in _find_names(lowered):
-        name = _read_name(text, lowered, at, word) if at >= end else None
+    searched_until, sign_start, positions = 0, -1, list[int]()
+    for start, word in _find_names(lowered):
+        name = _read_name(text, lowered, start, word) if start >= searched_until else None
         if name is None:
             continue
-        if sign_start < at + len(word):
-            sign = _GENERATED.search(lowered, at + len(word))
+        if sign_start < start + len(word):
+            sign = _GENERATED_SIGN.search(lowered, start + len(word))
             sign_start = sign.start() if sign else len(lowered)
         cut = _find_named_cut(text, lowered, name, sign_start)
         if cut:
-            # What goes on for long is read once, however many words for a secret it has.
-            end = cut.end if cut.end - cut.start > 100 else end
+            # A long value with many words for secrets is read only once.
+            searched_until = cut.end if cut.end - cut.start > 100 else searched_until
             yield cut
         else:
             yield from _find_cuts_before(text, lowered, name)
             if name.is_password:
-                heads.append(at)
-    yield from _find_cuts_below(text, lowered, heads)
+                positions.append(start)
+    yield from _find_cuts_below(text, lowered, positions)
 
 
 def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _Cut | None:
-    """Return the value behind its name; `sign_start` is the next sign of a generated value."""
-    end = name.at + len(name.word)
+    """Return the cut of the value after a name; `sign_start` is the next `_GENERATED_SIGN`."""
+    end = name.word_start + len(name.word)
     reach = end + 250
-    is_sayable = sign_start < reach
-    if name.is_strict and not (is_sayable and _DIGIT.search(lowered, end, reach)):
+    is_near_sign = sign_start < reach
+    if name.is_strict and not (is_near_sign and _DIGIT.search(lowered, end, reach)):
         return None
-    if not (is_sayable or name.is_password) and text[end:reach] == lowered[end:reach]:
+    if not (is_near_sign or name.is_password) and text[end:reach] == lowered[end:reach]:
         return None
     is_option = text.startswith(("-", "/"), name.start) or lowered.endswith(
-        _BEFORE_TWO, 0, name.start
+        _TWO_WORD_SETTERS, 0, name.start
     )
     for pattern, is_secret in (
-        (_FLAGGED if is_option else _ASSIGNED, _is_assigned_secret),
-        *(((_SAID, _is_stated_secret),) if is_sayable else ()),
+        (_OPTION_VALUE if is_option else _ASSIGNED_VALUE, _is_assigned_secret),
+        *(((_STATED, _is_stated_secret),) if is_near_sign else ()),
     ):
         match = pattern.match(lowered, end)
-        if match and not _is_about(text, match) and is_secret(text, name, match):
+        if match and not _describes_secret(text, match) and is_secret(text, name, match):
             is_option = text.startswith("-", name.start)
             return _whole_cut(match, "Secret Option" if is_option else "Secret Keyword")
     return None
 
 
-def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
+def _read_name(text: str, lowered: str, word_start: int, word: str) -> _Name | None:
     """Return the name around a word; None if it is not about a secret."""
-    preceding, end = text[max(0, at - 60) : at], at + len(word)
-    start = at - (len(preceding) - len(preceding.rstrip(_IDENTIFIER)))
-    if word not in _WITHIN and preceding[-1:].isalpha() and not text[at].isupper():
+    text_before, end = text[max(0, word_start - 60) : word_start], word_start + len(word)
+    start = word_start - (len(text_before) - len(text_before.rstrip(_IDENTIFIER)))
+    if word not in _INNER_WORDS and text_before[-1:].isalpha() and not text[word_start].isupper():
         return None
-    parts = [part.lower() for part in _PARTS.findall(preceding[-30:])[-2:]]
-    last = parts[-1] if parts else ""
-    if last in _NOT_OF or "public" in parts:
+    parts = [part.lower() for part in _PARTS.findall(text_before[-30:])[-2:]]
+    last_part = parts[-1] if parts else ""
+    if last_part in _NOT_OF or "public" in parts:
         return None
     is_key = word in _KEYS and not (
-        last in _KEY_OF
-        or (text[at:end].isupper() and text[start:at].endswith("_"))
+        last_part in _KEY_OF
+        or (text[word_start:end].isupper() and text[start:word_start].endswith("_"))
         or _KEY_OF_WHAT.search(lowered, end, end + 14)
     )
-    if word in _ALONE and lowered[end : end + 1].isalpha():
+    if word in _WHOLE_WORDS and lowered[end : end + 1].isalpha():
         return None
-    return _Name(word, at, start, word in _PASSWORDS, is_key)
+    return _Name(word, word_start, start, word in _PASSWORDS, is_key)
 
 
-def _is_about(text: str, match: re.Match[str]) -> bool:
-    """Return True if the rest of a name says that it is about a secret, as in `password_age`."""
+def _describes_secret(text: str, match: re.Match[str]) -> bool:
+    """Return True if the name only describes a secret, such as `password_age`."""
     suffix = text[slice(*match.span("rest"))]
     return suffix != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(suffix))
 
@@ -342,12 +342,12 @@ class _Value(NamedTuple):
     following: str
 
     def is_key(self) -> bool:
-        """Return True for what can be nothing but a key, whatever stands before it."""
+        """Return True for a value that is certainly a key."""
         is_long = self.degree == 3 and len(self.text) >= 24
         return is_long and self.text.replace("-", "_").isidentifier()
 
     def names_secret(self) -> bool:
-        """Return True for what names a password, `db_password2`."""
+        """Return True for a name of a secret, such as `db_password2`."""
         return _NAMES_SECRET.fullmatch(self.text.lower()) is not None
 
 
@@ -355,10 +355,10 @@ def _value_of(text: str, match: re.Match[str]) -> _Value | None:
     """Return the value of a match; None if it is not a value or is a call."""
     start, end = _span(match)
     is_quoted = match["quoted"] is not None
-    value, following = text[start:end], text[end : end + 1]
-    if is_no_value(value) or (not is_quoted and following in ("(", "[")):
+    value, next_character = text[start:end], text[end : end + 1]
+    if is_no_value(value) or (not is_quoted and next_character in ("(", "[")):
         return None
-    return _Value(value, randomness(value), is_quoted, following)
+    return _Value(value, randomness(value), is_quoted, next_character)
 
 
 def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
@@ -376,13 +376,13 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
     if value.degree >= 2:
         is_address = value.degree == 2 and "arn:" in text[max(0, name.start - 99) : start]
         return len(value.text) >= 6 and not is_address
-    if not name.is_password or _ANOTHER.match(value.text) or value.names_secret():
+    if not name.is_password or _ASSIGNMENT.match(value.text) or value.names_secret():
         return False
     return _is_password(text, name, value, separator)
 
 
 def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
-    """Return True if a setting gives a password a value that does not look generated."""
+    """Return True if a setting gives a password that does not look generated."""
     length, has_sign = len(value.text), bool(re.search(r"[\d!@#$%^]", value.text))
     if not separator:
         return has_sign and length >= (5 if text.startswith("-", name.start) else 7)
@@ -392,8 +392,8 @@ def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
         return length >= 4 and name.word != "pass"
     if value.is_quoted:
         return "," not in separator and length >= 4
-    ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if separator == "=" else "")
-    is_word = length >= 6 and value.following in ends and "_" not in value.text
+    value_ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if separator == "=" else "")
+    is_word = length >= 6 and value.following in value_ends and "_" not in value.text
     line = text[max(0, name.start - 300) : name.start].rpartition("\n")[2]
     is_call = "(" in line
     return is_word and not is_call and "|" not in separator
@@ -405,21 +405,21 @@ def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
     if value is None or name.is_strict:
         return value is not None and value.is_key()
     words, sign = match["gap"].replace(",", " ").split(), match["sign"].strip()
-    last = words[-1].strip("'’-") if words else ""
+    last_word = words[-1].strip("'’-") if words else ""
     in_code = not value.is_quoted and _IN_CODE.match(value.text) is not None
     is_setting = (not words and sign in (":", "=")) or len(words) > 7
-    is_another = value.degree < 3 and name.word in _INNER and _is_inflected(text, match)
-    if in_code or is_setting or is_another:
+    is_other_word = value.degree < 3 and name.word in _INNER and _is_inflected(text, match)
+    if in_code or is_setting or is_other_word:
         return False
     if name.word in _PINS and value.text.isdigit():
         return len(words) < 3 and len(value.text) > 3
-    if sign or last in _COPULAS or last[-1:] in _PARTICLES:
+    if sign or last_word in _COPULAS or last_word[-1:] in _PARTICLES:
         return value.degree >= 2 or (name.is_password and _is_phrase(value))
     return value.degree >= _required_strength(name, words, match["gap"], len(value.text))
 
 
 def _is_phrase(value: _Value) -> bool:
-    """Return True for words with a number, as a password has that is made to be remembered."""
+    """Return True for words with a number, as in a password that is easy to remember."""
     is_long = len(value.text) >= 7 and any(map(str.isdigit, value.text))
     is_named = value.names_secret() or _TECHNICAL.match(value.text) is not None
     return is_long and value.text[0].isalpha() and not is_named
@@ -427,7 +427,7 @@ def _is_phrase(value: _Value) -> bool:
 
 def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> int:
     """Return the strength that a value needs if no verb connects it with the name."""
-    is_foreign = name.word not in _INNER | _ALONE
+    is_foreign = name.word not in _INNER | _WHOLE_WORDS
     if re.search(rf"[{_UNSPACED}]", gap):
         return 1 if name.is_password and length >= 8 else 2
     if not words and name.is_password:
@@ -438,11 +438,11 @@ def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Return True for a name of which every value is a secret, as `db_password` and `apiKey`."""
+    """Return True if every value of a name is a secret, such as `db_password` or `apiKey`."""
     lowered = name.lower()
-    for at, word in _find_names(lowered):
-        secret_name = _read_name(name, lowered, at, word)
-        suffix_words = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
+    for start, word in _find_names(lowered):
+        secret_name = _read_name(name, lowered, start, word)
+        suffix_words = [part.lower() for part in _PARTS.findall(name[start + len(word) :])]
         if (
             secret_name is None
             or not _ABOUT.isdisjoint(suffix_words)
@@ -455,7 +455,7 @@ def is_secret_name(name: str) -> bool:
             or (word not in ("token", "key") and not suffix_words)
         ):
             return True
-        parts = [part.lower() for part in _PARTS.findall(name[:at])]
+        parts = [part.lower() for part in _PARTS.findall(name[:start])]
         if parts and (
             word == "token"
             or parts[-1] in ("api", "auth", "account", "private", "service", "client", "db")
@@ -466,26 +466,26 @@ def is_secret_name(name: str) -> bool:
 
 def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
     """Yield the value that a sentence states before its name."""
-    offset = max(0, name.at - 100)
-    has_digit = _DIGIT.search(lowered, offset, name.at)
-    match = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
+    offset = max(0, name.word_start - 100)
+    has_digit = _DIGIT.search(lowered, offset, name.word_start)
+    match = _STATED_BEFORE.search(lowered[offset : name.word_start]) if has_digit else None
     if match:
-        start, end = (at + offset for at in match.span("secret"))
+        start, end = (position + offset for position in match.span("secret"))
         if randomness(text[start:end]) == 3 and not is_no_value(text[start:end]):
             yield _Cut(start, end, "Secret Keyword")
 
 
 def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
-    """Yield the values in the columns of tables that are named as a password.
+    """Yield the values in the table columns whose head names a password.
 
-    A row of a table is not the head of another one, so each line is read once.
+    `names` are the positions of such names. Each line is read once.
     """
     end = 0
-    for start, ats in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
+    for start, group in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
         head = _TABLE.match(lowered, start) if start >= end else None
         if head is None:
             continue
-        columns = {len(_CELL.findall(lowered, start, at)) for at in ats if at < head.end("head")}
+        columns = {len(_CELL.findall(lowered, start, at)) for at in group if at < head.end("head")}
         count = len(_CELL.findall(head["head"]))
         for row in _ROW.finditer(text, head.end(), head.end() + 4000):
             cells = _CELL.split(row[0])
@@ -510,18 +510,18 @@ def _command(template: str) -> Cue:
     )
     pattern = pattern.replace(r"\s{1,3}[^\n]{0,200}?\s{1,3}", r"\s[^\n]{0,200}?(?<=\s)")
     sign = re.split(r" |…|USER|SECRET", template)[0]
-    # As far as the same command begins again, so that a row of it is read once.
+    # Stop where the same command begins again, so that each line is read once.
     pattern = pattern.replace("[^\\n]", rf"(?:(?!{re.escape(sign)}\s)[^\n])")
     pattern = pattern.replace("USER", r"['\"]?[^\s'\"/:%,|]{1,80}['\"]?")
     value = (
         r"['\"]?(?P<secret>(?=[^\s'\"]{0,99}[\d!@#%^*+=~&])(?![-/$<(]|\d{1,5}\b(?!\S))"
         r"[^\s'\"<>|]{4,200})"
     )
-    end = pattern.index("SECRET")
-    tail = pattern[end + 6 :]
+    secret_start = pattern.index("SECRET")
+    tail = pattern[secret_start + 6 :]
     if tail.startswith("@"):
         value = value.replace(r"[^\s'\"<>|]{4,200}", r"[^\s'\"<>|@]{4,200}")
-    pattern = pattern[:end] + value + ("['\"]?" if tail else "") + tail
+    pattern = pattern[:secret_start] + value + ("['\"]?" if tail else "") + tail
     return Cue("Password Option", (sign,), regex(rf"(?<![\w./-]){pattern}"))
 
 
@@ -540,4 +540,4 @@ CUES = (
 _CUES_OF = {
     sign: [cue for cue in CUES if sign in cue.signs] for sign in {s for c in CUES for s in c.signs}
 }
-_SIGN_FINDER = _finder(_CUES_OF)
+_SIGN_FINDER = _build_finder(_CUES_OF)

@@ -1,6 +1,6 @@
-"""The vault's files in git's index or in the work tree, for `check`.
+"""Read the vault's files in git's index or in the work tree, and parse records from bytes.
 
-A file that cannot be read becomes a Problem, a value; the other records are still read.
+An unreadable file becomes a Problem, and the other records are still read.
 """
 
 import hashlib
@@ -30,14 +30,14 @@ from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
 Parsed = Record | LinkList | Problem | TryLines
-Key = tuple[str, str]  # a path, and the id of the blob that stands there
+Key = tuple[str, str]  # a path and its blob id
 
 
 class WorkTreeView:
     """An immutable view of a vault's files.
 
-    `contents` has blob ids by path; `read` returns the bytes of many blobs at once; `known` has the
-    records that were parsed before, by (path, blob).
+    `contents` has blob ids by path. `read_blobs` returns the bytes of blobs, `read_known` the
+    records that were parsed earlier.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class WorkTreeView:
         self._parsed = read_known
 
     def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """Map each path to its record or list of links, or the problem with it."""
+        """Map each path to its record or list of links, or to the problem with the file."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         records = dict(self._parsed(keys.values()))
-        missing = {path: key for path, key in keys.items() if key not in records}
-        contents = self._read([blob for _, blob in missing.values()])
-        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing.items()}
+        missing_keys = {path: key for path, key in keys.items() if key not in records}
+        contents = self._read([blob for _, blob in missing_keys.values()])
+        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing_keys.items()}
         return {path: records[key] for path, key in keys.items()}
 
     def read_bytes(self, path: str) -> bytes | None:
@@ -130,8 +130,8 @@ def parse_record(path: str, content: bytes) -> Parsed:
 
 def _check_path(path: str, record: Parsed) -> None:
     """Raise BadInputError if a record's fields contradict its path."""
-    dated = Outcome | Evaluation | Answer | Recommendation | Fact | Correction
-    if isinstance(record, dated) and record.domain != layout.domain_of(path):
+    kinds_with_domain = Outcome | Evaluation | Answer | Recommendation | Fact | Correction
+    if isinstance(record, kinds_with_domain) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(
             f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",

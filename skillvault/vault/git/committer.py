@@ -1,7 +1,7 @@
-"""Commit objects: their committer, their author and their signature.
+"""Write commit objects, with author, committer and signature; this module moves no branch.
 
-Git is asked once for the person's name, and its lines of a commit object are used again. The person
-is the committer of every commit, and the author of commits that the program did not learn itself.
+The person is the committer of every commit, and the author of all commits but those of the program.
+Git makes the first commit; later commits reuse its lines with the person's name.
 """
 
 import os
@@ -22,16 +22,16 @@ _NOBODY = (
     "git does not know who you are; run `git config --global user.name NAME` and "
     "`git config --global user.email ADDRESS`"
 )
-_SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
+_SIGNING_WAIT = 10.0  # seconds, in which a person may have to type a passphrase
 _IDENTITY_VARIABLES = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _TIME = re.compile(rb"\ncommitter .*> (\d+) ")
 _WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without an object
-PROGRAM = ("skillvault", "skillvault@localhost")  # its name and its address as an author
+PROGRAM = ("skillvault", "skillvault@localhost")  # name and address of the program as an author
 
 
 class CommitDraft(NamedTuple):
-    """A commit to be made: the tree, the message, and a second parent if it is a merge.
+    """The parts of a commit: its tree, its message, and a second parent for a merge.
 
     With `by_program`, the author is the program and not the person.
     """
@@ -43,7 +43,7 @@ class CommitDraft(NamedTuple):
 
 
 class Committer:
-    """A maker of commit objects, which moves no branch."""
+    """A maker of commit objects."""
 
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
@@ -71,10 +71,10 @@ class Committer:
     def make_commits(
         self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings
     ) -> list[str]:
-        """Make the commit objects of drafts one after the other, on `parent`.
+        """Make a chain of commit objects on `parent`, signed if the person's git signs.
 
-        The commits are signed if the person's git signs. PausedError if git does not know the
-        person's name, or the signing fails or does not end.
+        PausedError if git does not know the person's name, or if the signing fails or takes too
+        long.
         """
         shas: list[str] = []
         for draft in drafts:
@@ -89,9 +89,9 @@ class Committer:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
                     head, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
-                    skipped = (b"tree ", b"parent ")
+                    skipped_keys = (b"tree ", b"parent ")
                     identity_lines = [
-                        line for line in head.split(b"\n") if not line.startswith(skipped)
+                        line for line in head.split(b"\n") if not line.startswith(skipped_keys)
                     ]
                     lines = b"\n".join(identity_lines)
                     self._identities[draft.by_program] = settings.identity_key(), lines
@@ -99,7 +99,7 @@ class Committer:
         return shas
 
     def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
-        """Make a commit like another one, with this tree and parent; signed if git signs."""
+        """Copy a commit with another tree and parent."""
         head, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
         seconds = _TIME.search(head)
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
@@ -108,7 +108,7 @@ class Committer:
         return self.make_commits([draft], parent, at, settings)[0]
 
     def try_signing(self, at: datetime, settings: Settings) -> None:
-        """Sign a commit in a temporary folder; PausedError as for a real one."""
+        """Sign a commit that is thrown away; PausedError if that fails."""
         draft = CommitDraft(EMPTY_TREE, "Try to sign")
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             env = {"GIT_OBJECT_DIRECTORY": folder}
@@ -156,6 +156,6 @@ def _message(text: str) -> bytes:
 
 
 def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
-    """Return a commit object with these names."""
+    """Return the bytes of a commit object; `names` are its lines of author and committer."""
     lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
     return b"\n".join([*(line.encode() for line in lines), names, b"", _message(draft.message)])

@@ -1,7 +1,7 @@
-"""Read git's config of a repository: settings for commits, and settings that make git run programs.
+"""Read the git config of a repository, and find settings and hooks that make git run programs.
 
-Git reads the config, except for `core.sharedRepository`. Its answer is cached while every file that
-git read, or could have read, is unchanged. No program in a config is run here.
+Git is asked once, and its answer is cached until a file of the config changes. Only the setting
+`core.sharedRepository` is read without git. No program in a config is run here.
 """
 
 import os
@@ -28,29 +28,29 @@ _GROUP, _ALL = 0o070, 0o075
 _STATUS = Path("/proc/self/status")
 
 _umask_lock = threading.Lock()
-_cleared: set[int] = set()  # the bits that this process cleared where it cannot read its umask
+_cleared: set[int] = set()  # the bits that this process cleared without knowing its umask
 
 
 LISTING = ("--show-scope", "--show-origin", "-z", "--list")
 CLONE = "skillvault.clone"
 COLD = "skillvault.cold"
 
-# The variables by which git finds a person's config; a change of one counts like that of a file.
-_PLACES = (
+# The variables by which git finds a person's config; a change makes the cached settings stale.
+_LOCATION_VARIABLES = (
     "HOME",
     "XDG_CONFIG_HOME",
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
 )
-_NAMES = (
+_IDENTITY_VARIABLES = (
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
     "GIT_COMMITTER_NAME",
     "GIT_COMMITTER_EMAIL",
     "EMAIL",
 )
-# The signing programs if the person's own config names none; the vault's may not name any.
+# The signing programs if the person's config names none; the vault's config may not name any.
 _SIGNERS = {
     "gpg.program": "gpg",
     "gpg.openpgp.program": "gpg",
@@ -66,15 +66,15 @@ _DIRS = "skillvault.dirs"
 _REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
 _PROMISOR = re.compile(r"remote\.(?P<name>.+)\.promisor")
 _BRANCH_REMOTE = re.compile(r"branch\.(?P<branch>.+)\.remote")
-_ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
+_INCLUDE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
-MOMENT = 0.1  # seconds in which a file may be saved twice and look the same
+MOMENT = 0.1  # seconds; a file that is saved twice within them may look unchanged
 
 State = tuple[object, ...]
 
 
 class ConfigLine(NamedTuple):
-    """A setting: scope, file, key as git prints it, value (None for a key without one)."""
+    """A setting: scope, file, key as git prints it, and value (None for a key alone)."""
 
     scope: str
     origin: str
@@ -83,16 +83,16 @@ class ConfigLine(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """True for a setting of the repository itself, not of the person or the machine."""
+        """True for a setting of the repository, not of the person or the machine."""
         return self.scope in _OWN_SCOPES
 
 
 class Settings:
-    """The settings of git in a repository, of the output of `config` with LISTING."""
+    """The settings of git in a repository, parsed from the output of `git config` with LISTING."""
 
     def __init__(self, listing: bytes) -> None:
         fields = os.fsdecode(listing).split("\0")
-        # In the order in which later ones win.
+        # A later line overrides an earlier one.
         self.lines: list[ConfigLine] = []
         for scope, origin, setting in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
             key, separator, value = setting.partition("\n")
@@ -100,22 +100,22 @@ class Settings:
 
     @property
     def origins(self) -> set[str]:
-        """The files that hold the settings."""
-        places = {line.origin for line in self.lines}
-        return {name.removeprefix("file:") for name in places if name.startswith("file:")}
+        """The files that have the settings."""
+        origins = {line.origin for line in self.lines}
+        return {name.removeprefix("file:") for name in origins if name.startswith("file:")}
 
     @property
     def may_depend_on_more(self) -> bool:
-        """True if files beside those that were read may matter, or no file is a repository's.
+        """True if the settings may depend on more than the files that git read.
 
         An included file may depend on the branch, or may not exist yet.
         """
         has_local = any(line.scope == "local" for line in self.lines)
-        return not has_local or any(_ELSEWHERE.match(line.key) for line in self.lines)
+        return not has_local or any(_INCLUDE.match(line.key) for line in self.lines)
 
     @cached_property
     def signs(self) -> bool:
-        """True if commits are to be signed."""
+        """True if git signs commits."""
         return self._flag("commit.gpgsign", default=False)
 
     @cached_property
@@ -130,7 +130,7 @@ class Settings:
 
     @property
     def dirs(self) -> tuple[str, ...]:
-        """The folders outside the vault that its `shelf.dirs` may name."""
+        """The folders outside the vault that `shelf.dirs` in vault.yaml may name."""
         return tuple(value for value in self._values(_DIRS) if value)
 
     @property
@@ -152,7 +152,7 @@ class Settings:
 
     @property
     def promisor(self) -> str | None:
-        """The remote that has the objects which a partial clone lacks; None in a full clone."""
+        """The remote with the missing objects of a partial clone; None in a full clone."""
         names = [match["name"] for line in self.lines if (match := _PROMISOR.fullmatch(line.key))]
         return next(iter([*names, *filter(None, self._values("extensions.partialclone"))]), None)
 
@@ -180,8 +180,8 @@ class Settings:
         return next(filter(None, reversed(values)), None)
 
     def identity_key(self) -> tuple[object, ...]:
-        """The settings from which git takes the person's name; equal keys give the same name."""
-        return *self._identity_lines, *map(os.environ.get, _NAMES)
+        """Return the settings from which git takes the person's name, to compare them later."""
+        return *self._identity_lines, *map(os.environ.get, _IDENTITY_VARIABLES)
 
     @cached_property
     def _identity_lines(self) -> tuple[tuple[str, str | None], ...]:
@@ -190,20 +190,20 @@ class Settings:
 
     @cached_property
     def signing(self) -> dict[str, str]:
-        """The environment for git to make commits with."""
+        """The environment in which git makes commits."""
         common = {"user.useConfigOnly": "true"}
         signers = [line for line in self.lines if line.key in _SIGNERS]
         if not self.signs or not any(line.is_local for line in signers):
             return as_environment(common)
-        # The repository's own config may name no program that signs.
-        trusted = {line.key: line.value or "" for line in signers if not line.is_local}
-        program = trusted.get("gpg.openpgp.program", trusted.get("gpg.program", "gpg"))
+        # The repository's config may not choose the program that signs.
+        safe_settings = {line.key: line.value or "" for line in signers if not line.is_local}
+        program = safe_settings.get("gpg.openpgp.program", safe_settings.get("gpg.program", "gpg"))
         programs = {"gpg.program": program, "gpg.openpgp.program": program}
-        return as_environment(common | _SIGNERS | trusted | programs)
+        return as_environment(common | _SIGNERS | safe_settings | programs)
 
     @cached_property
     def staging(self) -> dict[str, str]:
-        """The environment for git to write an index with: no filter runs on files just saved."""
+        """The environment in which git writes an index: no filter program runs on the files."""
         keys = {line.key for line in self.lines if line.key.startswith("filter.")}
         drivers = {key.rpartition(".")[0] for key in keys}
         settings = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
@@ -222,7 +222,7 @@ class Settings:
 
 
 class CachedSettings(Struct, frozen=True):
-    """Settings with the state of the files and of the environment from which git read them."""
+    """Settings with the state of the files and the environment that git read."""
 
     settings: Settings
     files: tuple[Path, ...]
@@ -235,9 +235,9 @@ class CachedSettings(Struct, frozen=True):
 
 
 def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettings | None:
-    """Cache the settings of `root`; None if git must be asked again each time.
+    """Return the settings of `root` for a cache; None if they cannot be cached.
 
-    Git was asked at `since`, in seconds, and may have missed a file that was saved then or later.
+    Git was asked at the unix time `since`. It may have missed files that were saved about then.
     """
     if settings.may_depend_on_more:
         return None
@@ -248,16 +248,16 @@ def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettin
 
 
 def _person_files() -> Iterator[Path]:
-    """Return the files outside the repository that git may read the next time."""
+    """Yield the config files outside the repository, also those that do not exist yet."""
     yield Path("/etc/gitconfig")
-    yield from (Path(name) for key in _PLACES[2:4] if (name := os.environ.get(key)))
+    yield from (Path(name) for key in _LOCATION_VARIABLES[2:4] if (name := os.environ.get(key)))
     home = Path(os.environ.get("HOME", "/"))
     yield home / ".gitconfig"
     yield Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git/config"
 
 
 def _state(files: tuple[Path, ...]) -> State:
-    return *map(os.environ.get, _PLACES), *map(_stamp, files)
+    return *map(os.environ.get, _LOCATION_VARIABLES), *map(_stamp, files)
 
 
 def _stamp(file: Path) -> tuple[int, ...] | None:
@@ -269,7 +269,7 @@ def _stamp(file: Path) -> tuple[int, ...] | None:
 
 
 def _stat(file: Path) -> os.stat_result | None:
-    """Return the state of a file; None for a file that git cannot read either."""
+    """Return the state of a file; None for an unreadable file."""
     try:
         return file.stat()
     except OSError:
@@ -279,9 +279,8 @@ def _stat(file: Path) -> os.stat_result | None:
 def obey_sharing(common: Path) -> None:
     """Let the group use the files of this process, if the repository is shared.
 
-    Git does so for its own files; the files of skillvault and of the work tree follow the umask.
-    The setting is read without git from the config of the repository, where `git init --shared`
-    writes it.
+    Git sets the modes of its own files. The files of skillvault and of the work tree depend on the
+    umask. `git init --shared` writes the setting to the config of the repository.
     """
     try:
         settings = _SETTING.findall((common / "config").read_bytes())
@@ -289,13 +288,13 @@ def obey_sharing(common: Path) -> None:
         return  # git itself reports the error
     if settings and (bits := _shared_bits(settings[-1].decode().lower())):
         with _umask_lock:
-            _clear(bits)
+            _clear_umask(bits)
 
 
-def _clear(bits: int) -> None:
+def _clear_umask(bits: int) -> None:
     """Clear these bits of the umask.
 
-    Without /proc it can only be read by setting it: other threads create private files meanwhile.
+    Without /proc the umask can only be read by setting it, so a strict one is set meanwhile.
     """
     umask = _read_umask()
     if umask is not None:
@@ -307,7 +306,7 @@ def _clear(bits: int) -> None:
 
 
 def _read_umask() -> int | None:
-    """Return the umask of this process, or None if the system does not tell."""
+    """Return the umask of this process; None without /proc."""
     try:
         umask = _UMASK.search(_STATUS.read_bytes())
     except OSError:
@@ -323,7 +322,7 @@ def _shared_bits(value: str) -> int:
         return _ALL
     if re.fullmatch("0[0-7]{3}", value):
         mode = int(value, 8)
-        return mode | (mode & 0o444) >> 2  # who may read a file may enter its folder
+        return mode | (mode & 0o444) >> 2  # git lets everybody who may read a file enter its folder
     return 0
 
 
@@ -364,12 +363,12 @@ def is_own_driver(command: str) -> bool:
     python = command.removesuffix(f" {_CALL}")
     try:
         return python != command and shlex.quote(*shlex.split(python)) == python
-    except (ValueError, TypeError):  # no quoted word, or not one alone
+    except (ValueError, TypeError):  # not exactly one quoted word
         return False
 
 
 class ProgramSetting(Struct, frozen=True):
-    """A key in the config of the repository that names a program, with its values and its file."""
+    """A setting of the repository that names a program: its key, its values, its file."""
 
     key: str
     values: tuple[str, ...]
@@ -377,9 +376,9 @@ class ProgramSetting(Struct, frozen=True):
 
 
 def find_program_settings(config: Settings, root: Path) -> list[ProgramSetting]:
-    """Find the settings of the repository that name a program, by key.
+    """Find the settings of the repository that name a program, sorted by key.
 
-    A relative path of git is relative to `root`.
+    `root` resolves the relative paths that git prints.
     """
     lines = [
         (line.key, (root / line.origin.removeprefix("file:")).resolve(), line.value)
@@ -407,14 +406,14 @@ def _names_program(key: str, value: str) -> bool:
 
 def removal_command(setting: ProgramSetting, git_dir: Path, common: Path) -> str:
     """Return the command that removes a setting."""
-    place = {common / "config": "--local", git_dir / "config.worktree": "--worktree"}.get(
+    option = {common / "config": "--local", git_dir / "config.worktree": "--worktree"}.get(
         setting.file, f"--file {shlex.quote(str(setting.file))}"
     )
-    return f"git config {place} --unset-all {shlex.quote(setting.key)}"
+    return f"git config {option} --unset-all {shlex.quote(setting.key)}"
 
 
 def find_foreign_hooks(folder: Path) -> Iterator[Path]:
-    """Find the hooks that git would run, without those that `init` made."""
+    """Yield the hooks that git would run, except those that `init` installs."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         runs = path.is_file() and os.access(path, os.X_OK) and path.suffix != ".sample"
         if runs and not _is_own_hook(path):
@@ -422,7 +421,7 @@ def find_foreign_hooks(folder: Path) -> Iterator[Path]:
 
 
 def _is_own_hook(path: Path) -> bool:
-    """Return True if a hook is the one that `init` installs, perhaps with another Python."""
+    """Return True if `init` installs this hook, perhaps with another Python."""
     template = layout.resource("hooks") / path.name
     if not template.is_file():
         return False
@@ -436,7 +435,7 @@ def _is_own_hook(path: Path) -> bool:
 
 
 def _is_plain_assignment(assignment: str) -> bool:
-    """Return True if a shell only sets `python` here: the value is one quoted word."""
+    """Return True if a shell line only sets `python`: the value is one quoted word."""
     value = assignment.removeprefix("python=")
     try:
         words = shlex.split(value)

@@ -1,4 +1,4 @@
-"""The commits of a repository: their changes, authors and messages, and commits of no branch."""
+"""Read the commits of a repository: their changed files, authors, messages and signatures."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +34,9 @@ class Diff(NamedTuple):
 
 
 class PastCommit(NamedTuple):
-    """The part of each step in a commit, its parents, and its files; a merge has no files.
+    """A commit with one part for each step, its parents and its changed files.
 
-    The step is "" in a commit of a person.
+    The step is "" in a commit of a person. A merge has no files.
     """
 
     parts: list[Commit]
@@ -50,10 +50,7 @@ class PastCommit(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The signature of a commit: the author's claim, and the name of the signer if it is good.
-
-    Only a key that is in the list of keys makes a good signature.
-    """
+    """The author that a commit names, and the signer if a listed key made the signature."""
 
     author: str
     is_signed: bool
@@ -67,20 +64,20 @@ class History:
         self._git = runner
 
     def commit_named(self, text: str) -> str | None:
-        """Return the commit that a person names; None if it does not exist."""
+        """Return the commit of a name that a person typed, or None."""
         args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
         return self._git.text(*args, ok=(0, 1, 128)) or None
 
     def merge_bases(self, *commits: str) -> list[str]:
-        """Return the commits at which two histories parted, sorted; [] if they share nothing."""
+        """Return the sorted merge bases of two commits; [] if they share no history."""
         return sorted(self._git.text("merge-base", "--all", *commits, ok=(0, 1)).split())
 
     def diff_trees(
         self, base: str, tip: str, *, submodules: bool = False
     ) -> dict[str, Entry | None]:
-        """Map each file that differs to its entry in `tip`, None for a missing file.
+        """Map each changed file to its entry in `tip`, None for a missing file.
 
-        Without `submodules` these count as missing.
+        Without `submodules`, a submodule counts as missing.
         """
         diffs = diff_entries(self._git, "diff-tree", "-r", base, tip)
         entries = {path: diff.after for path, diff, _ in diffs}
@@ -90,20 +87,20 @@ class History:
         }
 
     def reflog(self, branch: str) -> set[str]:
-        """Return the commits at which a branch was, as far back as its reflog goes."""
+        """Return the commits in the reflog of a branch."""
         out = self._git.run("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
         return set(out.decode().split())
 
-    def is_ancestor(self, older: str, newer: str) -> bool:
-        """Return True if `newer` has `older` in its history."""
-        return self._git.text("merge-base", older, newer, ok=(0, 1, 128)) == older
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Return True if `descendant` has `ancestor` in its history."""
+        return self._git.text("merge-base", ancestor, descendant, ok=(0, 1, 128)) == ancestor
 
     def commits(self, *span: str) -> Iterator[PastCommit]:
         """Yield the commits of a span, parents first, while git prints them."""
         keys = ",".join(f"key={key}" for key in (STEP, SOURCE, TARGET))
-        # A commit begins with an empty field: no path is empty.
-        form = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
-        options = ("--topo-order", "--reverse", "--root", f"--format={form}")
+        # A commit begins with an empty field, which no path is.
+        format_text = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
+        options = ("--topo-order", "--reverse", "--root", f"--format={format_text}")
         fields = self._git.fields("log", *_RAW, *options, *span, "--")
         commit: PastCommit | None = None
         for field in fields:
@@ -130,7 +127,7 @@ class History:
         return {sha: value.strip() for sha, value in rows if value.strip()}
 
     def signatures(self, commits: Sequence[str], keys: Path) -> dict[str, Signature]:
-        """Map each commit to its signature by the keys of a file as ssh lists allowed signers."""
+        """Map each commit to its signature, checked with a file of allowed signers of ssh."""
         env = as_environment({"gpg.ssh.allowedSignersFile": str(keys), **_VERIFIERS})
         rows = self._show(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env) if commits else ()
         return {
@@ -141,11 +138,11 @@ class History:
     def _show(
         self,
         commits: Sequence[str],
-        form: str,
+        format_text: str,
         width: int,
         env: Mapping[str, str] | None = None,
     ) -> Iterator[list[str]]:
-        args = ("log", "-z", "--no-walk=unsorted", f"--format={form}", "--stdin")
+        args = ("log", "-z", "--no-walk=unsorted", f"--format={format_text}", "--stdin")
         out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode(), env=env)
         return _records(out, width)
 
@@ -153,38 +150,38 @@ class History:
         """Return the patch of a commit to these files, as git shows it, or ""."""
         if not paths:
             return ""
-        safe = ("--no-ext-diff", "--no-textconv", "--no-color")
+        safe_options = ("--no-ext-diff", "--no-textconv", "--no-color")
         out = self._git.run(
-            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe, commit, "--", *paths
+            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe_options, commit, "--", *paths
         )
         return out.decode(errors="replace")
 
     def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
-        """Yield (commit, author, date, subject) of the commits that change a file, newest first."""
+        """Return (commit, author, date, subject) of each change of a file, newest first."""
         if commit is None:
             return []
-        form = "--format=%H%x00%an%x00%aI%x00%s"
-        out = self._git.run("log", "-z", form, commit, "--", path)
+        format_text = "--format=%H%x00%an%x00%aI%x00%s"
+        out = self._git.run("log", "-z", format_text, commit, "--", path)
         return [(sha, name, utc(date), subject) for sha, name, date, subject in _records(out, 4)]
 
     def commits_between(self, base: str, tip: str) -> list[str]:
-        """Return the commits in the history of `tip` that the history of `base` lacks."""
+        """Return the commits that `tip` has and `base` lacks."""
         return self._git.text("rev-list", tip, f"^{base}").split()
 
     def messages(self, commit: str, since: datetime) -> dict[str, str]:
-        """Map a commit and its ancestors since a time to their messages."""
+        """Map the commits since a time, up to `commit`, to their messages."""
         span = (f"--since={since.isoformat()}", commit)
         out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
         return {fields[0]: fields[1] for fields in _records(out, 2)}
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
-        """Map each removed path to its latest removal, from a time up to a commit."""
+        """Map each path that was removed since a time to the last commit that removed it."""
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
         commits = self.commits("--diff-filter=D", *span)
         return {path: past.sha for past in commits for path in past.files}
 
     def find_lost_commits(self) -> list[PastCommit]:
-        """Return the commits of skillvault that a reflog names and no branch has, oldest first."""
+        """Return the commits of skillvault that only a reflog has, oldest first."""
         return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
 
 
@@ -213,7 +210,7 @@ def _parse_commit(fields: Sequence[str]) -> PastCommit:
 
 
 def utc(date: str) -> str:
-    """Return a time printed by git in one notation for all versions of git."""
+    """Normalize a time printed by git: UTC is `Z` or `+00:00`, depending on the version of git."""
     return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
@@ -223,9 +220,9 @@ def _records(out: bytes, width: int) -> Iterator[list[str]]:
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
 
 
-def new_home(path: str, files: Mapping[str, Diff]) -> str | None:
-    """Return the path to which a commit moved the file of a skill; None if it moved nothing."""
+def find_new_path(path: str, files: Mapping[str, Diff]) -> str | None:
+    """Return the path to which a commit moved the file of a skill; None if it did not."""
     if files[path].after:
         return None
-    homes = (f"{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES)
-    return next((home for home in homes if home in files and files[home].after), None)
+    paths = (f"{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES)
+    return next((target for target in paths if target in files and files[target].after), None)

@@ -1,4 +1,7 @@
-"""Git's index: read how it differs from HEAD, and set entries. Git is asked once for each state."""
+"""Read the entries of git's index, as differences from HEAD, and write a changed index.
+
+Git is asked once for each state of the index.
+"""
 
 import json
 import os
@@ -20,13 +23,13 @@ from skillvault.vault.git.objects import Entry, Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
 
-QUIET_SECONDS = 0.2  # index and HEAD must be unchanged for so long: a git may be half-way
+QUIET_SECONDS = 0.2  # a git may be half-way until index and HEAD are unchanged for so long
 _OWN = "own-index"  # the file with the state of the index after our last write
-_UNKNOWN = "unknown"  # in place of a commit: nobody compared the index with one
+_UNKNOWN = "unknown"  # instead of a commit: the index was compared with none
 _SUM = 20  # bytes of the checksum at the end of an index
 
 
-Entries = Mapping[str, Entry | None]  # by path; None: none there
+Entries = Mapping[str, Entry | None]  # by path; None: not in the index
 
 
 class SparsePaths(msgspec.Struct, frozen=True):
@@ -42,12 +45,12 @@ class SparsePaths(msgspec.Struct, frozen=True):
         return path in self.files or (isinstance(path, str) and self.is_in_folder(path))
 
     def is_in_folder(self, path: str) -> bool:
-        """Return True for a path below a folder of which the index holds only the tree."""
+        """Return True for a path below a folder that is one entry of the sparse index."""
         return any(path[: i + 1] in self.folders for i, char in enumerate(path) if char == "/")
 
 
 class IndexState(NamedTuple):
-    """The state of an index with this checksum: the paths and entries that differ from a commit."""
+    """The paths and entries in which the index with this checksum differs from a commit."""
 
     checksum: str | None
     commit: str | None
@@ -66,14 +69,14 @@ class IndexFile:
         objects: Callable[[], Objects],
     ) -> None:
         self._git = runner
-        self._place = folder / "index"
+        self._path = folder / "index"
         self._folder = folder / "skillvault"
         self._head = head
         self._objects = objects  # loaded when an entry is read
         self._state: IndexState | None = None
 
     def current(self) -> IndexState:
-        """Compare the index with HEAD, and ask git if somebody else changed the index."""
+        """Return the differences of the index from HEAD; git is asked only if they may be new."""
         commit, checksum = self._head(), None if self._git.index else self.checksum()
         key = checksum, commit
         if checksum is None or self._state is None or self._state[:2] != key:
@@ -89,7 +92,7 @@ class IndexFile:
     def _read_differences(
         self, commit: str | None, env: Mapping[str, str] | None = None
     ) -> tuple[Entries, bool]:
-        """Return (the entries of an index that differ from a commit, True if one is unmerged)."""
+        """Return (the entries that differ from a commit, True if a file is unmerged)."""
         # Not `diff-index`, which reads every file of a sparse index from the object database.
         options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
         words = ("diff", *options, commit or EMPTY_TREE)
@@ -98,19 +101,19 @@ class IndexFile:
         return differences, any(kind == "U" for _, _, kind in lines)
 
     def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
-        """Return the entries of these files, and of files added below them since HEAD, by path."""
+        """Map these files, and files added below these paths since HEAD, to their entries."""
         state, names = self.current(), set(paths)
         root = self._objects().root(state.commit) if state.commit else None
         entries: dict[str, Entry | None] = dict(self._objects().entries(root, sorted(names)))
         entries |= {
             path: entry
             for path, entry in state.differences.items()
-            if path in names or any(path[:i] in names for i, c in enumerate(path) if c == "/")
+            if path in names or any(path[:i] in names for i, char in enumerate(path) if char == "/")
         }
         return {path: entry for path, entry in entries.items() if entry}
 
     def all_entries(self) -> dict[str, Entry]:
-        """Return the entry of every file without a merge conflict, by path."""
+        """Map each file without a merge conflict to its entry."""
         state = self.current()
         files = self._objects().files(state.commit) if state.commit else {}
         return {path: entry for path, entry in {**files, **state.differences}.items() if entry}
@@ -118,7 +121,7 @@ class IndexFile:
     def checksum(self) -> str | None:
         """Return the checksum at the end of the index; None for an index without one."""
         try:
-            with self._place.open("rb") as index:
+            with self._path.open("rb") as index:
                 index.seek(-_SUM, os.SEEK_END)
                 checksum = index.read(_SUM)
         except OSError:
@@ -127,7 +130,7 @@ class IndexFile:
 
     def sparse_paths(self) -> SparsePaths:
         """Return the paths that a sparse checkout leaves out of the work tree."""
-        if not (self._place.parent / "info/sparse-checkout").exists():
+        if not (self._path.parent / "info/sparse-checkout").exists():
             return SparsePaths()
         paths = {path for tag, path in self.tags() if tag == "S"}
         folders = frozenset(path for path in paths if path.endswith("/"))
@@ -139,34 +142,34 @@ class IndexFile:
         return [(line[0], line[2:]) for line in lines if line]
 
     def draft_sparse(
-        self, left_out: Iterable[str], taken_in: Iterable[str], env: Mapping[str, str]
+        self, excluded: Iterable[str], included: Iterable[str], env: Mapping[str, str]
     ) -> Path:
-        """Copy the index, and let it leave out these files and no longer leave out those.
+        """Draft an index that leaves out some files and takes in files that were left out.
 
-        GitError if the copy would differ from HEAD in other files than the index: git 2.39 loses
-        entries beside one of `git add --intent-to-add`.
+        GitError if the draft would lose staged changes: git 2.39 loses entries beside a file of
+        `git add --intent-to-add`.
         """
         state = self.current()
         draft = self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         settings = {**env, "GIT_INDEX_FILE": str(draft)}
         try:
-            shutil.copy2(self._place, draft)
-            for flag, paths in (("--no-skip-worktree", taken_in), ("--skip-worktree", left_out)):
+            shutil.copy2(self._path, draft)
+            for flag, paths in (("--no-skip-worktree", included), ("--skip-worktree", excluded)):
                 names = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
                 self._git.run("update-index", flag, "-z", "--stdin", stdin=names, env=settings)
             with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
-                # Only a merge makes folders of the files, and only where no file is there yet.
-                places = {"GIT_DIR": str(self._place.parent), "GIT_WORK_TREE": folder}
+                # Only a merge replaces files by folders, and only in an empty work tree.
+                repository = {"GIT_DIR": str(self._path.parent), "GIT_WORK_TREE": folder}
                 words = ("-C", folder, "read-tree", "-m", "HEAD", "HEAD")
-                self._git.run(*words, env=settings | places)
-            self._check_same(draft, state)
+                self._git.run(*words, env=settings | repository)
+            self._check_differences(draft, state)
         except (OSError, GitError):
             draft.unlink(missing_ok=True)
             raise
         return draft
 
-    def _check_same(self, draft: Path, state: IndexState) -> None:
+    def _check_differences(self, draft: Path, state: IndexState) -> None:
         env = {"GIT_INDEX_FILE": str(draft)}
         if self._read_differences(state.commit, env) != (state.differences, state.unmerged):
             raise GitError(
@@ -174,26 +177,26 @@ class IndexFile:
             )
 
     def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
-        """Copy the index in the git dir and set these entries; `draft` is replaced if given."""
+        """Draft an index with these entries; an older `draft` is replaced."""
         draft = draft or self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         draft.unlink(missing_ok=True)
         try:
             with suppress(FileNotFoundError):  # a new repository has no index
-                # With its time, by which git knows what was saved in the second of its making.
-                shutil.copy2(self._place, draft)
+                # With its time, which git compares with the times of the files.
+                shutil.copy2(self._path, draft)
             settings = {**env, "GIT_INDEX_FILE": str(draft)}
             args = ("update-index", "-z", "--index-info")
             sparse_paths = self.sparse_paths()
             if any(map(sparse_paths.is_in_folder, entries)):
                 entries = self._set_in_folders(entries, sparse_paths, settings)
             self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
-            if flagged := sorted(path for path in sparse_paths.files if entries.get(path)):
-                names = "\0".join([*flagged, ""]).encode(errors="surrogateescape")
+            if flagged_paths := sorted(path for path in sparse_paths.files if entries.get(path)):
+                names = "\0".join([*flagged_paths, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
                 self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
         except (OSError, GitError):
-            draft.unlink(missing_ok=True)  # a full disk is not filled with drafts
+            draft.unlink(missing_ok=True)  # leave no draft on a full disk
             raise
         return draft
 
@@ -202,15 +205,15 @@ class IndexFile:
     ) -> Entries:
         """Set the entries below the folders of a sparse index, and return the other entries.
 
-        `update-index` would read every file of these folders into the index. A merge of the trees
-        that the index holds before and after only replaces the ids of the folders.
+        `update-index` would add every file of these folders to the index. A merge of the old and
+        the new tree only replaces the ids of the folders.
         """
         state, objects = self.current(), self._objects()
         is_inside = sparse_paths.is_in_folder
-        staged = {path: entry for path, entry in state.differences.items() if is_inside(path)}
+        old_entries = {path: entry for path, entry in state.differences.items() if is_inside(path)}
         new_entries = {path: entry for path, entry in entries.items() if is_inside(path)}
         root = objects.root(state.commit) if state.commit else None
-        old_tree = objects.write_tree(root, staged)
+        old_tree = objects.write_tree(root, old_entries)
         new_tree = objects.write_tree(old_tree, new_entries)
         self._git.run("read-tree", "-m", old_tree, new_tree, env=env, hold_lock=True)
         return {path: entry for path, entry in entries.items() if not is_inside(path)}
@@ -221,7 +224,7 @@ class IndexFile:
         `commit` is the next HEAD, which has the same `entries`.
         """
         state = self._state if self._state and self._state.checksum == self.checksum() else None
-        draft.replace(self._place)
+        draft.replace(self._path)
         differences = {
             path: entry
             for path, entry in (state.differences if state else {}).items()
@@ -233,16 +236,15 @@ class IndexFile:
     def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
         """Set these entries; the caller holds index.lock.
 
-        In a hook, git itself sets the entries, because the git that owns the index waits for the
-        hook.
+        In a hook, `git update-index` changes the index that git handed to the hook.
         """
         if self._git.index:
             self._git.run("update-index", "-z", "--index-info", stdin=_index_info(entries), env=env)
         else:
             self.install(self.draft(entries, env))
 
-    def is_own(self) -> bool:
-        """Return True if nobody changed the index after our last write."""
+    def is_last_written(self) -> bool:
+        """Return True if nobody changed the index since skillvault wrote it."""
         state = self._read_own_state()
         checksum = state.checksum if state else None
         return checksum is not None and checksum == self.checksum()
@@ -252,18 +254,19 @@ class IndexFile:
             return msgspec.convert(json.loads((self._folder / _OWN).read_bytes()), IndexState)
         return None
 
-    def unrest(self) -> float:
-        """Return the seconds until index and HEAD have been unchanged for long enough.
+    def seconds_until_quiet(self) -> float:
+        """Return the seconds until index and HEAD are unchanged for QUIET_SECONDS.
 
-        Git releases index.lock some ms before it moves HEAD. Writes of this process do not count.
+        Git releases index.lock some ms before it moves HEAD. An index that skillvault wrote is
+        quiet.
         """
-        if self.is_own():
+        if self.is_last_written():
             return 0.0
         time_now = time.time()
-        places = [place for place in (self._place, self._place.with_name("HEAD")) if place.exists()]
-        ages = [time_now - place.stat().st_mtime for place in places]
-        youngest = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
-        return max(0.0, QUIET_SECONDS - youngest)
+        files = [file for file in (self._path, self._path.with_name("HEAD")) if file.exists()]
+        ages = [time_now - file.stat().st_mtime for file in files]
+        youngest_age = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
+        return max(0.0, QUIET_SECONDS - youngest_age)
 
 
 def _index_info(entries: Entries) -> bytes:

@@ -1,7 +1,7 @@
-"""Git's object database: blobs and trees read and written without a process.
+"""Read and write blobs, trees and commits in git's object database, without a process.
 
-The one home of pygit2, of which only the database is used. Nothing of the repository's config,
-attributes, index or refs passes through it, so nothing of them can run or change a byte.
+This is the only module that uses pygit2. It uses only the database: no config, attribute, index or
+ref of the repository can run a program or change a byte here.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from skillvault.model.change import Program
 from skillvault.model.errors import GitError
 from skillvault.vault.git.process import PARTIAL
 
-FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
+FOLDER, SUBMODULE = "40000", "160000"  # modes of entries that are not files
 REGULAR, EXECUTABLE = "100644", "100755"
 _ID_BYTES = 20
 
@@ -26,29 +26,29 @@ class Entry(NamedTuple):
 
 
 def mode_of(content: bytes, old_entry: Entry | None) -> str:
-    """Return the mode of a file with this content; unless it is a `Program`, the old mode stays."""
+    """Return the mode for new content: executable for a `Program`, else the old mode."""
     if isinstance(content, Program):
         return EXECUTABLE
     return old_entry.mode if old_entry else REGULAR
 
 
 def with_mode(content: bytes, entry: Entry | None) -> bytes:
-    """Return the content of a file, as a `Program` if its entry is executable."""
+    """Return the content of a file; as a `Program` if its entry is executable."""
     return Program(content) if entry and entry.mode == EXECUTABLE else content
 
 
 class Tree:
-    """The entries of one folder by name, held in git's order and as git encodes them.
+    """The entries of one folder, by name and as encoded lines in git's order.
 
-    A commit changes one or two entries of a large folder; the others are not decoded.
+    A commit changes one or two entries of a large folder, so unchanged lines are not encoded again.
     """
 
-    __slots__ = ("_entries", "_lines", "_places")
+    __slots__ = ("_entries", "_keys", "_lines")
 
     def __init__(self, nodes: Iterable[tuple[str, Entry]] = ()) -> None:
         self._entries = dict(nodes)
         rows = sorted((_sort_key(*node), _encode_entry(*node)) for node in self._entries.items())
-        self._places = [place for place, _ in rows]
+        self._keys = [key for key, _ in rows]
         self._lines = [line for _, line in rows]
 
     def __bool__(self) -> bool:
@@ -62,29 +62,29 @@ class Tree:
         """Set or (None) remove an entry."""
         old_entry = self._entries.pop(name, None)
         if old_entry is not None:
-            at = bisect_left(self._places, _sort_key(name, old_entry))
-            del self._places[at], self._lines[at]
+            index = bisect_left(self._keys, _sort_key(name, old_entry))
+            del self._keys[index], self._lines[index]
         if entry is not None:
             self._entries[name] = entry
-            place = _sort_key(name, entry)
-            at = bisect_left(self._places, place)
-            self._places.insert(at, place)
-            self._lines.insert(at, _encode_entry(name, entry))
+            key = _sort_key(name, entry)
+            index = bisect_left(self._keys, key)
+            self._keys.insert(index, key)
+            self._lines.insert(index, _encode_entry(name, entry))
 
     def copy(self) -> "Tree":
-        """Return the same entries, to be changed independently."""
-        twin = Tree()
-        twin._entries = self._entries.copy()
-        twin._places, twin._lines = self._places.copy(), self._lines.copy()
-        return twin
+        """Return a copy that can be changed independently."""
+        tree = Tree()
+        tree._entries = self._entries.copy()
+        tree._keys, tree._lines = self._keys.copy(), self._lines.copy()
+        return tree
 
     def encode_tree(self) -> bytes:
-        """Return the tree object."""
+        """Return the bytes of the tree object."""
         return b"".join(self._lines)
 
 
 def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
-    """Return the folders of these paths by level, the deepest first, the root ("") last."""
+    """Return the folders of these paths by depth, the deepest first, the root ("") last."""
     folders = {""}
     for path in paths:
         parts = path.split("/")
@@ -96,13 +96,14 @@ def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
 
 
 def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
-    """Return the entries of a tree object."""
-    at = 0
-    while at < len(raw):
-        nul = raw.index(b"\0", at)
-        mode, _, name = raw[at:nul].partition(b" ")
-        at = nul + 1 + _ID_BYTES
-        yield name.decode(errors="surrogateescape"), Entry(mode.decode(), raw[nul + 1 : at].hex())
+    """Yield the entries of a tree object."""
+    pos = 0
+    while pos < len(raw):
+        nul = raw.index(b"\0", pos)
+        mode, _, name = raw[pos:nul].partition(b" ")
+        pos = nul + 1 + _ID_BYTES
+        entry = Entry(mode.decode(), raw[nul + 1 : pos].hex())
+        yield name.decode(errors="surrogateescape"), entry
 
 
 def _sort_key(name: str, entry: Entry) -> bytes:
@@ -118,11 +119,10 @@ def _encode_name(name: str) -> bytes:
     return name.encode(errors="surrogateescape")
 
 
-_MAX_COMMITS = 2000  # that are searched for a revert
-
+_MAX_COMMITS = 2000  # the number of commits that are searched for a revert
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
-_REMEMBERED = 32  # so many trees are remembered; a wide folder's is read for each commit
+_CACHE_SIZE = 32  # trees; each commit needs the tree of a wide folder
 _NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
@@ -133,14 +133,14 @@ class Objects:
     """
 
     def __init__(self, folder: Path, fetch: Callable[[Sequence[str]], None] | None = None) -> None:
-        import pygit2  # noqa: PLC0415 (67 ms, and only who reads or writes objects needs it)
+        import pygit2  # noqa: PLC0415 (67 ms; many commands read no objects)
 
-        pygit2.settings.enable_caching(False)  # trees that are read again are kept here
+        pygit2.settings.enable_caching(False)  # this class has its own cache of trees
         self._failed = pygit2.GitError
         self._folder = folder
         self._fetch = fetch
         self._trees: dict[str, Tree] = {}
-        # A repository in memory: it has these objects, no config and no refs.
+        # A repository in memory with these objects, but no config and no refs.
         self._repository: Any = pygit2.Repository()
         try:
             self._repository.set_odb(pygit2.Odb(str(folder)))
@@ -151,16 +151,16 @@ class Objects:
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of blobs by id; GitError if a blob cannot be read."""
-        names = list(dict.fromkeys(ids))
-        self.fetch_missing(names)
-        return {blob: self._object(blob, _BLOB) for blob in names}
+        blobs = list(dict.fromkeys(ids))
+        self.fetch_missing(blobs)
+        return {blob: self._object(blob, _BLOB) for blob in blobs}
 
     def fetch_missing(self, ids: Iterable[str]) -> None:
-        """Fetch all of these objects that a partial clone lacks, at once."""
+        """Fetch the objects that a partial clone lacks, all at once."""
         if self._fetch and self._is_partial():
-            missing = [name for name in dict.fromkeys(ids) if name not in self._repository]
-            if missing:
-                self._fetch(missing)
+            missing_ids = [name for name in dict.fromkeys(ids) if name not in self._repository]
+            if missing_ids:
+                self._fetch(missing_ids)
 
     def commit_bytes(self, sha: str) -> bytes:
         """Return the bytes of a commit object."""
@@ -175,27 +175,27 @@ class Objects:
         node = self._find(sha)
         return node is not None and node.type == _COMMIT
 
-    def read_files(self, places: Iterable[str]) -> dict[str, bytes]:
-        """Return the bytes of existing files by `<commit>:<path>`; `<commit>^` is the parent."""
-        contents = {place: self._read_file(*place.split(":", 1)) for place in places}
-        return {place: content for place, content in contents.items() if content is not None}
+    def read_files(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Map each name `<commit>:<path>` or `<commit>^:<path>` to its bytes, if it is a file."""
+        contents = {name: self._read_file(*name.split(":", 1)) for name in names}
+        return {name: content for name, content in contents.items() if content is not None}
 
     def _read_file(self, commit: str, path: str) -> bytes | None:
         node = self._find(commit.removesuffix("^"))
         if node is not None and commit.endswith("^"):
             node = self._find(node.parent_ids[0]) if node.parent_ids else None
-        node = self._below(self._find(node.tree_id), path) if node is not None else None
+        node = self._find_below(self._find(node.tree_id), path) if node is not None else None
         return bytes(node.data) if node is not None and node.type == _BLOB else None
 
-    def files(self, name: str, places: Iterable[str] = ("",)) -> dict[str, Entry]:
-        """Return the entry of every file of a commit or tree below these folders, by path."""
+    def files(self, name: str, folders: Iterable[str] = ("",)) -> dict[str, Entry]:
+        """Map each file below these folders of a commit or tree to its entry."""
         root = self._node(name)
         root = self._node(root.tree_id) if root.type == _COMMIT else root
         files: dict[str, Entry] = {}
-        for place in places:
-            node = self._below(root, place)
+        for folder in folders:
+            node = self._find_below(root, folder)
             if node is not None and node.type == _TREE:
-                files |= self._all_files(str(node.id), place and f"{place}/")
+                files |= self._all_files(str(node.id), folder and f"{folder}/")
         return files
 
     def _all_files(self, tree: str, prefix: str) -> Iterator[tuple[str, Entry]]:
@@ -205,8 +205,8 @@ class Objects:
             elif node.mode != SUBMODULE:
                 yield prefix + name, node
 
-    def _below(self, node: Any, path: str) -> Any:
-        """Return pygit2's object at a path below a tree; None if the path does not exist."""
+    def _find_below(self, node: Any, path: str) -> Any:
+        """Return pygit2's object at a path below a tree, or None."""
         for name in filter(None, path.split("/")):
             if node is None or node.type != _TREE or name not in node:
                 return None
@@ -214,7 +214,7 @@ class Objects:
         return node
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
-        """Return the entries of folders ("" is the root) to be changed, none of a missing one."""
+        """Return changeable copies of folders ("" is the root); a missing folder is empty."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         entries = {name: self._descend(folders, name) for name in names}
         for name, folder in entries.items():
@@ -223,10 +223,10 @@ class Objects:
         return {name: folder.copy() for name, folder in entries.items() if folder is not None}
 
     def _descend(self, folders: dict[str, Tree | None], folder: str) -> Tree | None:
-        """Return the entries of a folder, none of a missing one; None if it is a file."""
+        """Return a folder, empty if it is missing; None if the path is a file."""
         if folder not in folders:
-            place, _, name = folder.rpartition("/")
-            parent = self._descend(folders, place)
+            parent_path, _, name = folder.rpartition("/")
+            parent = self._descend(folders, parent_path)
             node = parent.get(name) if parent is not None else None
             if parent is None or (node and node.mode != FOLDER):
                 folders[folder] = None
@@ -235,7 +235,7 @@ class Objects:
         return folders[folder]
 
     def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """Return the entries of these files in a tree, by path; missing files are left out."""
+        """Map the paths that are files of a tree to their entries."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         entries: dict[str, Entry] = {}
         for path in paths:
@@ -246,7 +246,7 @@ class Objects:
         return entries
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-        """Return (paths where no file can be, with the reason; missing folders of the paths)."""
+        """Return (the reason for each path where no file can be, the missing folders)."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         reasons: dict[str, str] = {}
         missing_folders: set[str] = set()
@@ -266,16 +266,16 @@ class Objects:
         return reasons, missing_folders
 
     def _tree(self, tree: str) -> Tree:
-        """Return the entries of a tree, not to be changed; the latest trees are cached."""
+        """Return a cached tree; the caller must not change it."""
         entries = self._trees.pop(tree, None)
         if entries is None:
             entries = Tree(nodes_of(self._object(tree, _TREE)))
-        self._remember(tree, entries)
+        self._cache_tree(tree, entries)
         return entries
 
-    def _remember(self, tree: str, entries: Tree) -> None:
+    def _cache_tree(self, tree: str, entries: Tree) -> None:
         self._trees[tree] = entries
-        while len(self._trees) > _REMEMBERED:
+        while len(self._trees) > _CACHE_SIZE:
             del self._trees[next(iter(self._trees))]
 
     def _object(self, name: str, kind: int) -> bytes:
@@ -290,7 +290,7 @@ class Objects:
         return node
 
     def _find(self, name: Any) -> Any:
-        """Return pygit2's object; None for a missing one, GitError if only a remote may have it."""
+        """Return pygit2's object or None; GitError if only a remote may have the object."""
         try:
             return self._repository[name]
         except (KeyError, ValueError):
@@ -317,9 +317,9 @@ class Objects:
         return self._write(_COMMIT, content)
 
     def write_tree(self, base: str | None, entries: Mapping[str, Entry | None]) -> str:
-        """Write the tree `base` with these files set or (None) removed, and return its id.
+        """Write a tree like `base` with these files set or (None) removed, and return its id.
 
-        Only the folders on the paths are read and written, whatever the vault's size.
+        The cost depends on the folders on the paths, not on the vault's size.
         """
         levels = folder_levels(entries)
         folders = self.folders(base, [folder for level in levels for folder in level])
@@ -327,11 +327,11 @@ class Objects:
             folder, _, name = path.rpartition("/")
             folders[folder].set(name, entry)
         for level in levels:
-            places = [folder for folder in level if folders[folder] or not folder]
-            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in places}
-            for folder in places:  # the next commit begins with these
-                self._remember(ids[folder], folders[folder])
-            for folder in filter(None, level):  # an empty one leaves its parent
+            nonempty = [folder for folder in level if folders[folder] or not folder]
+            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in nonempty}
+            for folder in nonempty:  # the next commit needs these trees
+                self._cache_tree(ids[folder], folders[folder])
+            for folder in filter(None, level):  # an empty folder is removed from its parent
                 parent, _, name = folder.rpartition("/")
                 node = Entry(FOLDER, ids[folder]) if folder in ids else None
                 folders[parent].set(name, node)
@@ -345,18 +345,18 @@ class Objects:
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:
-    """Return the tree of a commit in another repository; None without repository or commit.
+    """Return "reverted" if a later commit reverts a commit of another repository, else "kept".
 
-    Only objects and HEAD are read: nothing in the configuration of that repository runs.
+    None if HEAD does not have the commit. No program in that repository's config runs.
     """
-    import pygit2  # noqa: PLC0415 (67 ms, and only who asks for a commit needs it)
+    import pygit2  # noqa: PLC0415 (67 ms; many commands read no objects)
 
     try:
         repository = pygit2.Repository(str(folder))
         head = repository.head.target
         commit = repository.revparse_single(short_id).peel(pygit2.Commit)
         if head != commit.id and not repository.descendant_of(head, commit.id):
-            return None  # rebased or on another branch: nobody can say
+            return None  # rebased or on another branch
         sentence = f"This reverts commit {commit.id}"
         walker = repository.walk(head)
         for number, later in enumerate(walker):

@@ -1,7 +1,7 @@
-"""The launcher of git, which keeps the environment and the config from changing its work.
+"""Run git commands, independent of the environment and of programs in the vault's config.
 
-The one home of GitPython, which launches git and nothing else. Every setting by which the vault's
-own config could make git run a program is switched off here.
+This is the only module that uses GitPython, and only to start git. Every setting by which the
+vault's config could make git run a program is switched off here.
 """
 
 import os
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from skillvault.model.errors import GitError
 
-# Location, config injection and executables must not reach us from the environment;
-# GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_CONFIG_GLOBAL are the person's and stay.
+# The environment must not change the repository, the config or the programs of git. The person's
+# GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_CONFIG_GLOBAL stay.
 _STRIPPED = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_PREFIX "
     "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE GIT_CONFIG GIT_CONFIG_PARAMETERS "
@@ -48,13 +48,13 @@ _OFF = (
     "trailer.separators=:",
 )  # fmt: skip
 _SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
-OWNER_REMEDY = "git config --global --add safe.directory"  # how git says to trust another's folder
+OWNER_REMEDY = "git config --global --add safe.directory"  # in git's message about the owner
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
 PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return git settings as the environment variables from which git reads them."""
+    """Return the environment variables that pass these settings to git."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -67,7 +67,7 @@ def is_own_git(words: Sequence[str]) -> bool:
 
 
 def failure_of(command: str, err: bytes) -> str:
-    """Return git's words for a failure in one line, with the remedy if the owner differs."""
+    """Return git's error message in one line, with git's remedy for a folder of another user."""
     lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
@@ -88,9 +88,9 @@ class Runner:
 
     @contextmanager
     def share_lock(self, lock: int) -> Iterator[None]:
-        """Share this lock with the git processes that move the index and the branch.
+        """Let git processes that change the index or the branch inherit this lock.
 
-        If this process is killed, nobody can take the lock before those processes have ended.
+        If this process is killed, they hold the lock until they have ended.
         """
         self._lock = lock
         try:
@@ -130,19 +130,19 @@ class Runner:
         After `patience` seconds git is killed and TimeoutError raised. With `hold_lock` git holds
         the writer lock while it lives.
         """
-        # At a person's terminal a signing program asks for the key there.
-        alone = patience is not None and not os.isatty(0)
-        process = self.start(*args, env=env, alone=alone, hold_lock=hold_lock)
+        # At a terminal, git stays in the session, because a signing program asks there.
+        new_session = patience is not None and not os.isatty(0)
+        process = self.start(*args, env=env, new_session=new_session, hold_lock=hold_lock)
         try:
             out, err = process.communicate(stdin, timeout=patience)
         except subprocess.TimeoutExpired:
-            if alone:
+            if new_session:
                 os.killpg(process.pid, signal.SIGKILL)  # with its children
             process.kill()
             process.wait()
             raise TimeoutError(f"git {args[0]} did not end") from None
         except BaseException:
-            process.wait()  # its work is done before anybody looks at it
+            process.wait()  # let git finish first
             raise
         if process.returncode not in ok:
             raise GitError(failure_of(args[0], err))
@@ -166,12 +166,12 @@ class Runner:
             raise GitError(failure_of(args[0], err))
 
     @contextmanager
-    def alone(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-        """Start git in a session of its own; it ends with this block at the latest.
+    def detach(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+        """Start git in a new session, and stop it at the end of the block.
 
-        If this process is killed, git goes on, and holds the shared lock.
+        If this process is killed, git goes on and holds the shared lock.
         """
-        process = self.start(*args, env=env, alone=True)
+        process = self.start(*args, env=env, new_session=True)
         try:
             yield process
         finally:
@@ -183,28 +183,28 @@ class Runner:
         self,
         *args: str,
         env: Mapping[str, str] | None = None,
-        alone: bool = False,
+        new_session: bool = False,
         hold_lock: bool = True,
     ) -> "subprocess.Popen[bytes]":
-        """Start a git process that reads its stdin, with `alone` in a session of its own."""
-        import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
+        """Start a git process that reads its stdin; the caller ends it."""
+        import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
         unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
         prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
         try:
-            # Of a text GitPython expands `$` and `~`, and leaves a folder that is gone for its own.
+            # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(
                 [*prefix, "git", *_SETTINGS, "-C", str(self._root.absolute()), *args],
-                as_process=True,  # else it takes no stdin, and what it starts outlives a timeout
+                as_process=True,  # else git gets no stdin, and its children outlive a timeout
                 istream=subprocess.PIPE,
                 env=settings,
-                start_new_session=alone,
+                start_new_session=new_session,
                 pass_fds=(self._lock,) if hold_lock and self._lock is not None else (),
             )
         except git.exc.GitCommandNotFound:
             raise GitError("git cannot be started; install git") from None
-        child, process.proc = process.proc, None  # else it is killed with GitPython's object
+        child, process.proc = process.proc, None  # else GitPython kills the process with its object
         if child is None:
             raise GitError(f"git {args[0]}: could not be started")
         return child

@@ -1,7 +1,4 @@
-"""Calls of a remote, and the objects of a partial clone that only its remote has.
-
-Many objects are asked of the remote at once, in the way in which git itself asks for one.
-"""
+"""Call remotes, and fetch the missing objects of a partial clone, many at once."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -19,15 +16,15 @@ _SETTINGS = {
     "http.lowSpeedTime": "60",
     "core.askPass": "",
 }
-_NO_TALK = {"fetch.negotiationAlgorithm": "noop"}  # the remote is told what is wanted, and no more
+_NO_TALK = {"fetch.negotiationAlgorithm": "noop"}  # ask only for the wanted objects
 _PROTOCOLS = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:file:git"}
 _FETCH = (
     *("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
     *("--recurse-submodules=no", "--filter=blob:none", "--stdin"),
 )
 _CLONE = ("--quiet", "--no-checkout", "--template=", "--filter=blob:none")
-_MOST = 20_000  # objects of one fetch
-_FEW = 100  # objects that are fetched without a word
+_BATCH = 20_000  # objects of one fetch
+_QUIET = 100  # up to so many objects are fetched without a message
 _LOG = logging.getLogger("skillvault")
 
 
@@ -41,7 +38,7 @@ def call_remote(
     patience: float | None = SECONDS,
 ) -> tuple[int, bytes]:
     """Return (exit code, output) of a git call that reaches a remote."""
-    # The person's own ssh command; the repository's config has no say.
+    # Use the person's ssh command; ignore the repository's.
     ssh = runner.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
     env = as_environment(_SETTINGS | (settings or {})) | _PROTOCOLS | {"GIT_SSH_COMMAND": ssh}
     try:
@@ -53,7 +50,7 @@ def call_remote(
 def clone_history(url: str, root: Path) -> None:
     """Clone the commits and folders of a repository, without the content of files."""
     if Path(url).exists():
-        url = Path(url).absolute().as_uri()  # of a path git would copy everything
+        url = Path(url).absolute().as_uri()  # git would copy everything from a path
     call_remote(Runner(root.parent), url, "clone", *_CLONE, "--", url, str(root), patience=None)
 
 
@@ -69,10 +66,10 @@ class Promisor:
         remote = self._settings().promisor
         if remote is None:
             raise GitError(f"object {ids[0]} cannot be read; run `git fsck`")
-        if len(ids) > _FEW:
+        if len(ids) > _QUIET:
             _LOG.warning("fetching %s files from %s, once", f"{len(ids):,}", remote)
-        for start in range(0, len(ids), _MOST):
-            lines = "".join(f"{name}\n" for name in ids[start : start + _MOST]).encode()
+        for start in range(0, len(ids), _BATCH):
+            lines = "".join(f"{name}\n" for name in ids[start : start + _BATCH]).encode()
             words = ("fetch", *_FETCH, "--", remote)
             try:
                 call_remote(self._git, remote, *words, stdin=lines, settings=_NO_TALK)
@@ -80,10 +77,10 @@ class Promisor:
                 raise GitError(f"{error}; {PARTIAL} when {remote} can be reached") from None
 
     def fetch_history(self, span: str) -> None:
-        """Fetch all that these commits have and this clone lacks; nothing in a full clone."""
+        """Fetch all objects of these commits that a partial clone lacks."""
         if self._settings().promisor is None:
             return
         out = self._git.run("rev-list", "--objects", "--missing=print", span, "--")
         lines = out.decode(errors="replace").split("\n")
-        if missing := [line[1:] for line in lines if line.startswith("?")]:
-            self.fetch(missing)
+        if missing_ids := [line[1:] for line in lines if line.startswith("?")]:
+            self.fetch(missing_ids)

@@ -1,7 +1,7 @@
-"""Move refs in two phases: from `prepare` on, git holds the locks of the refs and of HEAD.
+"""Move several refs at once, in two phases: `prepare` locks the refs and HEAD, `commit` moves them.
 
-One `git update-ref --stdin` for all that a publication moves. HEAD is locked with its branch: no
-`checkout -b`, `symbolic-ref`, `branch -m` or `reset --soft` comes between `prepare` and `commit`.
+One `git update-ref --stdin` does this. HEAD is locked with its branch, so no `checkout -b`,
+`symbolic-ref`, `branch -m` or `reset --soft` can come between the phases.
 """
 
 import subprocess
@@ -27,7 +27,7 @@ class RefUpdate(NamedTuple):
 
 
 class RefSession:
-    """Transactions of one git process, one after the other; `end` drops an uncommitted one.
+    """Transactions of one git process, one after the other.
 
     The refs of a transaction move together, or not at all.
     """
@@ -35,7 +35,7 @@ class RefSession:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
         self._open = True
-        self.error = ""  # git's own words, once it let go
+        self.error = ""  # git's message, after `end`
 
     def begin(self, updates: Sequence[RefUpdate]) -> None:
         """Begin a transaction with these updates."""
@@ -43,15 +43,15 @@ class RefSession:
         self._ask(commands, b"start: ok\n")
 
     def prepare(self) -> bool:
-        """Take the locks; return False if a ref is not at its old commit, or is locked."""
+        """Lock the refs; return False if a ref is locked or not at its old commit."""
         return self._ask("prepare\0", b"prepare: ok\n")
 
     def commit(self) -> bool:
         """Move the refs; if git refuses, release the locks and return False."""
-        moved = self._ask("commit\0", b"commit: ok\n")
-        if not moved:
+        is_moved = self._ask("commit\0", b"commit: ok\n")
+        if not is_moved:
             self.end()
-        return moved
+        return is_moved
 
     def end(self) -> None:
         """End the process and release every lock; an open transaction is dropped."""

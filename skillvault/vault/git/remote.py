@@ -1,7 +1,7 @@
-"""Remotes: the branch that the clones of a vault share, and the files of a foreign repository.
+"""Fetch and push the shared branch of a vault, and fetch the files of a foreign repository.
 
-The branch is fetched, and pushed to without force. Of a foreign repository nothing is checked out.
-Nobody is asked for a password, no hook runs, and what git cannot reach is a GitError in its words.
+Nothing of a foreign repository is checked out. Git asks for no password and runs no hook. If a
+remote cannot be reached, a GitError has git's message.
 """
 
 import getpass
@@ -32,7 +32,7 @@ _USER = 24  # characters of a user's name
 
 
 def clone_name(git: Git) -> str:
-    """Return the name of this clone, chosen once and kept in its config."""
+    """Return the name of this clone; choose one the first time and save it in the config."""
     if name := git.settings().clone:
         return name
     try:
@@ -47,14 +47,14 @@ def clone_name(git: Git) -> str:
 _ABSENT = "couldn't find remote ref"
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _REFUSED = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
-# Of a remote: another push was there a moment earlier.
+# A remote answers so if another push came a moment earlier.
 _RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
 
 Answer = Literal["accepted", "outrun"]
 
 
 class Upstream:
-    """The branch of the remote through which clones share a vault; see `upstream_of`."""
+    """The branch of a remote through which clones share a vault; see `upstream_of`."""
 
     def __init__(self, git: Git, remote: str, branch: str) -> None:
         self._git = git
@@ -69,10 +69,10 @@ class Upstream:
     def fetch(self) -> str | None:
         """Fetch the branch and return its commit; None if the remote has no such branch yet.
 
-        The branches of proposals are fetched too, and forgotten if the remote has them no more.
+        The branches of proposals are fetched, too, and removed here if the remote removed them.
         """
-        tracked = f"refs/remotes/{self.remote}/{self.branch}"
-        spec = f"+refs/heads/{self.branch}:{tracked}"
+        tracking_ref = f"refs/remotes/{self.remote}/{self.branch}"
+        spec = f"+refs/heads/{self.branch}:{tracking_ref}"
         proposals = f"+refs/heads/{PROPOSAL}*:refs/remotes/{self.remote}/{PROPOSAL}*"
         try:
             self._call("fetch", "--prune", *_OPTIONS, "--", self.remote, spec, proposals)
@@ -80,7 +80,7 @@ class Upstream:
             if _ABSENT in str(error):
                 return None
             raise
-        return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
+        return self._git.text("rev-parse", "--verify", f"{tracking_ref}^{{commit}}")
 
     def count_unpushed(self, tip: str | None) -> int:
         """Count the commits of `tip` that the remote did not have at the last fetch."""
@@ -92,9 +92,9 @@ class Upstream:
         return int(self._git.text("rev-list", "--count", *span))
 
     def push(self, commit: str) -> Answer:
-        """Push a commit to the branch; the result is `outrun` if the branch has moved meanwhile.
+        """Push a commit to the branch; return "outrun" if the branch has moved meanwhile.
 
-        Raises GitError with the remote's words if the remote refuses or cannot be reached.
+        Raises GitError with the remote's message if the remote refuses or cannot be reached.
         """
         return self._push(f"{commit}:refs/heads/{self.branch}")
 
@@ -119,10 +119,7 @@ class Upstream:
         raise GitError(f"git push: {self.remote} refuses it: {reason}")
 
     def fetch_all(self) -> dict[str, str]:
-        """Fetch all branches, and tags that this clone does not have.
-
-        Return the remote's branches and tags with their ids.
-        """
+        """Fetch all branches and all new tags, and return the remote's refs with their ids."""
         _, out = self._call("ls-remote", "--quiet", "--heads", "--tags", "--refs", self.remote)
         refs = {ref: sha for sha, ref in (line.split("\t") for line in out.decode().splitlines())}
         tags = self._git.text("for-each-ref", "--format=%(refname)", "refs/tags").split("\n")
@@ -134,7 +131,7 @@ class Upstream:
     def replace(self, moves: Sequence[RefUpdate]) -> None:
         """Replace refs of the remote, all or none, if each is still at its old commit.
 
-        Only `skillvault erase` may call this function: all else never forces.
+        This is a forced push, so only `skillvault erase` may call it.
         """
         names = {ABSENT: ""}
         leases = [f"--force-with-lease={m.ref}:{names.get(m.old, m.old)}" for m in moves]
@@ -147,7 +144,7 @@ class Upstream:
 
 
 def upstream_of(git: Git, branch: str) -> Upstream | None:
-    """Return the upstream of a branch: the configured remote, else `origin` or the only one."""
+    """Return the upstream of a branch: the configured remote, else `origin`, else the first."""
     settings = git.settings()
     remotes = settings.remotes
     names = (settings.branch_remotes.get(branch, ""), "origin", *remotes[:1])
@@ -155,7 +152,7 @@ def upstream_of(git: Git, branch: str) -> Upstream | None:
     return Upstream(git, remote, branch) if remote else None
 
 
-_MAX_BYTES = 512 * 1024 * 1024  # of a repository, packed
+_MAX_BYTES = 512 * 1024 * 1024  # the largest packed repository
 _PAUSE = 0.2
 _FETCH_SETTINGS = {
     "http.followRedirects": "false",
@@ -173,9 +170,10 @@ _LINK, _SUBMODULE = "120000", "160000"  # modes
 
 
 class RemoteFiles(Struct, frozen=True):
-    """A commit's files: path -> entry, path -> size, and path -> reason if it is no plain file.
+    """The files of a commit: entry and size by path.
 
-    `links`: path of a link -> the text in it.
+    `unusable` maps paths that are not plain files to the reason, `links` maps links to their
+    target.
     """
 
     commit: str
@@ -186,7 +184,7 @@ class RemoteFiles(Struct, frozen=True):
     objects: Objects
 
     def contents_of(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Return the contents of some of the files."""
+        """Map these files to their contents."""
         entries = {path: self.entries[path] for path in paths}
         blobs = self.objects.blobs(entry.id for entry in entries.values())
         return {path: with_mode(blobs[entry.id], entry) for path, entry in entries.items()}
@@ -194,29 +192,26 @@ class RemoteFiles(Struct, frozen=True):
 
 @contextmanager
 def fetch_files(url: str, ref: str) -> Iterator[RemoteFiles]:
-    """Fetch the files of a repository at a ref (its HEAD by default).
-
-    Raises GitError with git's words if that fails.
-    """
-    with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
-        runner = Runner(Path(place))
+    """Fetch the files of a repository at a ref (HEAD if it is ""), for the time of the block."""
+    with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
+        runner = Runner(Path(folder))
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
-        _fetch(runner, Path(place), url, ref or "HEAD")
+        _fetch(runner, Path(folder), url, ref or "HEAD")
         commit = runner.text("rev-parse", "--verify", "FETCH_HEAD^{commit}")
-        yield _plain_files(runner, Objects(Path(place) / "objects"), commit)
+        yield _plain_files(runner, Objects(Path(folder) / "objects"), commit)
 
 
-def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
+def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
     settings = [part for key, value in _FETCH_SETTINGS.items() for part in ("-c", f"{key}={value}")]
     options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc")
     args = (*settings, "fetch", *options, "--", url, ref)
     deadline = time.monotonic() + SECONDS
-    with runner.alone(*args, env=_FETCH_ENVIRONMENT) as process:
+    with runner.detach(*args, env=_FETCH_ENVIRONMENT) as process:
         err = None
         while err is None:
             if time.monotonic() > deadline:
                 raise GitError(f"git fetch: {url} is too slow; try again later")
-            if _folder_size(place) > _MAX_BYTES:
+            if _folder_size(folder) > _MAX_BYTES:
                 raise GitError(f"git fetch: {url} is larger than {_MAX_BYTES // 1024**2} MiB")
             with suppress(subprocess.TimeoutExpired):
                 _, err = process.communicate(timeout=_PAUSE)
@@ -224,13 +219,13 @@ def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
             raise GitError(failure_of("fetch", err))
 
 
-def _folder_size(place: Path) -> int:
+def _folder_size(root: Path) -> int:
     size = 0
-    for folder, _, names in os.walk(place):
+    for folder, _, names in os.walk(root):
         for name in names:
             try:
                 size += (Path(folder) / name).lstat().st_size
-            except FileNotFoundError:  # git has put it in its place since
+            except FileNotFoundError:  # git has moved the file meanwhile
                 continue
     return size
 
@@ -239,7 +234,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}
-    unusable: dict[str, str] = {}
+    unusable_paths: dict[str, str] = {}
     link_blobs: dict[str, str] = {}
     for line in filter(None, out.decode(errors="surrogateescape").split("\0")):
         meta, _, path = line.partition("\t")
@@ -249,7 +244,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
         elif mode == _LINK:
             link_blobs[path] = blob
         else:
-            unusable[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
+            unusable_paths[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
     blobs = objects.blobs(link_blobs.values())
     links = {path: blobs[blob].decode(errors="replace") for path, blob in link_blobs.items()}
-    return RemoteFiles(commit, entries, sizes, unusable, links, objects)
+    return RemoteFiles(commit, entries, sizes, unusable_paths, links, objects)

@@ -1,11 +1,10 @@
-"""One repository: where it is, in which state, its branch and its HEAD.
+"""The `Git` of one repository: its folders, branch, HEAD and state, and access to its parts.
 
-Never the porcelain that commits, stages or cleans, never `repo.index`; GitPython only
-launches git. What a repository's own config could run is switched off in each call.
+In a plain repository the git dir, HEAD and the tip are read without git: `.git` is a folder of the
+user, the format is 0 or 1 without an extension, and HEAD is a branch with a loose or packed ref. In
+any other repository, such as a linked work tree, git is asked.
 
-In a plain repository git dir, HEAD and tip are read without git: `.git` is a folder of our own,
-the format is 0 or 1 with no extension, HEAD is a branch whose ref is a loose file or a packed
-line. In any other one, such as a linked work tree, git is asked.
+No porcelain command of git that commits, stages or cleans is used.
 """
 
 import os
@@ -42,8 +41,8 @@ _IN_PROGRESS = {
 _PINS = "refs/skillvault"
 _MAX_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
-# A plain config has no later format, no extension, no work tree elsewhere and is not bare. A config
-# that git itself could not read is not plain. A partial clone has format 1, without an extension.
+# A plain config has no later format, no extension and no other work tree, and is not bare. It has
+# only lines that git can read. A partial clone has format 1, without an extension.
 _LINE = re.compile(
     r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
 )
@@ -55,9 +54,9 @@ _COMMIT = re.compile(rb"[0-9a-f]{40}")
 
 
 class Git:
-    """One repository. Holds no process and no handle between calls.
+    """One repository. It keeps no process and no open file between calls.
 
-    `index` is the index file to read where a hook was handed another one.
+    `index` is the index file that git handed to a hook, if any.
     """
 
     def __init__(self, root: Path, index: str | None = None) -> None:
@@ -77,7 +76,7 @@ class Git:
 
     @cached_property
     def promisor(self) -> Promisor:
-        """The remote that has what a partial clone lacks."""
+        """The remote with the missing objects of a partial clone."""
         return Promisor(self.runner, self.settings)
 
     @cached_property
@@ -98,17 +97,17 @@ class Git:
     # ── where and in which state ─────────────────────────────────────────────────────
 
     def dirs(self) -> tuple[Path, Path]:
-        """Return (git dir, git common dir); NotAVaultError if the root is no repository."""
+        """Return (git dir, git common dir); NotAVaultError if the root is not a repository."""
         if self._dirs is None:
-            plain = git_dir(self.root)
-            self._dirs = (plain, plain) if plain else self.ask_dirs()
+            folder = git_dir(self.root)
+            self._dirs = (folder, folder) if folder else self.ask_dirs()
         return self._dirs
 
     def ask_dirs(self) -> tuple[Path, Path]:
         """Ask git for (git dir, git common dir)."""
         try:
             options = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
-            answer = self.run("rev-parse", *options)
+            output = self.run("rev-parse", *options)
         except GitError as error:
             if OWNER_REMEDY in str(error):
                 raise NotAVaultError(f"{self.root}: {error}") from None
@@ -116,10 +115,10 @@ class Git:
                 f"{self.root}: not the root of a git repository ({error}); "
                 "run `skillvault init` there"
             ) from None
-        prefix, git_dir, common, form = os.fsdecode(answer).removesuffix("\n").split("\n")
-        if form != "sha1":
+        prefix, git_dir, common, id_format = os.fsdecode(output).removesuffix("\n").split("\n")
+        if id_format != "sha1":
             raise NotAVaultError(
-                f"{self.root}: a {form} repository; a vault needs one with sha1 ids"
+                f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
             )
         if prefix:
             raise NotAVaultError(
@@ -129,7 +128,7 @@ class Git:
         return (self.root / git_dir).resolve(), (self.root / common).resolve()
 
     def head(self) -> str | None:
-        """Return the commit of HEAD, which may be missing; None on a branch without commits."""
+        """Return the commit of HEAD; None on a branch without commits."""
         folder, common = self.dirs()
         branch = plain_branch(folder) if folder == common else None
         if tip := plain_tip(folder, branch) if branch else None:
@@ -138,23 +137,23 @@ class Git:
 
     def branch(self) -> str | None:
         """Return the branch of HEAD; None for a detached HEAD."""
-        if plain := plain_branch(self.dirs()[0]):
-            return plain
+        if branch := plain_branch(self.dirs()[0]):
+            return branch
         name = self.text("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))
         return name.removeprefix("refs/heads/") or None
 
     def tip(self, branch: str) -> str | None:
-        """Return the commit of a branch, wherever HEAD is; None without commits."""
+        """Return the commit of a branch; None without commits."""
         folder, common = self.dirs()
-        if folder == common and (plain := plain_tip(folder, branch)):
-            return plain
+        if folder == common and (tip := plain_tip(folder, branch)):
+            return tip
         commit = f"refs/heads/{branch}^{{commit}}"
         return self.text("rev-parse", "--verify", "--quiet", commit, ok=(0, 1, 128)) or None
 
-    def pause_reason(self, branch: str, *, founding: bool = False) -> str | None:
-        """The reason if nothing may be committed now.
+    def pause_reason(self, branch: str, *, may_be_empty: bool = False) -> str | None:
+        """Return the reason if nothing may be committed now.
 
-        With `founding`, the branch may be without a commit.
+        With `may_be_empty`, the branch may have no commit.
         """
         if self.settings().is_bare:
             return "the repository is bare; a vault needs a work tree"
@@ -165,23 +164,23 @@ class Git:
                 return f"{operation} is in progress; finish or abort it{hint}"
         if (common / "shallow").exists():
             return "the clone is shallow, its history incomplete; run `git fetch --unshallow`"
-        if problem := self._branch_problem(branch, founding):
+        if problem := self._branch_problem(branch, may_be_empty):
             return problem
         if self.index_file.current().unmerged:
             return "the index has unmerged files; resolve them, then git add and git commit"
         return None
 
     def _undo_hint(self) -> str:
-        """Return the command that does what a revert with conflicts was to do."""
+        """Return the command that reverts the same commit without conflicts."""
         commit = self.text("rev-parse", "--short=10", "REVERT_HEAD", ok=(0, 128))
         return f" (`git revert --abort`, then `skillvault undo {commit}`)"
 
-    def _branch_problem(self, branch: str, founding: bool) -> str | None:
-        """Return the reason if HEAD is not at the commit of the branch."""
+    def _branch_problem(self, branch: str, may_be_empty: bool) -> str | None:
+        """Return the reason if HEAD is not on the branch."""
         head, tip = self.branch(), self.tip(branch)
         if head == branch:
-            missing = "the branch has no commit yet; run `skillvault init`"
-            return None if tip or founding else missing
+            problem = "the branch has no commit yet; run `skillvault init`"
+            return None if tip or may_be_empty else problem
         if head is None:
             return f"HEAD is detached; run `git switch {branch}`"
         if tip is None:
@@ -192,10 +191,7 @@ class Git:
         return f"on branch {head}, but the vault learns on {branch}; run `git switch {branch}`"
 
     def boundary(self) -> str:
-        """Return the files that list shallow commits and grafts, because both change the history.
-
-        Git ignores replacements here.
-        """
+        """Return a key for the shallow commits and grafts, because both change the history."""
         files = [self.dirs()[1] / name for name in ("shallow", "info/grafts")]
         contents = [file.read_bytes().hex() if file.exists() else "" for file in files]
         return " ".join(contents).strip()
@@ -207,17 +203,17 @@ class Git:
             "--quiet",
             f"--initial-branch={branch}",
             "--template=",
-            "--object-format=sha1",  # the one that `snapshot.blob_id` computes
+            "--object-format=sha1",  # the ids that `blob_id` computes
         )
 
     def hooks_dir(self) -> Path:
         """Return the folder of git's hooks, which the person's `core.hooksPath` may name."""
         output = self.text("config", "--get-all", "--type=path", "core.hooksPath", ok=(0, 1))
-        paths = output.splitlines()[:-1]  # the last one is this wrapper's own setting
+        paths = output.splitlines()[:-1]  # the last one is set by `Runner`
         return self.root / paths[-1] if paths else self.dirs()[1] / "hooks"
 
     def settings(self) -> Settings:
-        """Return the settings of the config, and ask git only if its files have changed."""
+        """Return the settings of the config; git is asked only if the files have changed."""
         if self._cached_settings is None or not self._cached_settings.is_current:
             since = time.time()
             settings = Settings(self.run("config", *LISTING))
@@ -226,11 +222,11 @@ class Git:
         return self._cached_settings.settings
 
     def is_partial(self) -> bool:
-        """Return True if objects may be missing that a remote promised."""
+        """Return True in a partial clone, where objects may be missing."""
         return self.settings().promisor is not None
 
     def entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """Return the entries of these files of a commit, by path."""
+        """Map these files of a commit to their entries."""
         return self.objects.entries(self.objects.root(commit) if commit else None, paths)
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
@@ -240,9 +236,9 @@ class Git:
     def merge_texts(
         self, own_text: bytes, base: bytes, other_text: bytes
     ) -> tuple[bytes, int] | None:
-        """Return (the text with the changes of both sides, ours in a conflict; count of conflicts).
+        """Merge two texts, and return (the merged text, count of conflicts); None if binary.
 
-        Returns None for binary content. A conflict leaves no marker.
+        In a conflict the merged text has the lines of `own_text`.
         """
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
@@ -258,7 +254,7 @@ class Git:
 
     @contextmanager
     def pin_commit(self, commit: str, refs: RefSession) -> Iterator[str]:
-        """Protect an unpublished commit from `git prune` by a ref, and return the name of the ref.
+        """Protect an unpublished commit from `git prune` by a ref, and yield the name of the ref.
 
         The transaction that publishes the commit deletes the ref.
         """
@@ -270,7 +266,7 @@ class Git:
             yield name
         finally:
             refs.end()
-            # If packed-refs is locked just now it stays until a later writer unpins it.
+            # If packed-refs is locked, the ref stays until `remove_pins`.
             if (self.dirs()[1] / name).exists():
                 self.run("update-ref", "-d", name, ok=(0, 1, 128), hold_lock=True)
 
@@ -294,7 +290,7 @@ class Git:
 
 
 def git_dir(root: Path) -> Path | None:
-    """The git dir of which `root` is the work tree; None if git must be asked."""
+    """Return the git dir of the work tree `root`; None if git must be asked."""
     folder = root / ".git"
     folders = (root, folder, folder / "objects", folder / "refs")
     try:
@@ -307,25 +303,25 @@ def git_dir(root: Path) -> Path | None:
 
 
 def plain_branch(git_dir: Path) -> str | None:
-    """The branch that HEAD is on; None if git must be asked."""
+    """Return the branch of HEAD; None if git must be asked."""
     try:
-        branch = _BRANCH.fullmatch(_read_plain(git_dir / "HEAD"))
+        branch = _BRANCH.fullmatch(_read_plain_file(git_dir / "HEAD"))
     except OSError:
         return None
     return os.fsdecode(branch[1]) if branch else None
 
 
 def plain_tip(git_dir: Path, branch: str) -> str | None:
-    """The id that a branch is at; None if git must be asked."""
+    """Return the commit of a branch; None if git must be asked."""
     if not _NAME.fullmatch(branch):
         return None
     ref = b"refs/heads/" + os.fsencode(branch)
     try:
         try:
-            tip = _read_plain(git_dir / os.fsdecode(ref)).removesuffix(b"\n")
+            tip = _read_plain_file(git_dir / os.fsdecode(ref)).removesuffix(b"\n")
         except FileNotFoundError:
-            # Read after the loose one, which git removes only when the packed one is written.
-            lines = _read_plain(git_dir / "packed-refs").split(b"\n")
+            # Git removes a loose ref only after it has packed the ref.
+            lines = _read_plain_file(git_dir / "packed-refs").split(b"\n")
             ids = [line[: -len(ref)].rstrip(b" ") for line in lines if line.endswith(b" " + ref)]
             tip = ids[0] if len(ids) == 1 else b""
     except OSError:
@@ -334,19 +330,19 @@ def plain_tip(git_dir: Path, branch: str) -> str | None:
 
 
 def _is_trusted(folder: Path) -> bool:
-    """Return True for a folder, no link to one, that git would trust as ours."""
+    """Return True for a folder of this user; a link does not count."""
     state = folder.lstat()
     return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
 
 
 def _is_plain(config: bytes) -> bool:
     lines = config.decode(errors="replace").split("\n")
-    doubtful = [line for line in lines if _DOUBTFUL.search(line)]
-    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful))
+    doubtful_lines = [line for line in lines if _DOUBTFUL.search(line)]
+    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful_lines))
 
 
-def _read_plain(path: Path) -> bytes:
-    """The bytes of a file that is no link; OSError otherwise."""
+def _read_plain_file(path: Path) -> bytes:
+    """Return the bytes of a file; OSError for a link."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
         return file.read()
 
@@ -356,16 +352,16 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @contextmanager
 def check_out_past(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
-    """Check a past state of the branch out: at a revision, at a time or after a day.
+    """Check out a past state of the branch in a temporary repository.
 
-    Yields (a new folder in which that commit is the tip, the time of the commit). The folder shares
-    the repository's objects. Raises UsageError if there is no such commit.
+    `moment` is a revision, a time or a day. Yields (the folder, the time of the commit). The folder
+    shares the vault's objects. Raises UsageError if there is no such commit.
     """
     commit = _find_past_commit(git, branch, moment)
     at = datetime.fromisoformat(git.text("show", "--no-patch", "--format=%cI", commit))
     objects = git.dirs()[1] / "objects"
-    with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
-        root = Path(place) / git.root.name
+    with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
+        root = Path(folder) / git.root.name
         root.mkdir()
         runner = Runner(root)
         runner.run("init", "--quiet", "--template=", f"--initial-branch={branch}")
@@ -378,7 +374,7 @@ def check_out_past(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, d
 
 
 def _find_past_commit(git: Git, branch: str, moment: str) -> str:
-    """Return the latest commit of the branch at a time, or the commit of a revision."""
+    """Return the commit of a revision, or the commit at the tip of the branch at a time."""
     end = _end_of(moment)
     if end is not None:
         limit = f"--before={end:%Y-%m-%dT%H:%M:%S%z}"
@@ -397,7 +393,7 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
 
 
 def _end_of(moment: str) -> datetime | None:
-    """Return a time in seconds, for a day its last second; None for a revision."""
+    """Parse a time; a day means its last second. None for a revision."""
     try:
         at = datetime.fromisoformat(moment)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Rewrite a copy of a history without erased texts, by git-filter-repo in a process of its own.
+"""Rewrite a copy of a vault's history without erased texts, for `skillvault erase`.
 
-Never the vault's own repository: its refs move only when the copy was checked and confirmed.
+git-filter-repo does this in a separate process. The vault itself is not touched: its refs move only
+after the copy was checked and confirmed.
 """
 
-import hashlib
 import os
 import re
 import subprocess
@@ -21,8 +21,9 @@ from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.section_marks import marks_of
 from skillvault.model.text import front_matter
 from skillvault.model.text.erasure import MARKER, Eraser, prove
+from skillvault.vault.files.work_tree import blob_id
 
-_TOOL = "git_filter_repo"  # of the extra `erase`
+_TOOL = "git_filter_repo"  # a dependency of the extra `erase`
 _REPORT = "skillvault-report.json"
 _ID = re.compile(rb"\b[0-9a-f]{40}\b")
 _TRAILER = re.compile(r"Skillvault-\w+: .*")
@@ -33,7 +34,7 @@ _OPTIONS = (
 
 
 class Rewriting(Struct):
-    """The result of a rewriting: old and new commit ids, changed paths, count of messages."""
+    """The result: new id by old commit id, changed paths, and the count of changed messages."""
 
     commits: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Rewriting(Struct):
 
 
 def check_tool() -> None:
-    """UsageError if git-filter-repo is not installed."""
+    """Raise UsageError if git-filter-repo is not installed."""
     if find_spec(_TOOL) is None:
         raise UsageError(
             "erase needs git-filter-repo; run "
@@ -50,9 +51,9 @@ def check_tool() -> None:
 
 
 def rewrite_history(repository: Path, eraser: Eraser, refs: list[str]) -> Rewriting:
-    """Rewrite these refs of a bare repository, in which `^REF` leaves out the commits of REF."""
+    """Rewrite these refs of a bare repository; `^REF` leaves out the commits of REF."""
     environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-m", __name__],
         cwd=repository,
         input=msgspec.json.encode((eraser, refs)),
@@ -60,8 +61,8 @@ def rewrite_history(repository: Path, eraser: Eraser, refs: list[str]) -> Rewrit
         env=environment,
         check=False,
     )
-    if done.returncode:
-        words = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+    if process.returncode:
+        words = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
         raise GitError(f"git filter-repo: {' '.join(words) or 'failed without a message'}")
     return msgspec.json.decode((repository / _REPORT).read_bytes(), type=Rewriting)
 
@@ -87,7 +88,7 @@ class _Filter:
             return  # a tombstone, which names the old commits
         data = _ID.sub(translate, rewrite_bytes(self.eraser, blob.data))
         if data != blob.data:
-            self._blobs[blob.original_id] = _blob_id(data)
+            self._blobs[blob.original_id] = blob_id(data).encode()
             self._changed_marks.add(blob.id)
             blob.data = data
 
@@ -100,7 +101,7 @@ class _Filter:
         return None if new_path is None else os.fsencode(new_path)
 
     def change_message(self, message: bytes) -> bytes:
-        """Replace erased texts in a message; of one that names a removed outcome trailers stay."""
+        """Replace erased texts in a message; if it names a removed outcome, only trailers stay."""
         old_text = text = message.decode(errors="surrogateescape")
         if any(outcome in text for outcome in self.eraser.outcomes):
             subject, _, body = text.partition("\n")
@@ -116,8 +117,8 @@ class _Filter:
         text = name.decode(errors="surrogateescape")
         return self.eraser.replace(text).encode(errors="surrogateescape")
 
-    def note_paths(self, commit: Any, _tools: Any) -> None:
-        """Note the paths of changed files."""
+    def remember_paths(self, commit: Any, _tools: Any) -> None:
+        """Remember the paths of changed files."""
         for change in commit.file_changes:
             if change.blob_id in self._changed_marks:
                 self._paths.add(os.fsdecode(change.filename))
@@ -134,7 +135,7 @@ class _Filter:
             name_callback=self.change_name,
             email_callback=self.change_name,
             refname_callback=self.change_name,
-            commit_callback=self.note_paths,
+            commit_callback=self.remember_paths,
         ).run()
         lines = Path("filter-repo/commit-map").read_text(encoding="ascii").splitlines()[1:]
         self.report.commits = dict(line.split() for line in lines)
@@ -145,7 +146,7 @@ class _Filter:
 def rewrite_bytes(eraser: Eraser, data: bytes) -> bytes:
     """Return the content of a file without erased texts.
 
-    In a skill the marks of sections stay true, or the program would take them for a person's.
+    The section marks of a skill are renewed, so that the section still counts as the program's.
     """
     old_text = data.decode(errors="surrogateescape")
     text = eraser.replace(old_text)
@@ -156,25 +157,21 @@ def rewrite_bytes(eraser: Eraser, data: bytes) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-def _renew_marks(old_text: str, text: str) -> str:
+def _renew_marks(old_text: str, new_text: str) -> str:
     """Return the text of a skill with the marks of its new sections and description."""
-    for old_mark, mark in zip(_marks_of(old_text), _marks_of(text), strict=False):
-        text = text.replace(old_mark, mark)
-    return text
+    for old_mark, new_mark in zip(_marks_of(old_text), _marks_of(new_text), strict=False):
+        new_text = new_text.replace(old_mark, new_mark)
+    return new_text
 
 
 def _marks_of(text: str) -> list[str]:
-    """Return the marks of the description and of each section of a skill, [] of another file."""
+    """Return the marks of the description and each section of a skill; [] for another file."""
     try:
         values, body = front_matter.read_document(text)
     except BadInputError:
         return []
     marks = marks_of(str(values.get("description", "")), body)
     return [f"{heading}{mark}" for heading, mark in marks.items()]
-
-
-def _blob_id(data: bytes) -> bytes:
-    return hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest().encode()  # noqa: S324
 
 
 def main() -> None:

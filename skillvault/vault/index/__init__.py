@@ -1,1 +1,1 @@
-"""The index database: what the branch's files and history say, in SQLite; the queries to it."""
+"""The index of the branch's files and history in a SQLite database, and queries to it."""

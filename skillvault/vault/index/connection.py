@@ -1,9 +1,9 @@
-"""The index's connection to SQLite, which rebuilds a broken index and hands out pins.
+"""Open the index in SQLite, rebuild it if it is broken, and pin states of it for readers.
 
-An index that is damaged, of another version or contradicts git is deleted and rebuilt from git,
+An index that is damaged, has another version or contradicts git is deleted and rebuilt from git,
 once; a second failure is an error. If the disk cannot be used, the index is built in memory.
-A pin is a read transaction on a connection of its own: it shows one state of the index, whatever is
-written meanwhile. The pins of an index in memory share a copy of it.
+A pin is a read transaction on its own connection, so later writes do not change what it reads. The
+pins of an index in memory share a copy.
 """
 
 import logging
@@ -31,7 +31,7 @@ _Answer = TypeVar("_Answer")
 _BUSY = 2.0  # seconds to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-# Of a disk that does not serve; a file that is too short is damaged all the same.
+# Errors of an unusable disk; but a file that is too short is damaged.
 _DISK = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
@@ -48,10 +48,10 @@ class ReplacedError(sqlite3.DatabaseError):
 
 
 class Connection(Rows):
-    """The connection that reads and writes the index. `path` is None for one in memory.
+    """The connection that reads and writes the index; without `path` the index is in memory.
 
-    `heal` fills an empty index that replaces an unusable one; an index of another `shape` is
-    unusable. `contradiction` returns the first difference between a pin and git.
+    An index of another `shape` is unusable. `heal` fills the empty index that replaces an unusable
+    index. `contradiction` returns the first difference between a pin and git.
     """
 
     def __init__(
@@ -63,30 +63,30 @@ class Connection(Rows):
     ) -> None:
         self.name = str(path or "the vault's index")
         self._path = path
-        self._vacated: Path | None = None  # for a copy, as another process was writing
-        self._identity: tuple[int, int] | None = None  # of the file that was opened
+        self._left_path: Path | None = None  # left for a copy while another process writes
+        self._identity: tuple[int, int] | None = None  # of the opened file
         self._shape = shape
         self._heal = heal
         self._contradiction = contradiction
         self._database: sqlite3.Connection | None = None
-        self._copy: tuple[int, sqlite3.Connection] | None = None  # of one in memory, for its pins
-        self._whole = False
-        self._idle: list[sqlite3.Connection] = []  # of pins that nobody holds any more
+        self._copy: tuple[int, sqlite3.Connection] | None = None  # of an index in memory
+        self._is_repeatable = False  # True while `run_whole` can repeat all of the work
+        self._idle: list[sqlite3.Connection] = []  # connections of pins that are no longer used
 
     # ── asking ───────────────────────────────────────────────────────────────────────
 
     @property
     def commit(self) -> str | None:
-        """The commit that the index shows; None for an unborn branch and before the first build."""
+        """The commit of the index; None for a branch without commits and before the first build."""
         return self.run(_read_commit)
 
     @property
     def pending(self) -> bool:
-        """True while the index holds staged changes that are not published."""
+        """True while the index has staged changes."""
         return self._database is not None and self._database.in_transaction
 
     def pin(self) -> "Pin":
-        """Return the present state of the index without staged changes."""
+        """Pin the present state of the index, without staged changes."""
         return self.run(lambda database: self._pin(self._path, database))
 
     def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
@@ -109,7 +109,7 @@ class Connection(Rows):
         return database
 
     def _shared_copy(self, database: sqlite3.Connection) -> sqlite3.Connection:
-        """Return a copy of an index in memory, the same one until it changes."""
+        """Return a copy of an index in memory; it is cached until the index changes."""
         if database.in_transaction:
             raise VaultBusyError("changes are staged in an index in memory; ask before or after")
         if self._copy is None or self._copy[0] != database.total_changes:
@@ -119,7 +119,7 @@ class Connection(Rows):
     # ── changing ─────────────────────────────────────────────────────────────────────
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Run work on the database, and again on a rebuilt one if the database is unusable."""
+        """Run work on the database; if the database is unusable, rebuild it and run again."""
         try:
             return work(self._open())
         except _FAULTS as error:
@@ -127,7 +127,7 @@ class Connection(Rows):
         return self.retry(lambda: work(self._open()))
 
     def begin(self) -> None:
-        """Begin a change, which nobody else sees before `save`."""
+        """Begin a change; others see it after `save`."""
         if self.pending:
             return
         try:
@@ -135,7 +135,7 @@ class Connection(Rows):
         except VaultBusyError:
             path = self._path
             self.detach()
-            self._vacated = path
+            self._left_path = path
             self.rows("begin immediate")
 
     def save(self) -> None:
@@ -149,7 +149,7 @@ class Connection(Rows):
             self._database.rollback()
 
     def detach(self) -> None:
-        """Continue on a private copy, which nobody else waits for."""
+        """Continue on a private copy, so that no other process waits."""
         database = self._open()
         self.rollback()
         copy = _copy_of(database)
@@ -157,58 +157,58 @@ class Connection(Rows):
         self._database, self._path = copy, None
 
     def return_to_file(self) -> None:
-        """Continue on the file that is at the path now, unless something is staged.
+        """Return to the file at the path, unless a change is staged.
 
-        A private copy is dropped once no other process is writing.
+        A private copy is dropped when no other process is writing.
         """
         if self.pending:
             return
         if self._path and self._database and self._is_replaced(self._path):
             self._discard(ReplacedError("another one"))
-        if self._vacated is None:
+        if self._left_path is None:
             return
         try:
-            database = self._open_file(self._vacated)
+            database = self._open_file(self._left_path)
             with _without_waiting(database):
                 database.execute("begin immediate")
                 database.rollback()
         except (OSError, sqlite3.Error):
             return
         self._close()
-        self._database, self._path, self._vacated = database, self._vacated, None
+        self._database, self._path, self._left_path = database, self._left_path, None
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Continue on a copy at once if another process is writing, because others wait for us."""
+        """Do not wait for another process that writes; continue on a copy at once."""
         with _without_waiting(self._open()):
             yield
 
     # ── healing ──────────────────────────────────────────────────────────────────────
 
-    def whole(self, work: Callable[[], None]) -> None:
-        """Run work that must be done as a whole; repeat all of it if the index cannot be used."""
-        if self._whole:
+    def run_whole(self, work: Callable[[], None]) -> None:
+        """Run work as a whole: if the index becomes unusable, repeat all of the work."""
+        if self._is_repeatable:
             work()
             return
-        self._whole = True
+        self._is_repeatable = True
         try:
             work()
         except _FAULTS as error:
             self._discard(error)
             self.retry(work)
         finally:
-            self._whole = False
+            self._is_repeatable = False
 
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error; VaultBusyError if another process uses it."""
+        """Rebuild the index after an error; VaultBusyError if another process uses the index."""
         _refuse_busy(self.name, error)
-        if self._whole:
+        if self._is_repeatable:
             raise error
         self._discard(error)
-        self.whole(self._heal)
+        self.run_whole(self._heal)
 
     def retry(self, work: Callable[[], _Answer]) -> _Answer:
-        """Run work on a rebuilt index; DamagedIndexError if that cannot be used either."""
+        """Run work on a rebuilt index; DamagedIndexError if it fails again."""
         try:
             return work()
         except _FAULTS as error:
@@ -220,10 +220,10 @@ class Connection(Rows):
 
     def verify(self) -> bool:
         """Rebuild the index if it contradicts git; return True if it was rebuilt."""
-        if self._whole or self.pending:
+        if self._is_repeatable or self.pending:
             return False
-        with suppress(VaultBusyError):  # it takes SQLite's write lock: only if that is free
-            self.run(ranking.check_places)
+        with suppress(VaultBusyError):  # this needs SQLite's write lock
+            self.run(ranking.check_text_index)
         contradiction = self._contradiction(self.pin())
         if contradiction is not None:
             self.mend(DamagedRowError(contradiction))
@@ -232,29 +232,29 @@ class Connection(Rows):
     def _discard(self, error: Exception) -> None:
         """Delete an unusable index; log a warning if it was damaged.
 
-        Continue in memory if no new one can take its place: a full disk, or a process that is
-        writing, is no reason to delete the file.
+        The file stays if the disk is full or another process is writing. The index then continues
+        in memory.
         """
         _refuse_busy(self.name, error)
-        short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
-        damaged = short or _code(error) not in _DISK
-        if damaged and not isinstance(error, ReplacedError):
+        is_short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
+        is_damaged = is_short or _code(error) not in _DISK
+        if is_damaged and not isinstance(error, ReplacedError):
             _LOG.warning("%s: damaged (%s); it is built anew from git", self.name, error)
         self._close()
-        if self._path and not (damaged and self._make_room(self._path)):
+        if self._path and not (is_damaged and self._delete_file(self._path)):
             self._path = None
 
-    def _make_room(self, path: Path) -> bool:
-        """Delete the file unless another process has put it there; False if it cannot be."""
+    def _delete_file(self, path: Path) -> bool:
+        """Delete the file, unless another process replaced it; return False if it stays."""
         if self._is_replaced(path) and path.exists():
             return True
-        for end in ("", "-wal", "-shm"):
-            with suppress(OSError):  # what cannot be removed is in nobody's way
-                path.with_name(path.name + end).unlink(missing_ok=True)
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):  # a remaining file does no harm
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
         return not path.exists()
 
     def _is_replaced(self, path: Path) -> bool:
-        """Return True if the file at the path is not the one that was opened."""
+        """Return True if the path has another file than the opened one."""
         return self._identity is not None and self._identity != _identity(path)
 
     def _close(self) -> None:
@@ -268,7 +268,7 @@ class Connection(Rows):
         return self._database
 
     def _open_or_create(self) -> sqlite3.Connection:
-        """Open the index on disk or create it there; if both fail, create one in memory."""
+        """Open or create the index on disk; if both fail, create an index in memory."""
         for _ in range(2):
             try:
                 if self._path:
@@ -305,10 +305,10 @@ class Pin(Rows):
         self.database = database
         self.commit = _read_commit(database)
         self._index = index
-        self._renewed: Pin | None = None
+        self._new_pin: Pin | None = None
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Run work on the database, and again on a rebuilt one if the database is unusable."""
+        """Run work on the database; if the database is unusable, rebuild it and run again."""
         try:
             return work(self.database)
         except _FAULTS as error:
@@ -316,27 +316,27 @@ class Pin(Rows):
         return self._index.retry(lambda: work(self.database))
 
     def change(self, _work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
-        """Refuse: one state of the index stays as it is."""
+        """Raise TypeError, because a pinned state cannot be changed."""
         raise TypeError("a snapshot cannot be changed")
 
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error, and show the same commit of it."""
+        """Rebuild the index after an error, and pin the same commit."""
         self._index.mend(error)
         self._renew()
 
     def verify(self) -> bool:
         """Rebuild the index if it contradicts git; return True if it was rebuilt."""
-        mended = self._index.verify()
-        if mended:
+        is_rebuilt = self._index.verify()
+        if is_rebuilt:
             self._renew()
-        return mended
+        return is_rebuilt
 
     def _renew(self) -> None:
-        """Read the same commit from the rebuilt index from now on."""
+        """Pin the same commit of the rebuilt index."""
         pin = self._index.pin()
         if pin.commit != self.commit:
             raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
-        self._renewed, self.database = pin, pin.database  # which it would give back
+        self._new_pin, self.database = pin, pin.database  # the pin holds the connection
 
 
 def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
@@ -346,7 +346,7 @@ def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> No
 
 
 def _read_commit(database: sqlite3.Connection) -> str | None:
-    """Return the commit that a database shows, and set how its texts are decoded."""
+    """Return the commit of a database, and set how texts are decoded."""
     state: dict[str, str] = dict(database.execute(_STATE).fetchall())
     database.text_factory = unbind if "odd" in state else str
     return state.get("commit")
@@ -354,15 +354,15 @@ def _read_commit(database: sqlite3.Connection) -> str | None:
 
 def _connect(name: str) -> sqlite3.Connection:
     """Connect to a file, or to a database in memory."""
-    # Each thread has its own; a pin's is given back in whichever thread lets go of it.
+    # Each thread has its own connections, but any thread may give back that of a pin.
     database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
-    database.execute("pragma synchronous = off")  # what is lost is read again
+    database.execute("pragma synchronous = off")  # a lost write is read again from git
     database.execute("pragma temp_store = memory")
     return database
 
 
 def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
-    """Create the empty tables; another process may do so at the same time."""
+    """Create the empty tables, unless another process does at the same time."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
     if _version(database) == shape:
@@ -388,7 +388,7 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(sqlite3.ProgrammingError):  # it was closed: a copy is used instead
+        with suppress(sqlite3.ProgrammingError):  # it was closed, because a copy is used
             database.execute(f"pragma busy_timeout = {round(_BUSY * 1000)}")
 
 
@@ -399,7 +399,7 @@ def _refuse_busy(name: str, error: Exception) -> None:
 
 
 def _code(error: Exception) -> int:
-    """Return SQLite's code of an error; one of our own errors means "not a database"."""
+    """Return SQLite's code of an error; "not a database" for our own errors."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 
@@ -408,7 +408,7 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of a file; None if there is none."""
+    """Return (device, inode) of a file; None if it does not exist."""
     try:
         state = path.stat()
     except OSError:
@@ -417,7 +417,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 class IndexDatabase(Connection):
-    """One vault's index, and the ways to write the branch's files into it."""
+    """The index of a vault, with the methods that write files and commits of the branch."""
 
     def __init__(
         self,
@@ -428,7 +428,7 @@ class IndexDatabase(Connection):
     ) -> None:
         super().__init__(path, heal, schema.shape(agenda), contradiction)
         self._agenda = agenda
-        # Shows how far a list of items is; a command sets it.
+        # Shows the progress through a list of items; a command sets it.
         self.track: Callable[[Sequence[Any], str], Iterable[Any]] = lambda items, _what: items
 
     @cached_property
@@ -438,26 +438,26 @@ class IndexDatabase(Connection):
 
     @property
     def depth(self) -> int:
-        """The length of the longest path from the first commit to the one shown."""
+        """The length of the longest path from the first commit to the commit of the index."""
         return self.value("select depth from commits where sha = ?", [self.commit]) or 0
 
     @property
     def boundary(self) -> str:
-        """The end of the history that the index was built of; see `Git.boundary`."""
+        """The boundary of the history when the index was built; see `Git.boundary`."""
         return self.value("select value from state where name = 'boundary'") or ""
 
-    def show(self, commit: str | None) -> None:
-        """Store the commit that is shown."""
+    def keep_commit(self, commit: str | None) -> None:
+        """Store the commit of the index."""
         self.rows("insert or replace into state values ('commit', ?)", [commit])
 
     @property
     def branch(self) -> str | None:
-        """The branch that the vault shown last learns on; None before the first one."""
-        stored = self.kept_policy()
-        return stored[1].branch if stored else None
+        """The branch named by the last stored policy, or None."""
+        stored_policy = self.kept_policy()
+        return stored_policy[1].branch if stored_policy else None
 
     def keep_boundary(self, boundary: str) -> None:
-        """Store the end of the history that is shown."""
+        """Store the boundary of the history."""
         self.rows("insert or replace into state values ('boundary', ?)", [boundary])
 
     def keep_policy(self, blob: str, policy: Policy) -> None:
@@ -466,7 +466,7 @@ class IndexDatabase(Connection):
         self.rows("insert or replace into state values ('policy', ?)", [value])
 
     def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
-        """Change derived data; nobody else sees it before `save`."""
+        """Change derived data; others see the change after `save`."""
         self.begin()
         return self.run(lambda database: work(database, self.marks))
 
@@ -475,11 +475,11 @@ class IndexDatabase(Connection):
         self.run(lambda database: schema.put_files(database, files, self.marks))
 
     def fill(self, files: Mapping[str, File]) -> None:
-        """Add files that the index does not have; `finish` marks what becomes due."""
+        """Add new files without marking records; `finish` does that."""
         self.run(lambda database: schema.insert(database, files) and None)
 
     def finish(self) -> None:
-        """Mark everything due, and recompute the removed records."""
+        """Mark every record as due, and compute the removed records again."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
         self.run(lambda database: schema.join_all_outcomes(database, self.marks))

@@ -1,6 +1,7 @@
-"""The queues of the steps: compile what steps depend on to SQL, and mark records as files change.
+"""Put records into the queues of the steps, when files change.
 
-A key stays in a queue until the step finds nothing to do for it.
+The declarations in `model.due` are compiled to SQL queries. A key stays in a queue until the step
+finds nothing to do for the key.
 """
 
 import sqlite3
@@ -30,7 +31,7 @@ _SAME = {
         "and later.n not in (select n from moved))"
     ),
 }
-# From the run that says something to those that may say the same or the opposite, table by table.
+# From a run, table by table, to the runs that may say the same or the opposite.
 _SAID = {
     "words": (
         ("saying", "{new}.evaluation = {id}"),
@@ -47,15 +48,18 @@ _SAID = {
 _FILES: Mapping[due.Event, str] = {
     "changed": "changed", "gone": "changed", "moved": "moved", "went": "moved",
 }  # fmt: skip
-_GOING = ("gone", "went")  # what led from a file is known while it is shown as it was
+_GOING = ("gone", "went")  # the index still has the links of the old file
 
 
 class _Path(NamedTuple):
-    """The records that a `Trigger` reaches: tables in reading order, and the last record's id."""
+    """The records that a `Trigger` reaches, as the parts of a query.
+
+    `tables` are in the order of reading. `id` and `row` belong to the last table.
+    """
 
     kind: str
     id: str
-    row: str | None  # its row of the table of its kind, once that is read
+    row: str | None  # the row of the record's own table, once that is joined
     tables: tuple[str, ...]
     conditions: tuple[str, ...] = ()
     before: str = ""
@@ -63,17 +67,17 @@ class _Path(NamedTuple):
     @property
     def body(self) -> str:
         """The tables and the conditions of the query."""
-        where = f" where {' and '.join(self.conditions)}" if self.conditions else ""
-        return f"from {' cross join '.join(self.tables)}{where}"  # read in this very order
+        clause = f" where {' and '.join(self.conditions)}" if self.conditions else ""
+        return f"from {' cross join '.join(self.tables)}{clause}"  # keeps the order of the tables
 
     @property
-    def new(self) -> str:
+    def alias(self) -> str:
         """An alias for one more table."""
         return f"t{len(self.tables)}"
 
 
 class Marks(NamedTuple):
-    """An agenda as queries: the marking ones by kind and event, and those that mark everything."""
+    """An agenda as queries: those for an event by (kind, event), and those that mark everything."""
 
     queries: Mapping[tuple[str, due.Event], list[str]]
     everything: list[str]
@@ -83,33 +87,35 @@ class Marks(NamedTuple):
 
 @cache
 def compile_agenda(agenda: due.Agenda) -> Marks:
-    """Compile the rules' declarations to queries."""
+    """Compile the declarations of an agenda to queries."""
     queries: dict[tuple[str, due.Event], list[str]] = {}
-    missing = [queue for queue in agenda.queues if queue.without]
+    missing_queues = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
-        for when in queue.when if queue not in missing else ():
-            queries.setdefault((when.kind, when.event), []).append(_compile_trigger(queue, when))
-    everything = [_compile_everything(queue) for queue in agenda.queues if queue.every]
-    return Marks(queries, everything, missing, frozenset(agenda.steps))
+        for trigger in queue.when if queue not in missing_queues else ():
+            query = _compile_trigger(queue, trigger)
+            queries.setdefault((trigger.kind, trigger.event), []).append(query)
+    marking_queries = [_compile_everything(queue) for queue in agenda.queues if queue.every]
+    return Marks(queries, marking_queries, missing_queues, frozenset(agenda.steps))
 
 
 def mark_files(
     database: sqlite3.Connection,
     marks: Marks,
     numbers: Mapping[int, str],
-    moved: Collection[int],
+    moved_numbers: Collection[int],
     *,
-    going: bool = False,
+    old: bool = False,
 ) -> None:
-    """Mark the records that become due by a change of these files, which map number to kind.
+    """Mark the records that become due by a change of files; `numbers` maps number to kind.
 
-    `moved` are new, removed and moved files. With `going`, the index still shows the old state.
+    `moved_numbers` are new, removed and moved files. With `old`, the index still has the
+    old state.
     """
-    for table, rows in (("changed", numbers), ("moved", moved)):
+    for table, rows in (("changed", numbers), ("moved", moved_numbers)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
         database.execute(f"delete from {table}")
-        database.executemany(f"insert into {table} values (?)", [(n,) for n in rows])
-    events = [event for event in _FILES if going or event not in _GOING]
+        database.executemany(f"insert into {table} values (?)", [(number,) for number in rows])
+    events = [event for event in _FILES if old or event not in _GOING]
     for kind in sorted(set(numbers.values())):
         for event in events:
             for query in marks.queries.get((kind, event), ()):
@@ -117,7 +123,7 @@ def mark_files(
 
 
 def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iterable[str]) -> None:
-    """Mark the records that become due by an event without a file, for these ids."""
+    """Mark the records that become due by an event of these records."""
     rows = [(bind(record_id),) for record_id in ids]
     for (_, trigger), queries in marks.queries.items():
         for query in queries if trigger == event else ():
@@ -125,9 +131,9 @@ def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iter
 
 
 def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Ref]) -> None:
-    """Mark exactly the records that lack a record of another kind."""
+    """Mark those of these records that lack a record of another kind, and unmark the others."""
     for queue in marks.missing:
-        kinds = {when.kind for when in queue.when}
+        kinds = {trigger.kind for trigger in queue.when}
         keys = [(bind(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
         database.executemany(f"delete from due where step = '{queue.name}' and key = ?", keys)
         database.executemany(f"{_compile_everything(queue)} and t0.id = ?", keys)
@@ -151,9 +157,9 @@ def _compile_everything(queue: due.Queue) -> str:
     return f"{query} where not exists ({records})"
 
 
-def _compile_trigger(queue: due.Queue, when: due.Trigger) -> str:
-    path = _start_path(when)
-    for relation in when.along:
+def _compile_trigger(queue: due.Queue, trigger: due.Trigger) -> str:
+    path = _start_path(trigger)
+    for relation in trigger.along:
         path = _follow(path, relation)
     if queue.key != ("id",) and path.row is None:
         path = _join_row(path)
@@ -165,13 +171,13 @@ def _key_columns(queue: due.Queue, path: _Path) -> str:
     return " || ' ' || ".join(fields)
 
 
-def _start_path(when: due.Trigger) -> _Path:
-    kind, table = when.kind, _FILES.get(when.event)
+def _start_path(trigger: due.Trigger) -> _Path:
+    kind, table = trigger.kind, _FILES.get(trigger.event)
     if table is None:
         return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
     conditions = [f"t0.n in (select n from {table})"]
-    if when.types:
-        types = ", ".join(f"'{name}'" for name in when.types)
+    if trigger.types:
+        types = ", ".join(f"'{name}'" for name in trigger.types)
         conditions.append(f"t0.{_TYPES[kind]} in ({types})")
     if kind in _TYPED:
         return _Path(kind, "t0.id", "t0", (f"{kind} t0",), tuple(conditions))
@@ -182,19 +188,19 @@ def _start_path(when: due.Trigger) -> _Path:
 def _join_row(path: _Path) -> _Path:
     # An evaluation goes by its outcome's id.
     table = "outcome" if path.kind == "evaluation" else path.kind
-    conditions = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
-    return _join(path, path.kind, f"{table} {path.new}", *conditions)
+    conditions = (f"{path.alias}.id = {path.id}", f"{path.alias}.n > 0")  # else of another layer
+    return _join(path, path.kind, f"{table} {path.alias}", *conditions)
 
 
 def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
-    row = path.new
+    row = path.alias
     record_id = f"{row}.skill" if kind == "use" else f"{row}.id"
-    added = (*path.tables, table), (*path.conditions, *conditions)
-    return _Path(kind, record_id, row, *added, path.before)
+    parts = (*path.tables, table), (*path.conditions, *conditions)
+    return _Path(kind, record_id, row, *parts, path.before)
 
 
 def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911,PLR0912 (one a relation)
-    row = path.new
+    row = path.alias
     match relation:
         case due.LinkSource() | due.LinkTarget():
             return _follow_end(path, relation)
@@ -233,7 +239,8 @@ def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911
             return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case due.UsingOutcomes():
             uses = _join(path, "use", f"used {row}", f"{row}.skill = {path.id}")
-            return _join(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
+            alias = uses.alias
+            return _join(uses, "outcome", f"outcome {alias}", f"{alias}.id = {row}.outcome")
 
 
 def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path:
@@ -272,7 +279,7 @@ def _follow_sayings(path: _Path, relation: str) -> _Path:
     """Follow the stored words or claims to the evaluations that share them."""
     start, previous_row = path.id, path.row
     for table, condition in _SAID[relation]:
-        row = path.new
+        row = path.alias
         path = _join(
             path,
             "evaluation",

@@ -1,4 +1,4 @@
-"""Queries about facts, their clusters, their evaluations, and the claims of evaluated runs."""
+"""Query and store facts, their clusters, their evaluations, and the claims of evaluated runs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -14,7 +14,7 @@ from skillvault.vault.index.rows import domains_of
 
 _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
-# Of its decision another outcome counts.
+# Another outcome of the same decision counts instead.
 _OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
@@ -27,7 +27,7 @@ def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[s
 
 
 class Evaluations(Folder[Evaluation]):
-    """The evaluations by id, which is the id of the outcome."""
+    """The evaluations, by the id of their outcome."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "evaluations", Evaluation)
@@ -39,7 +39,7 @@ class Evaluations(Folder[Evaluation]):
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
         """Map (succeeded, verdict was right) to the number of judged trusted outcomes.
 
-        Those with a neutral result are left out.
+        Outcomes with a neutral result are left out.
         """
         query = (
             "select e.was_good = e.was_right, e.was_right, count(*) from evaluation e "
@@ -47,7 +47,7 @@ class Evaluations(Folder[Evaluation]):
             "and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"
         )
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
-        return {(bool(succeeded), bool(right)): count for succeeded, right, count in rows}
+        return {(bool(is_success), bool(was_right)): count for is_success, was_right, count in rows}
 
     def latest_tested(self, judge: str, domain: str, count: int) -> list[Evaluation]:
         """Return a judge's latest verdicts in a domain, on trusted outcomes with a result."""
@@ -67,11 +67,11 @@ class Facts(Folder[Fact]):
         super().__init__(reader, "memory", Fact)
 
     def by_domain(self, domains: Iterable[str]) -> dict[str, Fact]:
-        """The facts of these domains by id, superseded ones included."""
+        """Return all facts of these domains by id, also superseded facts."""
         return self._in_domains(domains, "")
 
     def by_persons(self, domains: Iterable[str]) -> dict[str, Fact]:
-        """Return the facts of these domains that persons wrote or that replace another one."""
+        """Return the facts of these domains that persons wrote or that replace another fact."""
         person = "t.kind in ('human', 'correction')"
         return self._in_domains(domains, f"and ({person} or t.supersedes is not null)")
 
@@ -86,7 +86,7 @@ class Facts(Folder[Fact]):
         return list(self._reader.records(self._reader.rows(query), Fact))
 
     def due(self, day: str) -> list[str]:
-        """Return the facts, superseded ones included, that were to be reviewed by a day."""
+        """Return the facts whose review is due by a day, also superseded facts."""
         query = "select id from fact where review_by is not null and substr(review_by, 1, 10) <= ?"
         return [name for (name,) in self._reader.rows(query, [day])]
 
@@ -99,7 +99,7 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def domains_with_facts(self) -> list[str]:
-        """The domains that have a trusted fact, by name."""
+        """Return the domains that have a trusted fact, by name."""
         query = domains_of("fact", "trust = 'local'")
         return [domain for (domain,) in self._reader.rows(query)]
 
@@ -135,7 +135,7 @@ class Facts(Folder[Fact]):
         return _linked_runs(self._reader, "type = 'contradicted'", facts)
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
-        """Map each fact to the numbers of runs up to one that support and contradict it."""
+        """Map each fact to (supporting runs, contradicting runs), counted up to `last_run`."""
         query = (
             "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
             "count(distinct iif(type = 'contradicted', source_id, null)) from link "
@@ -173,7 +173,7 @@ class Facts(Folder[Fact]):
         return actions
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
-        """Return the facts that another one replaces."""
+        """Return the facts that another fact replaces."""
         return set(self.successors(facts))
 
     def successors(self, facts: Iterable[str]) -> dict[str, str]:
@@ -182,7 +182,7 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
-        """Return the evaluations of a moment that support a fact."""
+        """Return the evaluations that support a fact and whose ids begin with a time."""
         query = (
             f"select source_id from link where {_TELLS} and target_kind = 'fact' "
             "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
@@ -217,7 +217,7 @@ class Corrections(Topic):
         return self._reader.records(self._reader.rows(query), Correction)
 
     def of_scope(self, scope: str) -> list[Correction]:
-        """Return those of a repository or domain that wait or were withdrawn, by id."""
+        """Return the corrections of a repository or domain, by id."""
         query = f"{FILES} join correction c on f.n = c.n where c.scope = ? order by c.id"
         rules = self._reader.records(self._reader.rows(query, [scope]), Correction)
         return [rule for rule in rules if rule.state != "undecided"]
@@ -226,27 +226,28 @@ class Corrections(Topic):
 class LazyFacts(Mapping[str, Fact]):
     """The facts of some domains, each read on demand.
 
-    Only facts that persons wrote or that replace others are iterated; the others may be many.
+    An iteration yields only facts that persons wrote or that replace others, because there may be
+    many others.
     """
 
     def __init__(self, facts: Facts, domains: Collection[str]) -> None:
         self._facts, self._domains = facts, frozenset(domains)
-        self._few = facts.by_persons(domains)
-        self._read: dict[str, Fact | None] = dict(self._few)
+        self._by_persons = facts.by_persons(domains)
+        self._cache: dict[str, Fact | None] = dict(self._by_persons)
 
     def __getitem__(self, name: str) -> Fact:
-        if name not in self._read:
+        if name not in self._cache:
             fact = self._facts.get_many([name]).get(name)
-            self._read[name] = fact if fact and fact.domain in self._domains else None
-        if (fact_read := self._read[name]) is None:
+            self._cache[name] = fact if fact and fact.domain in self._domains else None
+        if (fact_read := self._cache[name]) is None:
             raise KeyError(name)
         return fact_read
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._few)
+        return iter(self._by_persons)
 
     def __len__(self) -> int:
-        return len(self._few)
+        return len(self._by_persons)
 
 
 class FactLink(NamedTuple):
@@ -269,14 +270,14 @@ class FactTally(Struct, frozen=True, array_like=True):
     against: int
 
     def with_links(self, links: Sequence[FactLink], last_link: int) -> "FactTally | None":
-        """Count links of later runs too; None if one is not later."""
-        newest, counts = self.newest, [self.runs, self.against]
+        """Return the tally with the links of later runs; None if a run is not later."""
+        newest_run, counts = self.newest, [self.runs, self.against]
         for link in links:
-            if link.run <= newest or not link.is_counted:
+            if link.run <= newest_run or not link.is_counted:
                 return None
-            newest = link.run
+            newest_run = link.run
             counts[not link.is_for] += 1
-        return FactTally(last_link, newest, *counts)
+        return FactTally(last_link, newest_run, *counts)
 
 
 class UnitTally(Struct, frozen=True, array_like=True):
@@ -291,43 +292,46 @@ class UnitTally(Struct, frozen=True, array_like=True):
     subjects: tuple[str, ...]
     actions: tuple[str, ...]
 
-    def with_links(self, links: Sequence[FactLink], enough: int) -> "UnitTally | None":
-        """Count later links too; None if one is not later or adds a session, subject or action."""
-        runs, newest = self.runs, self.newest
-        for link in links:
-            if link.run < newest or (link.is_for and not self._knows(link, enough)):
-                return None
-            runs += link.run > newest
-            newest = link.run
-        return replace(self, runs=runs, newest=newest)
+    def with_links(self, links: Sequence[FactLink], session_limit: int) -> "UnitTally | None":
+        """Return the tally with later links; None if it must be counted again.
 
-    def _knows(self, link: FactLink, enough: int) -> bool:
+        That is if a link is not later, or adds a session, a subject or an action.
+        """
+        runs, newest_run = self.runs, self.newest
+        for link in links:
+            if link.run < newest_run or (link.is_for and not self._knows(link, session_limit)):
+                return None
+            runs += link.run > newest_run
+            newest_run = link.run
+        return replace(self, runs=runs, newest=newest_run)
+
+    def _knows(self, link: FactLink, session_limit: int) -> bool:
         return (
-            (len(self.sessions) >= enough or link.session in self.sessions)
+            (len(self.sessions) >= session_limit or link.session in self.sessions)
             and (len(self.subjects) > 1 or link.subject in self.subjects)
             and (len(self.actions) > 1 or link.action in self.actions)
         )
 
 
 class Unit(NamedTuple):
-    """A cluster of enough facts, named by its first fact, or a fact that may make a skill alone."""
+    """A cluster named by its first fact, or a single fact that may make a skill."""
 
     column: Literal["seed", "fact"]
     name: str
 
 
 class Membership(NamedTuple):
-    """A fact in its cluster: the first fact there is its `seed`, `place` sorts the facts of a pool.
+    """A fact in its cluster; `seed` is the first fact of the cluster.
 
-    Facts of one pool of a domain are compared with each other; a fact outside all pools may still
-    have made a skill. `words` is a digest of the words by which it is compared. `told` is the tally
-    of runs at the last look at the cluster, `counted` the tally of the fact itself.
+    Facts of one pool of a domain are compared with each other, in the order of `sort_key`. A fact
+    outside all pools may still have made a skill. `words` is a digest of the compared words. `told`
+    is the tally of runs at the last look at the cluster, `counted` the tally of the fact itself.
     """
 
     fact: str
     domain: str
     pool: str | None = None
-    place: str = ""
+    sort_key: str = ""
     words: str = ""
     seed: str | None = None
     skill: str | None = None
@@ -348,7 +352,7 @@ _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
 
 class Clusters(Topic):
-    """The clusters of facts that say nearly the same; `loop.promote` writes them."""
+    """The clusters of similar facts, which `loop.promote` writes."""
 
     def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
         """Return the stored memberships of these facts."""
@@ -356,25 +360,26 @@ class Clusters(Topic):
         return {row[0]: Membership(*row) for row in rows}
 
     def of_pool(self, domain: str, pool: str) -> list[Membership]:
-        """The facts of a pool in their order."""
-        query = f"{_CLUSTERED} where domain = ? and pool = ? order by place"
+        """Return the facts of a pool, by sort key."""
+        query = f"{_CLUSTERED} where domain = ? and pool = ? order by sort_key"
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
         """Return the facts of these clusters and skills, and all facts connected with them."""
         memberships: dict[str, Membership] = {}
-        pending = {"seed": {*seeds}, "skill": {*skills}}
-        searched: dict[str, set[str]] = {"seed": set(), "skill": set()}
-        while any(pending.values()):
+        open_names = {"seed": {*seeds}, "skill": {*skills}}
+        searched_names: dict[str, set[str]] = {"seed": set(), "skill": set()}
+        while any(open_names.values()):
             rows = [
                 Membership(*row)
-                for column, names in pending.items()
+                for column, names in open_names.items()
                 for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
             ]
             memberships |= {row.fact: row for row in rows}
-            for column, names in pending.items():
-                searched[column] |= names
-                pending[column] = {getattr(row, column) for row in rows} - searched[column] - {None}
+            for column, names in open_names.items():
+                searched_names[column] |= names
+                new_names = {getattr(row, column) for row in rows} - {None}
+                open_names[column] = new_names - searched_names[column]
         return memberships
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
@@ -383,38 +388,38 @@ class Clusters(Topic):
         query = (
             "select c.fact from (select seed, size, count(*) as shared from seed_word "
             f"where domain = ? and pool = ? and word in ({marks}) group by seed) s "
-            "join clustered c on c.fact = s.seed where c.place < ? "
-            "and cast(shared as real) / (? + size - shared) > ? order by c.place limit 1"
+            "join clustered c on c.fact = s.seed where c.sort_key < ? "
+            "and cast(shared as real) / (? + size - shared) > ? order by c.sort_key limit 1"
         )
-        values = [fact.domain, fact.pool, *words, fact.place, len(words), threshold]
+        values = [fact.domain, fact.pool, *words, fact.sort_key, len(words), threshold]
         seed: str | None = self._reader.value(query, values)
         return seed
 
     def is_last(self, fact: Membership) -> bool:
         """Return True if a fact is the last of its pool."""
-        query = "select 1 from clustered where domain = ? and pool = ? and place > ? limit 1"
-        return self._reader.value(query, [fact.domain, fact.pool, fact.place]) is None
+        query = "select 1 from clustered where domain = ? and pool = ? and sort_key > ? limit 1"
+        return self._reader.value(query, [fact.domain, fact.pool, fact.sort_key]) is None
 
     def is_of_size(self, seed: str, size: int) -> bool:
         """Return True if a cluster has this number of facts."""
         query = "select count(*) from (select 1 from clustered where seed = ? limit ?)"
         return int(self._reader.value(query, [seed, size])) >= size
 
-    def tally(self, unit: Unit, enough: int) -> UnitTally:
+    def tally(self, unit: Unit, session_limit: int) -> UnitTally:
         """Count the runs about a cluster or a fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
-        ((count, newest),) = self._reader.rows(query, [unit.name])
+        ((count, last_run),) = self._reader.rows(query, [unit.name])
         supporters = _RUNS.format(_FOR, unit.column)
-        kinds = ((_SESSION, enough), (_SUBJECT, 2), (_ACTION, 2))
+        kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
         name_rows = (
-            self._reader.rows(f"select distinct {kind} {supporters} limit {most}", [unit.name])
-            for kind, most in kinds
+            self._reader.rows(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
+            for kind, limit in kinds
         )
-        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in name_rows))
+        return UnitTally(count, last_run, *(tuple(name for (name,) in rows) for rows in name_rows))
 
     def last_link(self) -> int:
-        """Return the number of the latest link; numbers are never used again."""
+        """Return the number of the latest link; a number is never used twice."""
         return int(self._reader.value("select coalesce(max(n), 0) from link"))
 
     def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:
@@ -465,12 +470,12 @@ class Clusters(Topic):
 
 
 class FactKeys(Topic):
-    """The keys by which facts that may say the same are found.
+    """The keys by which similar facts are found.
 
-    `sameness` defines a key; `loop.general` stores missing ones.
+    `sameness` defines the keys, `loop.general` stores them.
     """
 
-    def under(self, keys: Iterable[str]) -> set[str]:
+    def facts_with_keys(self, keys: Iterable[str]) -> set[str]:
         """Return the facts under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
         return {fact for (fact,) in self._reader.rows_matching(query, keys)}
@@ -484,7 +489,7 @@ class FactKeys(Topic):
 
 
 class Insights(Topic):
-    """The claims of evaluated runs and digests of their words; `learning.promote` compares them."""
+    """The claims of evaluated runs, with digests of their words; `learning.promote` uses them."""
 
     def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
         """Return the evaluations whose claims are stored."""
@@ -516,15 +521,15 @@ class Insights(Topic):
         )
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
-    def makers(self, domain: str, words: Iterable[str], most: int) -> list[tuple[str, str, str]]:
-        """Return (words, fact, the run that made it) for these words, at most so many each."""
+    def makers(self, domain: str, words: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
+        """Return (words, fact, run that made the fact), at most `limit` for each of these words."""
         query = (
             "select words, fact, evaluation from (select s.words, l.target_id as fact, "
             "s.evaluation, row_number() over "
-            "(partition by s.words order by s.evaluation, l.target_id) as place "
+            "(partition by s.words order by s.evaluation, l.target_id) as number "
             "from saying s join link l on l.source_id = s.evaluation "
             "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
-            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where place <= {most}"
+            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"
         )
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 

@@ -1,6 +1,6 @@
-"""Bring the index to the tip of the branch on which the vault learns, wherever HEAD is.
+"""Update the index to the tip of the vault's branch, and compare the index with git.
 
-Only the differences of two commits are read, or everything. Also compares the index with git.
+An update reads only the differences of two commits, if the index has a commit of the branch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,33 +36,33 @@ from skillvault.vault.search import ranking
 _BATCH = 500  # files read at once
 _TRAILERS = """
 select c.sha, c.part, c.step, t.role, t.ref_kind || ':' || t.ref_id from commits c
-left join trailer t on t.c = c.c order by c.sha, c.part, t.role, t.place
+left join trailer t on t.c = c.c order by c.sha, c.part, t.role, t.position
 """
 _TEXTS = """
 select path, type, value from file
 where type in ('Skill', 'Fact', 'Evaluation') and value is not null
 """
-# The skill that holds the patterns stands in no table: nobody asks for it.
+# The skill with the patterns is in no table, because no query needs it.
 _LISTED = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 
 
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
-    """Return the branch's commit; None without one.
+    """Return the tip of the vault's branch; None without commits.
 
-    The branch is that of HEAD if its own vault.yaml names it; else the branch that the index showed
-    last, because a person may have checked out another one; at first, the branch named on main.
+    The branch is that of HEAD if vault.yaml there names it. Otherwise a person has checked out
+    another branch, and the index knows the vault's branch; at first, vault.yaml on main names it.
     """
     for branch in _candidate_branches(git, database.branch):
         if commit := git.tip(branch):
             return commit
-    return git.head()  # no vault yet, or its branch was given another name
+    return git.head()  # no vault yet, or the branch was renamed
 
 
 def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
-    """Yield the branches that the vault may learn on, the likeliest first."""
+    """Yield the branches that may be the vault's, the likeliest first."""
     current = git.branch()
     if current and current == last_branch:
-        yield current  # nothing is read: this is so nearly always
+        yield current  # the usual case, which reads nothing
     head_branch = _branch_of(git, git.head())
     if head_branch and head_branch == current:
         yield head_branch
@@ -70,10 +70,10 @@ def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
 
 
 def _branch_of(git: Git, commit: str | None) -> str | None:
-    """Return the branch that a commit's vault.yaml names."""
-    place = f"{commit}:{layout.VAULT_FILE}"
-    content = git.objects.read_files([place]).get(place) if commit else None
-    with suppress(BadInputError):  # told to whoever asks for the policy
+    """Return the branch that vault.yaml names at a commit."""
+    name = f"{commit}:{layout.VAULT_FILE}"
+    content = git.objects.read_files([name]).get(name) if commit else None
+    with suppress(BadInputError):  # reported when the policy is needed
         return policy_of(content).branch if content else None
     return None
 
@@ -82,13 +82,13 @@ def follow_tip(database: IndexDatabase, git: Git, tip: Callable[[], str | None])
     """Update the index to the commit at the branch's tip."""
     database.return_to_file()
     if database.commit != tip() or database.boundary != git.boundary():
-        database.whole(lambda: _follow(database, git, tip))
+        database.run_whole(lambda: _follow(database, git, tip))
 
 
 def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
     database.begin()
-    # Asked once more: another process may have gone ahead while this one waited, and to go back
-    # would take from the steps what it marked as due.
+    # Read again, because another process may have updated the index while this one waited. A step
+    # back would remove keys from the queues.
     commit, old_commit = tip(), database.commit
     boundary = git.boundary()
     is_same_history = database.boundary == boundary
@@ -103,12 +103,12 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
         raise ReplacedError("of another history")
     keep_policy(database, git)
     database.keep_boundary(boundary)
-    database.show(commit)
+    database.keep_commit(commit)
     database.save()
 
 
 def keep_policy(database: IndexDatabase, git: Git) -> None:
-    """Store the policy in the index; a broken one is reported when it is asked for."""
+    """Store the policy in the index; a broken policy is reported when it is needed."""
     blob = database.value("select blob from file where path = ?", [layout.VAULT_FILE])
     if blob is None or database.policy(blob):
         return
@@ -120,10 +120,10 @@ def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_c
     git.promisor.fetch_history(f"{old_commit}..{new_commit}")
     for batch in _batches(git.history.diff_trees(old_commit, new_commit).items()):
         database.put_files(_files(git, batch))
-    removed = git.history.commits_between(new_commit, old_commit)
-    database.remove_commits(removed)
+    removed_commits = git.history.commits_between(new_commit, old_commit)
+    database.remove_commits(removed_commits)
     database.add_commits(_history(database, git, f"{old_commit}..{new_commit}"))
-    if removed:  # what was taken away then may not have been
+    if removed_commits:  # the removed commits may have removed records
         database.finish()
 
 
@@ -132,7 +132,7 @@ def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> N
         return
     git.promisor.fetch_history(commit)
     tree = git.objects.files(commit)
-    # An evaluation is found as far as its outcome is trusted, which is thus to be known by then.
+    # Outcomes first, because only evaluations of trusted outcomes are searchable.
     first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
     for batch in _batches(database.track(list((first | tree).items()), "Reading the vault")):
         database.fill({path: file for path, file in _files(git, batch).items() if file})
@@ -171,7 +171,7 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
 
 def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
-    """Yield the links that were added, removed or changed in these files."""
+    """Yield the links that differ between the versions of these files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)
@@ -179,7 +179,7 @@ def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
 
 
 def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
-    """Return the records at these paths and the links; a skill's links also count as the skill."""
+    """Return the records of these paths and links; a link to a skill adds the skill."""
     refs = [ref for path in paths if (ref := layout.ref_of(path))]
     for link in links:
         refs += [ref_of(link), *([link.target] if link.target.kind == "skill" else [])]
@@ -187,7 +187,7 @@ def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
 
 
 def first_contradiction(pin: Pin, git: Git) -> str | None:
-    """Return the first difference between the index and git; None without one."""
+    """Return the first difference between the index and git, or None."""
     try:
         return next(_find_contradictions(pin, git), None)
     except DamagedRowError as error:
@@ -213,29 +213,29 @@ def _find_contradictions(pin: Pin, git: Git) -> Iterator[str]:
 
 
 def _compare_tables(pin: Pin) -> Iterator[str]:
-    """Yield the tables named after kinds that differ from the files."""
+    """Compare the tables of the kinds with the table of files."""
     for table, kind in TYPED.items():
         file_numbers = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
-        missing = f"{file_numbers} except select n from {table}"
-        extra = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
-        if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
+        missing_query = f"{file_numbers} except select n from {table}"
+        extras = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
+        if pin.rows(missing_query, [kind]) or pin.rows(extras, [kind]):
             yield f"the table {table} does not hold what the files do"
 
 
 def _compare_documents(pin: Pin) -> Iterator[str]:
-    """Yield the documents whose text is not indexed; two of one name are not compared."""
+    """Compare the search index with the records; two records of one name are skipped."""
     documents: dict[str, ranking.Document | None] = {}
-    trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
+    trusted_ids = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
         record = decode(kind, value)
-        if not is_searchable(path) or not is_trusted(path, record, trusted):
+        if not is_searchable(path) or not is_trusted(path, record, trusted_ids):
             continue
-        if text := make_document(path, record):
-            documents[text.id] = None if text.id in documents else text
+        if document := make_document(path, record):
+            documents[document.id] = None if document.id in documents else document
     stored_rows = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
-    for name, text in documents.items():
-        if text and stored_rows.get(name) != ranking.table_row(text, tasks.get(name, "")):
+    for name, document in documents.items():
+        if document and stored_rows.get(name) != ranking.table_row(document, tasks.get(name, "")):
             yield f"{name} is not found by its text"
 
 

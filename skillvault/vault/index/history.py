@@ -1,4 +1,4 @@
-"""The commits of the branch: which records they made, changed and took away."""
+"""Query the commits of the branch: the records that they made, changed and removed."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -10,14 +10,14 @@ from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
 # `+c.step` keeps a query from looking up all commits of a step before the few of a record.
-_MADE = "role = 'target' and ref_kind != 'link'"  # of links and sources it may have thousands
+_MADE = "role = 'target' and ref_kind != 'link'"  # a commit may have thousands of links and sources
 
 
 class History(Topic):
     """The queries about commits."""
 
     def former_names(self) -> dict[str, str]:
-        """Map each former name of a skill to the skill's present name, if no skill has it now."""
+        """Map former names of skills to their present names, unless another skill has the name."""
         query = "select id, formerly from skill where formerly != '' and n > 0 order by id desc"
         rows = self._reader.rows(query)
         skill_by_alias = {alias: name for name, names in rows for alias in names.split("\n")}
@@ -26,8 +26,8 @@ class History(Topic):
             del skill_by_alias[name]
         return skill_by_alias
 
-    def with_former(self, refs: Iterable[Ref]) -> list[Ref]:
-        """Return these records, and the former names of those that are skills."""
+    def add_former_names(self, refs: Iterable[Ref]) -> list[Ref]:
+        """Return these records, and each skill again under its former names."""
         refs = list(dict.fromkeys(refs))
         names = {ref.id for ref in refs if ref.kind == "skill"}
         former_names = self.former_names() if names else {}
@@ -36,8 +36,8 @@ class History(Topic):
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """Return the parts of the program's last `limit` commits, newest first."""
-        newest = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
-        query = f"select c from commits where sha in (select sha from ({newest}))"
+        shas = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
+        query = f"select c from commits where sha in (select sha from ({shas}))"
         return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
     def touched_refs(self, sha: str) -> list[Ref]:
@@ -49,16 +49,16 @@ class History(Topic):
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
     def parts_of(self, sha: str) -> list[Commit]:
-        """Return the parts of a commit, one a step; `step` is "" for a person's commit."""
+        """Return the parts of a commit, one for each step; `step` is "" for a person's commit."""
         return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
     def commits_of_step(self, *steps: str) -> list[Commit]:
-        """The commits of these steps, newest first."""
+        """Return the commits of these steps, newest first."""
         query = "select c from commits where step in {}"
         return self._commits(self._reader.rows_matching(query, steps))
 
     def without_source(self, steps: Collection[str]) -> list[Commit]:
-        """The commits of these steps that changed a record and name no source, newest first."""
+        """Return the commits of these steps that have targets and no sources, newest first."""
         query = (
             "select c from commits m where step in {} "
             "and exists (select 1 from trailer t where t.c = m.c and t.role = 'target') "
@@ -69,18 +69,15 @@ class History(Topic):
     def since(self, at: datetime) -> list[Commit]:
         """Return the parts of the commits since a time, newest first.
 
-        A program's commit has one part a step; `step` is "" for a person's commit.
+        A program's commit has one part for each step; `step` is "" for a person's commit.
         """
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
-        dated = self._reader.rows(query, [margin.date().isoformat()])
-        return self._commits((c,) for c, date in dated if datetime.fromisoformat(date) >= at)
+        dated_rows = self._reader.rows(query, [margin.date().isoformat()])
+        return self._commits((c,) for c, date in dated_rows if datetime.fromisoformat(date) >= at)
 
     def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
-        """Return (id, commit, date, step, subject) of all commits that touched records of a kind.
-
-        Newest first.
-        """
+        """Return (id, commit, date, step, subject) for each touch of a record, newest first."""
         query = (
             "select t.ref_id, c.sha, c.date, c.step, c.subject from touch t "
             f"join commits c on c.c = t.c where t.ref_kind = ? {_NEWEST}"
@@ -88,7 +85,7 @@ class History(Topic):
         return self._reader.rows(query, [kind])
 
     def makers(self, refs: Iterable[Ref]) -> dict[Ref, str]:
-        """The first of the program's commits that made each of these records."""
+        """Map each record to the first commit of the program that made the record."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} and t.role = 'target' "
@@ -97,27 +94,27 @@ class History(Topic):
         return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
 
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
-        """Every commit that touches the files of these records, newest first; a person's too.
+        """Return every commit, also of persons, that touches these records, newest first.
 
-        Without their sources and the links that they made.
+        The commits come without their sources and links.
         """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits(self._reader.rows_of(query, self.with_former(refs)), _MADE)
+        return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _MADE)
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
-        """The program's commits that made or changed a record, newest first.
+        """Return the program's commits that made or changed a record, newest first.
 
-        Without their sources and the links that they made.
+        The commits come without their sources and links.
         """
-        return self._commits(self._naming(ref, "target"), _MADE)
+        return self._commits(self._rows_naming(ref, "target"), _MADE)
 
     def commits_using(self, ref: Ref) -> list[Commit]:
-        """The program's commits that made something of a source, newest first."""
-        return self._commits(self._naming(ref, "source"))
+        """Return the program's commits that name a record as their source, newest first."""
+        return self._commits(self._rows_naming(ref, "source"))
 
-    def _naming(self, ref: Ref, role: str) -> list[Row]:
+    def _rows_naming(self, ref: Ref, role: str) -> list[Row]:
         query = f"select c from trailer where role = '{role}' and ref_kind = ? and ref_id in {{}}"
-        return list(self._reader.rows_of(query, self.with_former([ref])))
+        return list(self._reader.rows_of(query, self.add_former_names([ref])))
 
     def commits_of_removed(self) -> list[Commit]:
         """Return the commits that made records which no longer exist, newest first."""
@@ -128,13 +125,13 @@ class History(Topic):
         return self._commits(self._reader.rows(query))
 
     def withdrawals(self, step: str) -> set[Ref]:
-        """Return the missing records that a step removed: its commit names them last."""
+        """Return the missing records whose last commit is one of a step that removed them."""
         missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
         step_commits = {sha for (sha,) in self._reader.rows(query, [step])}
-        last = self.last_mentions(missing_refs) if step_commits else {}
+        mentions = self.last_mentions(missing_refs) if step_commits else {}
         return {
-            ref for ref, (sha, role) in last.items() if role == "source" and sha in step_commits
+            ref for ref, (sha, role) in mentions.items() if role == "source" and sha in step_commits
         }
 
     def first_touches(self, skills: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -155,7 +152,7 @@ class History(Topic):
         return [name for (name,) in self._reader.rows_matching(query, skills)]
 
     def targets_of_day(self, step: str, day: date) -> set[Ref]:
-        """The records that a step's commits of a day (UTC) made, also those that are gone."""
+        """Return the records that a step made on a day (UTC), also if they no longer exist."""
         earliest_day = day - timedelta(days=1)  # a commit's date is in its committer's time zone
         query = "select c, date from commits where step = ? and date >= ?"
         dated_commits = self._reader.rows(query, [step, earliest_day.isoformat()])
@@ -166,7 +163,7 @@ class History(Topic):
         return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
 
     def source_ids(self, step: str, ref: Ref) -> set[str]:
-        """The ids of the sources of a step's commits that made or changed a record."""
+        """Return the sources of the commits in which a step made or changed a record."""
         query = (
             "select distinct s.ref_id from trailer t "
             "join commits c on c.c = t.c and +c.step = ? "
@@ -176,7 +173,7 @@ class History(Topic):
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
     def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
-        """Map each record to (the program's last commit that names it, `source` or `target`)."""
+        """Map each record to (the last commit that names the record, `source` or `target`)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
@@ -185,19 +182,19 @@ class History(Topic):
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
-        """Return the step, of these, that made or changed a record last."""
+        """Return the one of these steps that made or changed a record last."""
         query = (
             "select c.step from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in (select value from json_each(?)) "
             "and t.role = 'target' "
             f"and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
-        names = json.dumps([name.id for name in self.with_former([ref])])
+        names = json.dumps([name.id for name in self.add_former_names([ref])])
         step: str | None = self._reader.value(query, [ref.kind, names, *steps])
         return step
 
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
-        """(source id, id of a record that is there) a step made of these, newest first."""
+        """Yield (source id, id of the existing record that a step made of it), newest first."""
         query = (
             "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and +c.step = ? "
             "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ? "
@@ -209,14 +206,14 @@ class History(Topic):
         yield from self._reader.rows_of(query, sources, prefix=[step, kind])
 
     def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
-        """Return the commits of these numbers with some of their ends, newest first."""
-        pending = {number for (number,) in rows}
+        """Return the commits of these rows, newest first; `ends` selects their trailers."""
+        numbers = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
         query = (
             f"select c, role, ref_kind, ref_id from trailer where {ends} "
-            "and c in {} order by c, role, place"
+            "and c in {} order by c, role, position"
         )
-        for number, role, kind, name in self._reader.rows_matching(query, pending):
+        for number, role, kind, name in self._reader.rows_matching(query, numbers):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")
         query = "select depth, date, sha, c, step, subject from commits where c in {}"
         return [
@@ -225,6 +222,6 @@ class History(Topic):
                 tuple(refs.get((number, "source"), ())), tuple(refs.get((number, "target"), ())),
             )
             for _, date, sha, number, step, subject in sorted(
-                self._reader.rows_matching(query, pending), reverse=True
+                self._reader.rows_matching(query, numbers), reverse=True
             )
         ]  # fmt: skip

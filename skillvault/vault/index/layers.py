@@ -1,4 +1,7 @@
-"""Index the skills of the other layers. Each file is read once."""
+"""Query and index the skills of the other layers: folders outside the vault, and the package.
+
+The vault itself is one layer. A file is read again only if it may have changed.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,8 +21,8 @@ from skillvault.vault.search import ranking
 
 _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
 _ENCODER = msgspec.msgpack.Encoder()
-_FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
-# A skill serves if it is not hidden and the vault has none of its name.
+_FILE = "select f.position, f.layer, f.path, f.blob, f.value from layer_file f"
+# A skill serves if it is not hidden and no skill of the vault has the same name.
 _SERVES = (
     "not hidden and not exists "
     f"(select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"
@@ -31,7 +34,7 @@ class Layers(Topic):
 
     @property
     def state(self) -> str | None:
-        """A mark that changes with the skills; None if the serving ones must be computed again."""
+        """A text that changes with the skills; None if they must be computed again."""
         state: str | None = self._reader.value("select value from state where name = 'layers'")
         return state
 
@@ -42,33 +45,33 @@ class Layers(Topic):
 
     def unreadable(self) -> list[Problem]:
         """Return the problems of unreadable files."""
-        query = "select path, value from layer_file where name is null order by place, path"
+        query = "select path, value from layer_file where name is null order by position, path"
         return [_problem(*row) for row in self._reader.rows(query)]
 
-    def by_place(self) -> dict[int, list[ShelfSkill]]:
-        """Map each place of a layer to its skills by path, overridden and hidden ones included."""
-        rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
-        by_place = groupby(rows, key=itemgetter(0))
-        return {place: list(self._read_rows(place_rows)) for place, place_rows in by_place}
+    def by_position(self) -> dict[int, list[ShelfSkill]]:
+        """Map the position of each layer to all of its skills by path, also hidden ones."""
+        rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.position, f.path")
+        by_position = groupby(rows, key=itemgetter(0))
+        return {position: list(self._read_rows(layer_rows)) for position, layer_rows in by_position}
 
     # ── by name ──────────────────────────────────────────────────────────────────────
 
     def names(self) -> list[str]:
-        """The name of every skill, by name."""
+        """Return the names of all skills, sorted."""
         return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
     def of_name(self, name: str) -> ShelfSkill | None:
-        """Return the skill of this name, whether or not it serves."""
+        """Return the skill of this name, even if it does not serve."""
         return next(iter(self.get_many([name])), None)
 
     def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[ShelfSkill]:
-        """Return the skills of these names, all or only the serving ones."""
+        """Return the skills of these names; with `serving`, only those that serve."""
         condition = "s.serves and " if serving else ""
         query = f"{_FILE} join skill s on f.n = -s.n where {condition}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_matching(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[ShelfSkill]:
-        """Yield the skills of rows of `_FILE`; for a damaged row the file is read again."""
+        """Yield the skills of rows of `_FILE`; if a row is damaged, read the file again."""
         for _, layer, path, blob, value in rows:
             try:
                 yield ShelfSkill(cast("Skill", decode("Skill", value)), layer, path, blob)
@@ -87,73 +90,73 @@ class Layers(Topic):
     def keep_files(
         self, folders: Sequence[tuple[str, str]], listings: Mapping[str, FolderListing]
     ) -> bool:
-        """Store the contents of (kind of layer, folder), in order; return True if they changed.
+        """Store the files of folders, given as (kind of layer, folder); return True for changes.
 
         Only files that may have changed are read.
         """
         old_listings = self.listings()
-        places = {folder: place for place, (_, folder) in enumerate(folders)}
-        query = "select distinct place, folder from layer_file"
-        stored_folders = {(at, folder) for at, folder in self._reader.rows(query)}
-        changed = False
-        for place, folder in sorted(stored_folders, key=itemgetter(0)):
-            if places.get(folder) != place:
-                self._place(folder, places.get(folder))
-                changed = True
-        for place, (layer, folder) in enumerate(folders):
+        positions = {folder: position for position, (_, folder) in enumerate(folders)}
+        query = "select distinct position, folder from layer_file"
+        stored_folders = {(position, folder) for position, folder in self._reader.rows(query)}
+        is_changed = False
+        for position, folder in sorted(stored_folders, key=itemgetter(0)):
+            if positions.get(folder) != position:
+                self._move_folder(folder, positions.get(folder))
+                is_changed = True
+        for position, (layer, folder) in enumerate(folders):
             old_listing, listing = old_listings.get(folder), listings[folder]
-            removed = (
+            removed_paths = (
                 [path for path in old_listing.files if path not in listing.files]
                 if old_listing
                 else []
             )
-            changed |= self._remove(folder, removed)
+            is_changed |= self._remove_files(folder, removed_paths)
             paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
-            changed |= self._enter(place, layer, folder, paths)
+            is_changed |= self._read_files(position, layer, folder, paths)
         if listings != old_listings:
             try:
                 value = _ENCODER.encode(listings)
-            except UnicodeEncodeError:  # a path that is no text
+            except UnicodeEncodeError:  # a path is not UTF-8
                 value = _ENCODER.encode({})
             self._keep("listings", value)
-        return changed
+        return is_changed
 
-    def _place(self, folder: str, place: int | None) -> None:
-        if place is None:
+    def _move_folder(self, folder: str, position: int | None) -> None:
+        if position is None:
             self._reader.change_rows("delete from layer_file where folder = ?", [folder])
         else:
-            query = "update layer_file set place = ? where folder = ?"
-            self._reader.change_rows(query, [place, folder])
+            query = "update layer_file set position = ? where folder = ?"
+            self._reader.change_rows(query, [position, folder])
 
-    def _remove(self, folder: str, paths: Collection[str]) -> bool:
+    def _remove_files(self, folder: str, paths: Collection[str]) -> bool:
         if paths:
             query = "delete from layer_file where folder = ? and path = ?"
             self._reader.change_many(query, [(folder, path) for path in paths])
         return bool(paths)
 
-    def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
-        """Read files into the index; return True if any has changed."""
+    def _read_files(self, position: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
+        """Read files into the index; return True if a file has changed."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
         rows = self._reader.rows_matching(query, paths, prefix=[folder])
         old_rows = {path: tuple(row) for path, *row in rows}
-        changed = False
+        is_changed = False
         for path in paths:
             old_row = old_rows.get(path)
             content = files.read_layer_file(path, layer, old_row[0] if old_row else None, folder)
             if isinstance(content, files.ProseFile):
-                changed |= self._remove(folder, [path] if old_row else [])
+                is_changed |= self._remove_files(folder, [path] if old_row else [])
                 continue
             if content is None or (row := _row(content)) == old_row:
                 continue
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
-            self._reader.change_rows(add, [place, layer, folder, path, *row])
-            changed = True
-        return changed
+            self._reader.change_rows(add, [position, layer, folder, path, *row])
+            is_changed = True
+        return is_changed
 
-    def enforce(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
-        """Replace the skills that stand for the other layers.
+    def update(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
+        """Replace the skills of the other layers by the winners for each name.
 
-        Serving ones can be searched; `state` identifies these layers.
+        The serving skills are added to the search. `state` identifies these layers.
         """
         query_rows = self._reader.rows
         files: dict[str, int] = dict(
@@ -167,12 +170,12 @@ class Layers(Topic):
         changed_rows = {
             name: row for name, row in new_rows.items() if old_rows.get(name, ())[:-1] != row
         }
-        removed = old_rows.keys() - new_rows.keys()
-        replaced = [name for name in old_rows if name in removed or name in changed_rows]
-        document_ids = [f"skill:{name}" for name in replaced if old_rows[name][-1]]
+        removals = old_rows.keys() - new_rows.keys()
+        old_names = [name for name in old_rows if name in removals or name in changed_rows]
+        document_ids = [f"skill:{name}" for name in old_names if old_rows[name][-1]]
         self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
-        self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
+        self._reader.change_many(delete, [old_rows[name][:1] for name in old_names])
         add = f"insert into skill values ({', '.join('?' * 20)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
@@ -181,16 +184,16 @@ class Layers(Topic):
         self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
 
     def _update_serving(self) -> None:
-        """Update which skills serve, and the search index with it."""
+        """Update which skills serve and can be searched."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))
-        newly_served = self.get_many(name for name, serves in serving_by_name.items() if not serves)
+        newly_served = self.get_many(name for name, status in serving_by_name.items() if not status)
         new_documents = [ranking.document_of(skill.skill) for skill in newly_served]
-        old_documents = [f"skill:{name}" for name, serves in serving_by_name.items() if serves]
+        old_documents = [f"skill:{name}" for name, status in serving_by_name.items() if status]
         self._reader.change(lambda database, _: ranking.remove_documents(database, old_documents))
         self._reader.change(lambda database, _: ranking.add_documents(database, new_documents))
         query = "update skill set serves = ? where id = ? and n < 0"
-        rows = [(int(not serves), name) for name, serves in serving_by_name.items()]
+        rows = [(int(not status), name) for name, status in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
@@ -198,7 +201,7 @@ class Layers(Topic):
 
 
 def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
-    """(blob, name, value) of a file."""
+    """Return the columns (blob, name, value) of a file."""
     if isinstance(content, Problem):
         return None, None, encode(content)
     value = encode(content.skill)
@@ -208,16 +211,16 @@ def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes |
     return content.blob, content.skill.name, value
 
 
-def _columns(shelved: ShelfSkill, file: int, hidden: bool) -> Row:
+def _columns(winner: ShelfSkill, file: int, hidden: bool) -> Row:
     """Return a row of `skill` without its `serves`."""
     return (
         -file,
-        *skill_columns(shelved.skill.name, "", shelved.skill, shelved.blob, layer=shelved.layer),
+        *skill_columns(winner.skill.name, "", winner.skill, winner.blob, layer=winner.layer),
         int(hidden),
     )
 
 
 def _problem(path: str, value: bytes | None) -> Problem:
-    if value is None:  # what it says is no text
+    if value is None:  # its path is not UTF-8
         return Problem(path, None, "not-text", "cannot be read; rename it")
     return cast("Problem", decode("Problem", value))

@@ -1,4 +1,4 @@
-"""Queries about outcomes, recommendations, and the tasks that both name."""
+"""Query outcomes, recommendations, and the tasks that both name."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import domains_of, group, micros, moment, words
 from skillvault.vault.search import ranking
 
-# A trusted outcome is compared with trusted ones, any other with all.
+# A trusted outcome is compared with trusted outcomes, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
 HAS_EVALUATION = (
     "o.counts and exists (select 1 from file e "
@@ -33,7 +33,7 @@ class Outcomes(Folder[Outcome]):
         return frozenset(domain for (domain,) in self._reader.rows(query))
 
     def actions(self, domain: str) -> list[str]:
-        """The actions of a domain's outcomes, by name."""
+        """Return the actions of a domain's outcomes, by name."""
         query = (
             "select distinct action from outcome where domain = ? and action != '' order by action"
         )
@@ -60,7 +60,7 @@ class Outcomes(Folder[Outcome]):
         return moment(max(times)) if times else None
 
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
-        """Map each domain to its outcomes among these, domains by name."""
+        """Group these outcomes by domain."""
         query = "select distinct domain, id from outcome where id in {}"
         ids: dict[str, set[str]] = {}
         for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
@@ -70,7 +70,7 @@ class Outcomes(Folder[Outcome]):
     def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
         """Return the evaluated outcomes of a domain since a time, latest first.
 
-        They are of one trust, or of any if it is None.
+        With `trust` None, the outcomes have any trust.
         """
         query = (
             "select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ? "
@@ -79,21 +79,21 @@ class Outcomes(Folder[Outcome]):
         return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
 
     def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
-        """The (id, action, target) of a domain's evaluated outcomes."""
+        """Return (id, action, target) of a domain's evaluated outcomes."""
         query = (
             "select distinct o.id, o.action, o.target from outcome o "
             f"where o.domain = ? and {HAS_EVALUATION} order by o.id"
         )
-        return [(name, action, on) for name, action, on in self._reader.rows(query, [domain])]
+        return self._reader.rows(query, [domain])
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
-        """The outcomes with these event ids."""
+        """Return the outcomes with these event ids."""
         return self._reader.records(
             self._reader.rows_matching(_outcome_query("event in {}"), events), Outcome
         )
 
     def by_event_prefix(self, prefix: str) -> list[Outcome]:
-        """The outcomes whose event ids begin with this text."""
+        """Return the outcomes whose event ids begin with this text."""
         rows = self._reader.rows(
             _outcome_query("event >= ? and event < ?"), [prefix, f"{prefix}\U0010ffff"]
         )
@@ -106,7 +106,7 @@ class Outcomes(Folder[Outcome]):
         )
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
-        """The outcomes of a session with this trust, oldest first."""
+        """Return the outcomes of a session with this trust, oldest first."""
         rows = self._reader.rows(_outcome_query("session = ? and trust = ?"), [session, trust])
         return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
 
@@ -116,32 +116,32 @@ class Outcomes(Folder[Outcome]):
         return list(self._reader.records(rows, Outcome))
 
     def by_decision(self, decision: str) -> list[Outcome]:
-        """Return the outcomes of a decision; an outcome's id stands for its missing decision id."""
+        """Return the outcomes of a decision; an outcome without a decision has its own id there."""
         rows = self._reader.rows(_outcome_query("decision = ?"), [decision])
         return self._reader.records(rows, Outcome)
 
     def ends(self, decision: str) -> list[Claim]:
-        """Return a decision's trusted outcomes as claims to its recommendations, oldest first."""
+        """Return the trusted outcomes of a decision as claims, oldest first."""
         return _ends(self._reader, [decision]).get(decision, [])
 
     def overruled_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the outcomes that do not count because another one of their decision does."""
+        """Return the outcomes that do not count, because another outcome of the decision does."""
         query = "select id from outcome where not counts and id in {}"
         return {name for (name,) in self._reader.rows_matching(query, ids)}
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
-        """Return the counting outcomes of these decisions that failed without a lesson, by time."""
+        """Return the failed outcomes of these decisions that count and have no lesson, by time."""
         query = (
             f"{FILES} join outcome o on f.n = o.n join outcome said on said.decision = o.decision "
             "and said.agent is o.agent and said.trust = o.trust "
             "where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {}"
         )
         outcomes = self._reader.records(self._reader.rows_matching(query, ids), Outcome)
-        silent = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
-        return sorted(silent.values(), key=lambda outcome: outcome.order)
+        failures = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
+        return sorted(failures.values(), key=lambda outcome: outcome.order)
 
     def untrusted_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the untrusted ones of these outcomes and recommendations."""
+        """Return the untrusted records among these outcomes and recommendations."""
         names = list(ids)
         tables = ("outcome", "recommendation")
         queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
@@ -162,23 +162,23 @@ class Outcomes(Folder[Outcome]):
         return [name for (name,) in reversed(rows)]
 
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
-        """Return the (domain, action) of the trusted ones of these outcomes, each once."""
+        """Return each (domain, action) of the trusted outcomes among these."""
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
-        return sorted({(of, action) for of, action in self._reader.rows_matching(query, outcomes)})
+        return sorted(set(self._reader.rows_matching(query, outcomes)))
 
-    # ── by what they say ─────────────────────────────────────────────────────────────
+    # ── by their text ─────────────────────────────────────────────────────────────────
 
     def mentioning(self, skills: Iterable[str]) -> set[str]:
-        """Return the outcomes that may name any of these skills: all words of its name occur."""
+        """Return the outcomes whose text has all words of one of these names."""
         query = "select o.id from said join outcome o on o.n = said.rowid where said match ?"
         ids: set[str] = set()
 
-        @cache  # many names share a word that no outcome holds
+        @cache  # many names share a word that no outcome has
         def occurs(term: str) -> bool:
             return bool(self._reader.rows("select 1 from said where said match ? limit 1", [term]))
 
         for name in skills:
-            # A word that is no ASCII may be cut otherwise in the full-text table.
+            # The full-text table may split a word with other letters differently.
             terms = [f'"{word}"' for word in words(name) if word.isascii()]
             if not terms:
                 ids.update(name for (name,) in self._reader.rows("select id from outcome"))
@@ -188,7 +188,7 @@ class Outcomes(Folder[Outcome]):
 
 
 class ReceiptRow(NamedTuple):
-    """The part of a receipt that says who asked for which task."""
+    """The agent, trust, time and task of a receipt."""
 
     agent: str | None
     trust: str
@@ -204,18 +204,18 @@ class Recommendations(Topic):
         query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
-    def latest_decisions(self, beginning: str, limit: int) -> list[str]:
-        """Return the latest decisions whose ids begin so, latest first."""
-        both = " union all ".join(
+    def latest_decisions(self, prefix: str, limit: int) -> list[str]:
+        """Return the latest decisions whose ids begin with a text, latest first."""
+        union = " union all ".join(
             f"select decision, at from {table} where decision != id and substr(decision, 1, ?) = ?"
             for table in ("recommendation", "outcome")
         )
-        query = f"select decision from ({both}) group by decision order by max(at) desc limit ?"
-        values = [len(beginning), beginning]
+        query = f"select decision from ({union}) group by decision order by max(at) desc limit ?"
+        values = [len(prefix), prefix]
         return [name for (name,) in self._reader.rows(query, [*values, *values, limit])]
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
-        """Map each outcome to the task that it or its recommendation names."""
+        """Map each outcome to its own task or to the task of its recommendation."""
         tasks: dict[str, str] = {}
         decisions: dict[str, tuple[str, Claim]] = {}
         for outcome in outcomes:
@@ -250,7 +250,7 @@ class Recommendations(Topic):
 
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
-    """The trusted outcomes of each decision, oldest first."""
+    """Map each decision to its trusted outcomes as claims, oldest first."""
     query = (
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
         "and action != '' order by at, id"
@@ -259,8 +259,8 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
     return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
-def _outcome_query(where: str) -> str:
-    return f"{FILES} join outcome o on f.n = o.n where {where}"
+def _outcome_query(condition: str) -> str:
+    return f"{FILES} join outcome o on f.n = o.n where {condition}"
 
 
 _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
@@ -268,46 +268,46 @@ _APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
 class Tasks(Topic):
-    """The tasks of the outcomes that made or used a skill."""
+    """Tasks of the outcomes that made or used a skill, by which a search finds the skill."""
 
     def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Map each outcome to (time, task), if the task is known."""
         times: dict[str, int] = {}
         tasks: dict[str, str] = {}
-        silent: dict[str, tuple[str, Claim]] = {}
+        decisions: dict[str, tuple[str, Claim]] = {}
         for name, at, task, decision, trust, agent in self._reader.rows_matching(_OUTCOMES, ids):
             times[name] = at
             if task:
                 tasks[name] = task
             elif decision:
-                silent[name] = decision, Claim(trust, agent, moment(at))
-        tasks |= Recommendations(self._reader).receipt_tasks(silent)
+                decisions[name] = decision, Claim(trust, agent, moment(at))
+        tasks |= Recommendations(self._reader).receipt_tasks(decisions)
         return {name: (times[name], task) for name, task in tasks.items()}
 
-    def latest_behind(self, name: str, most: int) -> set[str]:
-        """Return the latest outcomes behind a skill, at most so many a source."""
+    def latest_behind(self, name: str, limit: int) -> set[str]:
+        """Return the latest outcomes behind a skill, at most `limit` for each of its sources."""
         links = (
             "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
             "and source_kind"
         )
         made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
-        latest = f"select source_id {links} = 'evaluation' order by source_id desc limit {most:d}"
+        query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
         targets = [("skill", name)]
-        for target in targets:  # which grows
-            outcomes |= {source for (source,) in self._reader.rows(latest, target)}
+        for target in targets:  # the loop appends targets
+            outcomes |= {source for (source,) in self._reader.rows(query, target)}
             targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
         return outcomes
 
-    def latest_users(self, skill: str, most: int) -> set[str]:
-        """Return the latest outcomes that applied a skill, at most so many."""
+    def latest_users(self, skill: str, limit: int) -> set[str]:
+        """Return the latest `limit` outcomes that applied a skill."""
         query = (
             f"select u.outcome from used u where {_APPLIED} and u.skill = ? "
-            f"order by u.outcome desc limit {most:d}"
+            f"order by u.outcome desc limit {limit:d}"
         )
         return {outcome for (outcome,) in self._reader.rows(query, [skill])}
 
     def keep_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Replace the tasks that find skills in a search; "" for none."""
+        """Replace the tasks by which a search finds skills; "" removes them."""
         texts = {f"skill:{name}": task for name, task in tasks.items()}
         self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

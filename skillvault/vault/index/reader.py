@@ -1,4 +1,4 @@
-"""The reader of the index that every topic uses: queries in, rows and records out."""
+"""Run queries on the index, and return rows or records; every topic uses this reader."""
 
 import sqlite3
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bind, deco
 from skillvault.vault.search import ranking
 
 _R = TypeVar("_R", bound=Record)
-_Kept = TypeVar("_Kept")
+_Value = TypeVar("_Value")
 _Answer = TypeVar("_Answer")
 Blobs = Callable[[Iterable[str]], Mapping[str, bytes]]
 
@@ -29,19 +29,19 @@ FILES = "select f.path, f.blob, f.type, f.value from file f"
 
 
 class Rows(ABC):
-    """A source of rows: the present index, or one state of it."""
+    """A source of rows: the index, or a pinned state of it."""
 
     @abstractmethod
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Run work on the database, and again on a rebuilt one if the database is unusable."""
+        """Run work on the database; if the database is unusable, rebuild it and run again."""
 
     @abstractmethod
     def change(self, work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
-        """Change derived data; nobody else sees it before it is saved."""
+        """Change derived data; others see the change after it is saved."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
-        """Rebuild the index after an error that a damaged index raises; raise any other error."""
+        """Rebuild the index after an error of a damaged index; raise any other error."""
 
     @abstractmethod
     def verify(self) -> bool:
@@ -55,7 +55,7 @@ class Rows(ABC):
     def search_index(
         self, text: str, limit: int, filters: ranking.Filters, nearness: ranking.Near | None = None
     ) -> list[ranking.Hit]:
-        """Return the documents that answer a text best, by their `<kind>:<id>`."""
+        """Return the documents that match a text best; their ids are `<kind>:<id>`."""
 
         def find(database: sqlite3.Connection) -> ranking.Hits:
             try:
@@ -66,12 +66,12 @@ class Rows(ABC):
         return self.run(find).rank(nearness)
 
     def decode_values(
-        self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
-    ) -> dict[str, _Kept]:
+        self, query: str, decode: Callable[[bytes], _Value], values: Sequence[Any] = ()
+    ) -> dict[str, _Value]:
         """Map each key to its decoded value, for a query with rows of (key, value)."""
         parameters = [bind(value) for value in values]
 
-        def decode_rows(database: sqlite3.Connection) -> dict[str, _Kept]:
+        def decode_rows(database: sqlite3.Connection) -> dict[str, _Value]:
             rows = database.execute(query, parameters)
             return {key: read_value(value, decode) for key, value in rows}
 
@@ -80,17 +80,17 @@ class Rows(ABC):
     def rows_matching(
         self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """Yield the rows of a query whose `{}` stands for a list of values, queried in chunks."""
-        pending = list(values)
-        for start in range(0, len(pending), _CHUNK):
-            chunk = pending[start : start + _CHUNK]
+        """Yield the rows of a query in which `{}` is a list of values; query it in chunks."""
+        value_list = list(values)
+        for start in range(0, len(value_list), _CHUNK):
+            chunk = value_list[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
             yield from self.rows(query.format(f"({marks})"), [*prefix, *chunk])
 
     def rows_of(
         self, query: str, refs: Iterable[Ref], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """Yield the rows of a query whose last `?` is a kind and `{}` its ids, kind by kind."""
+        """Yield the rows of a query for each kind; its last `?` is the kind, its `{}` the ids."""
         ids: dict[str, list[str]] = {}
         for ref in refs:
             ids.setdefault(ref.kind, []).append(ref.id)
@@ -98,17 +98,17 @@ class Rows(ABC):
             yield from self.rows_matching(query, names, prefix=[*prefix, kind])
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Return the first value of the first row; None without a row."""
+        """Return the first value of the first row, or None."""
         rows = self.rows(query, values)
         return rows[0][0] if rows else None
 
     def policy(self, blob: str) -> Policy | None:
-        """Return the stored policy of a blob of vault.yaml; None if it is not stored."""
-        stored = self.kept_policy()
-        return stored[1] if stored and stored[0] == blob else None
+        """Return the stored policy if it belongs to this blob of vault.yaml, or None."""
+        stored_policy = self.kept_policy()
+        return stored_policy[1] if stored_policy and stored_policy[0] == blob else None
 
     def kept_policy(self) -> tuple[str, Policy] | None:
-        """Return (blob, policy) of the last readable vault.yaml; None without one."""
+        """Return (blob, policy) of the last readable vault.yaml, or None."""
 
         def decode_policy(value: bytes) -> tuple[str, Policy]:
             return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
@@ -118,9 +118,9 @@ class Rows(ABC):
 
 
 class Reader:
-    """A reader of rows, and of the records and bytes that they refer to.
+    """A reader of rows, and of the records and bytes behind them.
 
-    `blobs` returns the bytes of blobs by their ids.
+    `blobs` maps blob ids to bytes.
     """
 
     def __init__(self, source: Rows, blobs: Blobs) -> None:
@@ -133,7 +133,7 @@ class Reader:
         self.blobs = blobs
 
     def parse_row(self, row: Row) -> Parsed:
-        """Return the record of a row of `file`, or the problem with it."""
+        """Return the record of a row of `file`, or the problem with the record."""
         path, _, kind, value = row
         if value is not None:  # else it must be parsed from the blob
             try:
@@ -141,16 +141,16 @@ class Reader:
             except DamagedRowError as error:
                 self.source.mend(error)
         content = self.read_bytes([path]).get(path)
-        if content is None:  # only a damaged index had it
+        if content is None:  # only a damaged index has such a row
             return Problem(path, None, "gone", "not in git; ask again")
         return parse_record(path, content)
 
     def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
-        """Change rows by one query."""
+        """Run a query that changes rows."""
         self.change_many(query, [values])
 
     def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Change rows by one query, once for each of these values."""
+        """Run a query that changes rows, once for each of these rows of values."""
         parameters = [tuple(map(bind, row)) for row in rows]
         self.change(lambda database, _: database.executemany(query, parameters))
 
@@ -160,7 +160,7 @@ class Reader:
         try:
             return self._bytes_of(names)
         except GitError:
-            if not self.source.verify():  # it is git that lacks something
+            if not self.source.verify():  # the index is right, so git lacks an object
                 raise
         return self._bytes_of(names)
 

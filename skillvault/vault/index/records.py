@@ -1,4 +1,4 @@
-"""Queries about records by id, address and path, and about the links between them."""
+"""Query records by id, address and path, and the links between them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from datetime import datetime
@@ -35,7 +35,7 @@ from skillvault.vault.index.rows import (
 
 _R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Answer, Retraction)
 
-_PAGE = 1000  # records read at once if all of them are looked at
+_PAGE = 1000  # records read at once in an iteration
 
 
 class Folder(Mapping[str, _R], Generic[_R]):
@@ -63,11 +63,11 @@ class Folder(Mapping[str, _R], Generic[_R]):
         return int(self._reader.value(query, [self._top, self._kind.__name__]))
 
     def values(self) -> ValuesView[_R]:
-        """The records, a page at a time."""
+        """Return a view of the records, which reads a page at a time."""
         return _Values(self)
 
     def get_many(self, names: Iterable[str]) -> dict[str, _R]:
-        """Return the ones of these ids that exist."""
+        """Return the existing records of these ids."""
         query = (
             "select ref_id, path, blob, type, value from file "
             "where top = ? and ref_id in {} order by ref_id, path"
@@ -79,17 +79,17 @@ class Folder(Mapping[str, _R], Generic[_R]):
             "select ref_id, path, blob, type, value from file where top = ? and ref_id > ? "
             f"order by ref_id, path limit {_PAGE}"
         )
-        last = ""
-        while rows := self._reader.rows(query, [self._top, last]):
-            last = rows[-1][0]
+        last_id = ""
+        while rows := self._reader.rows(query, [self._top, last_id]):
+            last_id = rows[-1][0]
             yield from self._read(rows)
 
     def _read(self, rows: Iterable[Row]) -> Iterator[tuple[str, _R]]:
-        """Yield the records of sorted rows; the first one of an id wins."""
-        previous = None
+        """Yield the records of sorted rows; of several files with one id, the first is used."""
+        previous_id = None
         for record_id, *row in rows:
-            record = self._reader.parse_row(tuple(row)) if record_id != previous else None
-            previous = record_id
+            record = self._reader.parse_row(tuple(row)) if record_id != previous_id else None
+            previous_id = record_id
             if isinstance(record, self._kind):
                 yield record_id, record
 
@@ -108,7 +108,7 @@ class Records(Topic):
         return self.path_of(parse_ref(str(address))) is not None
 
     def path_of(self, ref: Ref) -> str | None:
-        """The path of a record; None if there is no such record."""
+        """Return the path of a record, or None."""
         query = "select path from file where ref_kind = ? and ref_id = ? order by path limit 1"
         if ref.kind == "link":
             query = (
@@ -119,17 +119,17 @@ class Records(Topic):
         return path
 
     def read_tries(self, name: str) -> tuple[str, ...]:
-        """Return the tries of a served guide, a line each, from the file beside it."""
+        """Return the tries of a served guide, one for each line of its file of tries."""
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
         parsed_files = (decode(kind, value) for kind, value in rows)
-        return next((parsed.lines for parsed in parsed_files if isinstance(parsed, TryLines)), ())
+        return next((record.lines for record in parsed_files if isinstance(record, TryLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Return the records that exist."""
-        pending = list(refs)
-        links = [ref for ref in pending if ref.kind == "link"]
-        file_refs = [ref for ref in pending if ref.kind != "link"]
+        ref_list = list(refs)
+        links = [ref for ref in ref_list if ref.kind == "link"]
+        file_refs = [ref for ref in ref_list if ref.kind != "link"]
         query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
         rows = [*self._reader.rows_of(query, file_refs)]
         rows += self._reader.rows_of(
@@ -156,7 +156,7 @@ class Records(Topic):
         return dict(self._reader.rows(query))
 
     def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """Map each path to its record, or the problem with it."""
+        """Map each path to its record, or to the problem with the record."""
         query = f"{FILE} where type is not null and path in {{}}"
         return {
             row[0]: self._reader.parse_row(row) for row in self._reader.rows_matching(query, paths)
@@ -204,23 +204,23 @@ class Sessions(Folder[Session]):
         super().__init__(reader, "sessions", Session)
 
     def in_order(self, ids: Iterable[str]) -> list[Session]:
-        """Return the ones of these sessions that exist, by time."""
+        """Return the existing sessions of these ids, by time."""
         return sorted(self.get_many(ids).values(), key=lambda session: session.order)
 
     def domains_of(self, trust: Trust) -> frozenset[str]:
-        """Return the domains of the sessions that one of this trust is compared with."""
+        """Return the domains of the sessions with which a session of this trust is compared."""
         query = "select distinct domain from session where trust in ('local', ?)"
         return frozenset(domain for (domain,) in self._reader.rows(query, [trust]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the end of the latest trusted session, of a domain or of all."""
-        where = "trust = 'local'" + ("" if domain is None else " and domain = ?")
+        condition = "trust = 'local'" + ("" if domain is None else " and domain = ?")
         values = [] if domain is None else [domain]
-        at = self._reader.value(f"select max(at) from session where {where}", values)
+        at = self._reader.value(f"select max(at) from session where {condition}", values)
         return None if at is None else moment(at)
 
     def of_outcome(self, outcome: str) -> list[str]:
-        """The ids of the sessions that an outcome says it came from."""
+        """Return the ids of the sessions that an outcome names as its source."""
         query = (
             "select s.id from outcome o join session s on s.name = o.session "
             "where o.id = ? and s.trust = o.trust order by s.id"
@@ -228,7 +228,7 @@ class Sessions(Folder[Session]):
         return [name for (name,) in self._reader.rows(query, [outcome])]
 
     def behind(self, skill: str) -> list[str]:
-        """The ids of the sessions that a skill was distilled from, through merges too."""
+        """Return the ids of the sessions from which a skill was distilled, also through merges."""
         query = (
             "with recursive line (id) as (select ? union select l.source_id from line "
             "join link l on l.target_id = line.id where l.type = 'merged' "
@@ -251,7 +251,7 @@ class LinkEnds(Struct, frozen=True):
 
 
 class Links(Topic, Mapping[str, Link]):
-    """The links by id, and the queries about links; of a link in two lists the earlier counts."""
+    """The links by id, and the queries about links; of equal ids the earlier link counts."""
 
     def __getitem__(self, name: str) -> Link:
         return self.get_many([name])[name]
@@ -264,30 +264,30 @@ class Links(Topic, Mapping[str, Link]):
         return int(self._reader.value("select count(distinct id) from link"))
 
     def get_many(self, names: Iterable[str]) -> dict[str, Link]:
-        """Return the ones of these ids that exist."""
-        query, pending = f"{_LINK} where id in {{}}", list(names)
-        links = self._links(lambda: list(self._reader.rows_matching(query, pending)))
+        """Return the existing links of these ids."""
+        query, link_ids = f"{_LINK} where id in {{}}", list(names)
+        links = self._links(lambda: list(self._reader.rows_matching(query, link_ids)))
         return {link.id: link for link in links}
 
     def by_target(self, refs: Iterable[Ref]) -> list[Link]:
-        """The links to these records, in the order of their ids."""
+        """Return the links to these records, in the order of their ids."""
         return self._by_end("target", refs)
 
     def by_source(self, refs: Iterable[Ref]) -> list[Link]:
-        """The links from these records, in the order of their ids."""
+        """Return the links from these records, in the order of their ids."""
         return self._by_end("source", refs)
 
     def _by_end(self, end: str, refs: Iterable[Ref]) -> list[Link]:
         query = f"{_LINK} where {end}_kind = ? and {end}_id in {{}}"
-        pending = list(dict.fromkeys(refs))
-        return self._links(lambda: list(self._reader.rows_of(query, pending)))
+        distinct_refs = list(dict.fromkeys(refs))
+        return self._links(lambda: list(self._reader.rows_of(query, distinct_refs)))
 
     def of_type(self, link_type: str) -> list[Link]:
-        """The links of a type, in the order of their ids."""
+        """Return the links of a type, in the order of their ids."""
         return self._links(lambda: self._reader.rows(f"{_LINK} where type = ?", [link_type]))
 
     def _links(self, ask: Callable[[], Sequence[Row]]) -> list[Link]:
-        """Return the links of rows, each once, by id."""
+        """Return the links of the queried rows, each once, by id."""
         try:
             links = [parse_link(row) for row in ask()]
         except DamagedRowError as error:
@@ -297,7 +297,7 @@ class Links(Topic, Mapping[str, Link]):
         return [*{link.id: link for link in links}.values()][::-1]
 
     def path_of_list(self, owner: Ref) -> str | None:
-        """Return the path of a list with links of a record; None without one."""
+        """Return the path of a list with links of a record, or None."""
         query = (
             "select f.path from link l join file f on f.n = l.file "
             "where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"
@@ -307,12 +307,12 @@ class Links(Topic, Mapping[str, Link]):
         return next(filter(None, paths), None)
 
     def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
-        """Map each path of a list to the ids of these links in it."""
+        """Map the path of each list to the ids of these links that it has."""
         query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
         return group(self._reader.rows_matching(query, ids))
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
-        """The ids of the records from which links of a type lead to a record, sorted."""
+        """Return the ids of the records with a link of a type to a record, sorted."""
         query = (
             "select source_id from link where target_kind = ? and target_id = ? and type = ? "
             "order by source_kind, source_id"
@@ -342,8 +342,8 @@ class Links(Topic, Mapping[str, Link]):
             "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
         )
         return {
-            link_id: LinkEnds(type_, Ref(kind, source), Ref(to, target))
-            for link_id, type_, kind, source, to, target in self._reader.rows(query)
+            link_id: LinkEnds(link_type, Ref(kind, source), Ref(target_kind, target))
+            for link_id, link_type, kind, source, target_kind, target in self._reader.rows(query)
         }
 
     def count_by_type(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The conversion of records to rows of the index and back."""
+"""Convert records to rows of the index, and rows to records."""
 
 import json
 import re
@@ -21,12 +21,12 @@ from skillvault.vault.search.ranking import Document, document_of
 Parsed = work_tree.Parsed
 Row = tuple[Any, ...]
 _Value = TypeVar("_Value")
-File = tuple[str, Parsed | None]  # the blob that stands at a path, and what it says
+File = tuple[str, Parsed | None]  # the blob of a path, and its record
 
 KINDS: dict[str, type[Parsed]] = {
     kind.__name__: kind for kind in (*get_args(records.Record), records.Problem, TryLines)
 }
-# The tables of records, each with the type of what it holds; of an outcome there are two.
+# The type of the records in each table; an outcome has a row in two tables.
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
@@ -38,7 +38,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TryLines)}
 _ENCODER = msgspec.msgpack.Encoder()
-# What every record of these kinds says: compressed beside it, a record takes half the room.
+# The field names of these kinds: with this dictionary, a compressed record has half the size.
 _NAMES = b"".join(
     _ENCODER.encode(dict.fromkeys(kind.__struct_fields__))
     for kind in (
@@ -46,7 +46,7 @@ _NAMES = b"".join(
         *(records.JudgeInfo, records.Evaluation),
     )
 )
-_WINDOW, _MEMORY = -13, 6  # zlib's: a larger one costs more to set up than a record to compress
+_WINDOW, _MEMORY = -13, 6  # of zlib; larger values take longer to set up than a record to compress
 _WORD = re.compile(r"[^\W_]+")
 _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
 
@@ -62,7 +62,7 @@ def parse_file(path: str, content: bytes) -> Parsed | None:
 
 
 class DamagedRowError(sqlite3.DatabaseError):
-    """A row that cannot be right, so the index must be rebuilt."""
+    """A row of a damaged index, which must be rebuilt."""
 
 
 def decode(kind: str, value: bytes) -> Parsed:
@@ -82,14 +82,14 @@ def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
 
 
 def encode(value: Parsed) -> bytes | None:
-    """Encode a record; None for one that would decode differently, and for a list of links."""
-    if isinstance(value, LinkList):  # its lines are rows of their own
+    """Encode a record; None for a list of links, or if the record would decode differently."""
+    if isinstance(value, LinkList):  # each link has a row
         return None
     try:
         data = _ENCODER.encode(value)
         return _compress(data) if _DECODERS[type(value).__name__].decode(data) == value else None
     except (msgspec.MsgspecError, OverflowError, UnicodeError, TypeError):
-        return None  # of an unusual value, such as a number beyond 64 bits
+        return None  # such as a number beyond 64 bits
 
 
 def _compress(data: bytes) -> bytes:
@@ -106,78 +106,78 @@ def is_searchable(path: str) -> bool:
     return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
 
-def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> bool:
+def is_trusted(path: str, record: Parsed | None, outcomes: Collection[str]) -> bool:
     """Return True for a record that any search may find; `outcomes` are the ids of trusted ones.
 
-    An evaluation has the trust of its outcome. A person let in every skill on the shelf.
+    An evaluation has the trust of its outcome. A skill in skills/ is trusted.
     """
-    if isinstance(parsed, records.Fact):
-        return parsed.trust == "local"
+    if isinstance(record, records.Fact):
+        return record.trust == "local"
     ref = layout.ref_of(path)
-    return not isinstance(parsed, records.Evaluation) or (ref is not None and ref.id in outcomes)
+    return not isinstance(record, records.Evaluation) or (ref is not None and ref.id in outcomes)
 
 
-def make_document(path: str, parsed: Parsed | None) -> Document | None:
+def make_document(path: str, record: Parsed | None) -> Document | None:
     """Return the searchable document of a record; None for one without text."""
     ref = layout.ref_of(path)
-    if ref is None or not isinstance(parsed, records.Skill | records.Fact | records.Evaluation):
+    if ref is None or not isinstance(record, records.Skill | records.Fact | records.Evaluation):
         return None
     if ref == records.Ref("skill", records.LEARNED):
         return None
-    if isinstance(parsed, records.Skill):
-        parsed = msgspec.structs.replace(parsed, name=ref.id)
-    document = document_of(parsed)
-    has_text = document.name or document.body  # an evaluation may have no insight
+    if isinstance(record, records.Skill):
+        record = msgspec.structs.replace(record, name=ref.id)
+    document = document_of(record)
+    has_text = document.name or document.body  # an evaluation may lack an insight
     return msgspec.structs.replace(document, id=str(ref)) if has_text else None
 
 
 def typed_rows(
-    ref: records.Ref, top: str, parsed: Parsed | None, blob: str
+    ref: records.Ref, top: str, record: Parsed | None, blob: str
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a record in the tables named after kinds."""
-    match parsed:
+    match record:
         case records.Outcome():
-            source, decision = parsed.source, parsed.decision
+            source, decision = record.source, record.decision
             origin_values = (
-                parsed.trust,
-                micros(parsed.occurred_at),
-                parsed.event_id,
+                record.trust,
+                micros(record.occurred_at),
+                record.event_id,
                 source.session,
             )
-            # Without an id of its own a decision is known by its outcome's.
+            # A decision without an id gets the id of its outcome.
             decision_values = (
                 decision.id or ref.id,
-                parsed.result.status,
+                record.result.status,
                 decision.task,
                 source.agent,
-                scope_of(parsed) if parsed.result.next_words else None,
+                scope_of(record) if record.result.next_words else None,
             )
-            # It counts, as long as no other of its decision is known.
-            yield "outcome", ref.id, *parsed.subject, *origin_values, *decision_values, True
-            # Other marks of one episode of several decisions: time, batch and task.
+            # It counts until another outcome of its decision is indexed.
+            yield "outcome", ref.id, *record.subject, *origin_values, *decision_values, True
+            # Columns that assign the decision to an episode.
             made_at = None if decision.made_at is None else micros(decision.made_at)
             yield "decided", ref.id, made_at, source.batch, decision.task.strip()
         case records.Evaluation():
-            judge, right = parsed.judge, parsed.judge_was_right
-            row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
+            judge, right = record.judge, record.judge_was_right
+            row = (judge.name, judge.version, judge.model, record.was_good_decision, right)
             yield "evaluation", ref.id, *row
         case records.Fact():
-            columns = (ref.id, parsed.domain, parsed.trust, parsed.supersedes, parsed.kind)
-            yield "fact", *columns, parsed.review_by
+            columns = (ref.id, record.domain, record.trust, record.supersedes, record.kind)
+            yield "fact", *columns, record.review_by
         case records.Skill() if (
             ref.id != records.LEARNED
-        ):  # which nobody recommends, merges or assesses
-            yield "skill", *skill_columns(ref.id, top, parsed, blob), False, top == layout.SERVED
+        ):  # the skill with the patterns is in no table
+            yield "skill", *skill_columns(ref.id, top, record, blob), False, top == layout.SERVED
         case records.Recommendation():
-            values = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
-            yield "recommendation", ref.id, *values, micros(parsed.at)
+            values = (record.decision, record.trust, record.task, record.agent)
+            yield "recommendation", ref.id, *values, micros(record.at)
         case records.Session():
-            ended_at = micros(parsed.ended_at)
-            yield "session", ref.id, parsed.domain, parsed.trust, ended_at, parsed.name
+            ended_at = micros(record.ended_at)
+            yield "session", ref.id, record.domain, record.trust, ended_at, record.name
         case records.Correction():
-            yield "correction", ref.id, parsed.scope
+            yield "correction", ref.id, record.scope
         case records.Answer():
-            yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
+            yield "answer", ref.id, record.domain, record.kind, record.subject, record.session
 
 
 def link_row(link: records.Link) -> Row:
@@ -189,13 +189,13 @@ def link_row(link: records.Link) -> Row:
 
 def parse_link(row: Row) -> records.Link:
     """Parse the link in a row; DamagedRowError if that fails."""
-    link_id, link_type, kind, source, to, target, at, metadata = row
+    link_id, link_type, source_kind, source, target_kind, target, at, metadata = row
     try:
         return records.Link(
             id=link_id,
             type=link_type,
-            source=records.Ref(kind, source),
-            target=records.Ref(to, target),
+            source=records.Ref(source_kind, source),
+            target=records.Ref(target_kind, target),
             created_at=datetime.fromisoformat(at),
             metadata=json.loads(metadata) if metadata else {},
         )
@@ -209,7 +209,7 @@ def skill_columns(
     """Return the columns of a skill of any layer, except `hidden` and `serves`."""
     lists = (skill.roles, skill.stages, skill.tags, skill.formerly)
     roles, stages, tags, formerly = map(join_names, lists)
-    counts = skill.elsewhere  # of another tool
+    counts = skill.elsewhere  # counts of another tool
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
         *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, formerly),
@@ -219,7 +219,7 @@ def skill_columns(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Join names for one column, a line each; `LISTS` queries it."""
+    """Join names for one column, one on each line; `LISTS` queries such a column."""
     return "\n".join(names)
 
 
@@ -234,7 +234,7 @@ def moment(at: int) -> datetime:
 
 
 def bind(value: Any) -> Any:
-    """Escape a value for SQLite: each undecodable byte of a path as NUL and two digits."""
+    """Escape a value for SQLite: an undecodable byte of a path becomes NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
     return _UNTEXT.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
@@ -249,17 +249,18 @@ def unbind(data: bytes) -> str:
 
 
 def domains_of(table: str, condition: str) -> str:
-    """Return a query for the domains with a row that meets a condition; it seeks each domain."""
-    least = f"select min(domain) from {table}"
+    """Return a query for the domains that have a row with a condition; it scans no table."""
+    first_domain = f"select min(domain) from {table}"
     return (
-        f"with recursive found (domain) as ({least} union all select ({least} where domain > "
-        "found.domain) from found where found.domain is not null) select domain from found "
+        f"with recursive found (domain) as ({first_domain} union all "
+        f"select ({first_domain} where domain > found.domain) from found "
+        "where found.domain is not null) select domain from found "
         f"where exists (select 1 from {table} t where t.domain = found.domain and {condition})"
     )
 
 
 def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """Map each value of the first column to those of the second, in the order of the rows."""
+    """Group the second column by the first, in the order of the rows."""
     groups: dict[Any, list[Any]] = {}
     for key, value in rows:
         groups.setdefault(key, []).append(value)
@@ -267,7 +268,7 @@ def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into words of letters and digits, as a skill's name is split."""
+    """Split a text into words of letters and digits."""
     return _WORD.findall(text)
 
 

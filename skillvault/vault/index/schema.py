@@ -1,4 +1,4 @@
-"""The tables of the index, and the changes to them."""
+"""Create the tables of the index, and change their rows when files or commits change."""
 
 import hashlib
 import sqlite3
@@ -39,20 +39,22 @@ from skillvault.vault.index.rows import (
 from skillvault.vault.search import ranking
 from skillvault.vault.search.ranking import Document
 
-# `file` is every file of the branch; `value` its record, None if it must be parsed from the blob.
-# The tables named after kinds hold what is asked of many records at once. `due` is what a step
-# must look at again, `gone` what a commit made and the branch has no more. `said` finds the
-# outcomes that may name a skill; what is gone stays in it, and is then looked for in vain.
-# `own` is what an outcome says itself, where others of its decision complete it; of those of one
-# decision one `counts`.
-# `skill` has those of the vault, on whatever shelf, under the number of their file, and of the
-# other layers that one of each name which overrides the others, under that of its `layer_file` with
-# a minus; it `serves` unless it is hidden or the vault has one of its own on the shelf.
-# `link` are the lines of the lists of links, each with the number of its list's `file`.
-# A record's address is its kind and its id; an index begins with the id, or a query for one kind
-# would be planned as a scan of all of that kind.
+# `file` has every file of the branch. Its `value` is the record, or null if the record must be
+# parsed
+# from the blob. The tables named after kinds have the columns that queries need.
+# `due` has the queues of the steps. `gone` has the records that a commit made and the branch lacks.
+# `said` finds the outcomes that may name a skill; removed outcomes stay there and match nothing.
+# `own` has the content of an outcome's file, if other outcomes of its decision complete it. Of the
+# outcomes of one decision, one `counts`.
+# `skill` has the skills of the vault on all shelves, with the number of their file. It also has one
+# skill of each name of the other layers, with the negative number of its `layer_file`. Such a skill
+# `serves` unless it is hidden or the vault serves a skill of the same name.
+# `link` has the lines of the lists of links, each with the number of its list's `file`.
+# An address is a kind and an id. An index begins with the id, because SQLite would otherwise scan
+# all
+# records of a kind.
 SCHEMA = (get_data("skillvault.vault.index", "schema.sql") or b"").decode()
-# A pattern has no path of its own: its file says if it exists.
+# A pattern has no file of its own, so it is not in this table.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
@@ -65,7 +67,7 @@ _EVALUATION = (
     "select path, type, value from file "
     "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
 )
-# The accounts that counted an outcome which has changed.
+# Reset the accounts that counted a changed outcome.
 _COUNT_ANEW = (
     "update account set outcomes = 0 where n in (select a.n from outcome o join account a "
     "on a.domain = o.domain and a.action = o.action and a.trust = o.trust "
@@ -77,10 +79,10 @@ _CLUSTERED = ("clustered", "seed_word")
 
 
 class IndexedCommit(Struct, frozen=True):
-    """The part of a commit that one step made, or (step "") a person's commit.
+    """The part of a commit that one step made, or a person's commit (step "").
 
-    `depth` is the length of the longest way to it from the first commit; `touched` are the
-    records whose files it changes.
+    `depth` is the length of the longest path from the first commit. `touched` are the records whose
+    files the part changes.
     """
 
     commit: Commit
@@ -89,12 +91,12 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def index_parts(
-    parts: Sequence[Commit], depth: int, touched: Sequence[Ref]
+    parts: Sequence[Commit], depth: int, touched_refs: Sequence[Ref]
 ) -> Iterator[IndexedCommit]:
-    """Yield the parts of a commit; a record belongs to the part that names it or to the first."""
+    """Yield the parts of a commit; a touched record that no part names goes to the first part."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
-        refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
+        refs = [ref for ref in touched_refs if owners.get(str(ref), parts[0]) is part]
         yield IndexedCommit(part, depth, refs)
 
 
@@ -102,7 +104,7 @@ def index_parts(
 def shape(agenda: Agenda) -> int:
     """Return a number that changes with the tables, the records' fields and the agenda."""
     kinds = (kind for module in (records, policy) for kind in vars(module).values())
-    profile_settings = repr(policy.PROFILE_SETTINGS)  # a kept policy has the numbers of its profile
+    profile_settings = repr(policy.PROFILE_SETTINGS)  # which a stored policy contains
     parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
     parts += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
     return int.from_bytes(hashlib.sha256("".join(parts).encode()).digest()[:4]) & 0x7FFFFFFF
@@ -130,24 +132,24 @@ def put_files(
 ) -> None:
     """Set files, (blob, record) by path, or remove them (None), and mark the due records.
 
-    New outcomes of a decision are joined with its others.
+    The outcomes of each changed decision are joined.
     """
-    names = _decisions_of_files(database, _numbers(database, files).values())
+    decisions = _decisions_of_files(database, _numbers(database, files).values())
     numbers = _replace_files(database, files, marks)
-    names |= _decisions_of_files(database, numbers.values())
+    decisions |= _decisions_of_files(database, numbers.values())
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
-    _join_outcomes(database, names | _decisions_of_outcomes(database, outcomes), marks)
+    _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), marks)
 
 
 def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
     """Update the outcomes of these decisions to their joined state."""
     for change in list(_find_outdated(database, names)):
         numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
-        for n in numbers.values():
-            database.execute("update outcome set counts = ? where n = ?", [change.counts, n])
+        for number in numbers.values():
+            database.execute("update outcome set counts = ? where n = ?", [change.counts, number])
             if change.own is not None:
-                database.execute("insert into own values (?, ?)", [n, change.own])
+                database.execute("insert into own values (?, ?)", [number, change.own])
 
 
 def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
@@ -158,19 +160,19 @@ def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
 def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> dict[str, int]:
-    """Set or remove files without joining outcomes; return the numbers of the files by path."""
+    """Set or remove files without joining outcomes, and map each new path to its number."""
     old_numbers = _numbers(database, files)
     links = _link_rows(database, old_numbers)
     removed_links = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in removed_links], going=True)
-    # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
+    _mark_links(database, marks, [links[row] for row in removed_links], old=True)
+    # The outcomes behind a skill become due if it is new, removed or on another shelf.
     stable_paths = {
         p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
     }
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
     numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
-    moved = [n for path, n in old_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved, going=True)
+    moved_numbers = [n for path, n in old_numbers.items() if path not in stable_paths]
+    dirty.mark_files(database, marks, numbers, moved_numbers, old=True)
     rows = [(n,) for n in old_numbers.values()]
     query = "select formerly from skill where n = ? and formerly != ''"
     former_names = {
@@ -191,15 +193,15 @@ def _replace_files(
     documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
     _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
     _forget_uses(database, outcomes, marks)
-    database.executemany("delete from mark where outcome = ?", [(bind(i),) for i in outcomes])
+    database.executemany("delete from mark where outcome = ?", [(bind(name),) for name in outcomes])
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
     removed_evaluations = [
         ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]
     ]
     database.executemany(
-        "delete from mark where outcome = ?", [(bind(i),) for i in removed_evaluations]
+        "delete from mark where outcome = ?", [(bind(name),) for name in removed_evaluations]
     )
-    _forget_sayings(database, [bind(i) for i in dict.fromkeys((*outcomes, *evaluations))])
+    _forget_sayings(database, [bind(name) for name in dict.fromkeys((*outcomes, *evaluations))])
     new_numbers = insert(
         database, {path: documents for path, documents in files.items() if documents}, kept_links
     )
@@ -208,17 +210,17 @@ def _replace_files(
     new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
     _mark_links(database, marks, list(new_links.values()))
     numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
-    moved = [n for path, n in new_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved)
+    moved_numbers = [n for path, n in new_numbers.items() if path not in stable_paths]
+    dirty.mark_files(database, marks, numbers, moved_numbers)
     dirty.mark_missing(database, marks, refs.values())
-    changed = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
+    changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
     new_skills = (file[1] for file in files.values() if file and isinstance(file[1], Skill))
     former_names = {*former_names, *(name for skill in new_skills for name in skill.formerly)}
-    changed |= {Ref("skill", name) for name in former_names}
-    dirty.mark(database, marks, "rewritten", former_names)  # their uses count for another skill
-    _note_gone(database, {*refs.values(), *changed}, marks)
+    changed_refs |= {Ref("skill", name) for name in former_names}
+    dirty.mark(database, marks, "rewritten", former_names)  # their uses now count for another skill
+    _update_gone(database, {*refs.values(), *changed_refs}, marks)
     if layout.VAULT_FILE in files:
-        # Which outcomes count is the policy's to say.
+        # The policy decides which outcomes count.
         account_tables = ("mark", "account", "account_mark", "said_key", "rule")
         for table in (*account_tables, *_SAID, *_CLUSTERED):
             database.execute(f"delete from {table}")
@@ -233,10 +235,10 @@ def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict
         "from link where file = ?"
     )
     return {
-        (path, *row): n
+        (path, *row): number
         for path, file in numbers.items()
         if layout.links_owner(path)
-        for n, *row in database.execute(query, [file])
+        for number, *row in database.execute(query, [file])
     }
 
 
@@ -251,16 +253,16 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
 
 
 def _mark_links(
-    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, going: bool = False
+    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, old: bool = False
 ) -> None:
-    """Mark what becomes due because these links come or go."""
+    """Mark the records that become due because these links are added or removed."""
     if numbers:
         kinds = dict.fromkeys(numbers, "link")
-        dirty.mark_files(database, marks, kinds, numbers, going=going)
+        dirty.mark_files(database, marks, kinds, numbers, old=old)
 
 
-def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
-    """Update which of these records are gone, and mark what returning skills make due."""
+def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
+    """Update the table `gone` for these records, and mark the skills that return."""
     for ref in refs:
         values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
@@ -271,7 +273,7 @@ def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.M
 
 
 def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Delete the words of runs, and the keys of claims that no other run makes."""
+    """Delete the words of runs, and the keys of claims that no run makes any more."""
     for name in ids:
         query = "select distinct domain, words from saying where evaluation = ?"
         claims = database.execute(query, [name]).fetchall()
@@ -284,7 +286,7 @@ def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
 
 
 def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
-    """Remove documents from the search; a skill of another layer must be checked again."""
+    """Remove documents from the search, and recompute the layers if a skill of one was there."""
     ranking.remove_documents(database, refs)
     names = [(bind(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
     query = "update skill set serves = 0 where id = ? and n < 0"
@@ -298,7 +300,7 @@ def replace_uses(
     """Replace the uses of these outcomes."""
     _forget_uses(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
-    query = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
+    query = "update evidence set last = '' where key = ? and last >= ?"  # to count it again
     database.executemany(query, [(skill, outcome) for outcome, skill, *_ in rows])
     dirty.mark(database, marks, "used", outcomes)
 
@@ -320,34 +322,34 @@ def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, in
 def insert(
     database: sqlite3.Connection, files: Mapping[str, File], known_links: Collection[Row] = ()
 ) -> dict[str, int]:
-    """Add new files; return the numbers of the files by path.
+    """Add new files, and map each path to its number.
 
     `known_links` are the links that exist already: (path, *columns of a link).
     """
     rows: list[Row] = []
-    typed: dict[str, list[Row]] = {table: [] for table in TYPED}
+    rows_by_table: dict[str, list[Row]] = {table: [] for table in TYPED}
     word_rows: list[Row] = []
     links: list[Row] = []
     numbers: dict[str, int] = {}
-    for n, (path, (blob, parsed)) in enumerate(files.items(), _next_number(database, "n", "file")):
+    for n, (path, (blob, record)) in enumerate(files.items(), _next_number(database, "n", "file")):
         ref = layout.ref_of(path)
-        kind, value = (type(parsed).__name__, encode(parsed)) if parsed else (None, None)
+        kind, value = (type(record).__name__, encode(record)) if record else (None, None)
         top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
         rows.append((n, path, blob, top, *address, kind, value))
         numbers[path] = n
-        for table, *values in typed_rows(ref, top, parsed, blob) if ref else ():
-            typed[table].append((n, *values))
-        if isinstance(parsed, LinkList):
+        for table, *values in typed_rows(ref, top, record, blob) if ref else ():
+            rows_by_table[table].append((n, *values))
+        if isinstance(record, LinkList):
             links += [
                 (n, *values)
-                for values in map(link_row, parsed.links)
+                for values in map(link_row, record.links)
                 if (path, *map(bind, values)) not in known_links
             ]
-        if isinstance(parsed, Outcome):
-            texts = (parsed.decision.reasoning, *(parsed.applied or ()))
+        if isinstance(record, Outcome):
+            texts = (record.decision.reasoning, *(record.applied or ()))
             word_rows.append((n, " ".join(word for text in texts for word in words(text))))
-    for table, table_rows in {"file": rows, **typed}.items():
+    for table, table_rows in {"file": rows, **rows_by_table}.items():
         if table_rows:
             marks = ", ".join("?" * len(table_rows[0]))
             database.executemany(
@@ -365,22 +367,22 @@ def insert(
 
 
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
-    """Yield the documents of these files, and of evaluations that came before their outcomes."""
+    """Yield the documents of these files, and of evaluations whose outcomes are among them."""
     refs = filter(None, map(layout.ref_of, files))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
-    trusted = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
-    parsed_files = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
+    trusted_ids = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
+    parsed_files = [(path, record) for path, (_, record) in files.items() if is_searchable(path)]
     outcome_ids = {
         ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
     }
-    for name in sorted(trusted & outcome_ids):
+    for name in sorted(trusted_ids & outcome_ids):
         for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
                 parsed_files.append((path, decode(kind, value)))
-    for path, parsed in parsed_files:
-        if is_trusted(path, parsed, trusted) and (text := make_document(path, parsed)):
-            yield text
+    for path, record in parsed_files:
+        if is_trusted(path, record, trusted_ids) and (document := make_document(path, record)):
+            yield document
 
 
 def add_commits(
@@ -410,7 +412,7 @@ def add_commits(
         if commit.step == FORGET:
             names = (ref.removeprefix("skill:") for ref in commit.targets)
             dirty.mark(database, marks, "readmitted", names)
-    # A record that came and went between two states is in neither, so no file of it was put.
+    # A record that was added and removed between two states has no file in either.
     database.execute(f"{GONE} and t.c >= ?", [first])
 
 
@@ -425,7 +427,7 @@ _RECEIPTS = """
 select f.value from recommendation r join file f on f.n = r.n
 where r.decision = ? and f.value is not null order by r.id
 """
-# Nothing joins an outcome that is described, alone of its decision, and as it says itself.
+# A described outcome that is the only one of its decision needs no join.
 _JOINABLE = """
 select decision from outcome group by decision having count(*) > 1 or min(action) = ''
 union select decision from outcome
@@ -441,9 +443,9 @@ _RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
 
 
 class _OutcomeChange(NamedTuple):
-    """A file whose outcome the index must show in another state.
+    """A file whose joined outcome differs from the one in the index.
 
-    `own` is the content of the file itself, None if that is the state shown.
+    `own` is the content of the file, None if the joined outcome is the same.
     """
 
     path: str
@@ -455,28 +457,28 @@ class _OutcomeChange(NamedTuple):
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
     """Return the decisions of the outcomes and receipts in these files."""
-    names: set[str] = set()
-    rows = list(numbers)
-    for start in range(0, len(rows), _CHUNK):
-        chunk = rows[start : start + _CHUNK]
+    decisions: set[str] = set()
+    file_numbers = list(numbers)
+    for start in range(0, len(file_numbers), _CHUNK):
+        chunk = file_numbers[start : start + _CHUNK]
         marks = ",".join("?" * len(chunk))
         for table in ("outcome", "recommendation"):
             query = _OF_FILES.format(table) % marks
-            names.update(name for (name,) in database.execute(query, chunk))
-    return names
+            decisions.update(name for (name,) in database.execute(query, chunk))
+    return decisions
 
 
 def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
     """Return the decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
     rows = (database.execute(query, [bind(name)]) for name in outcomes)
-    return {decision for outcome_rows in rows for (decision,) in outcome_rows}
+    return {decision for rows_of_outcome in rows for (decision,) in rows_of_outcome}
 
 
 def _find_outdated(
     database: sqlite3.Connection, decisions: Iterable[str]
 ) -> Iterator[_OutcomeChange]:
-    """Yield the outcomes of these decisions that are not in their joined state."""
+    """Yield the outcomes of these decisions that differ from their joined state."""
     for decision in sorted(decisions):
         (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
         if not is_alone:
@@ -492,29 +494,29 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
         for (value,) in database.execute(_RECEIPTS, [bind(decision)])
         if isinstance(receipt := decode("Recommendation", value), Recommendation)
     ]
-    # Of two files of one id both are shown alike.
-    unique = {member.id: member for member in members}
-    retracted = {
-        name: unique.pop(name)
-        for name in list(unique)
+    # Two files of one id get the same outcome.
+    outcomes_by_id = {member.id: member for member in members}
+    retracted_outcomes = {
+        name: outcomes_by_id.pop(name)
+        for name in list(outcomes_by_id)
         if database.execute(_RETRACTED, [bind(name)]).fetchone()
     }
     completed_by_id = {
-        completed.outcome.id: completed
-        for completed in complete_outcomes(unique.values(), receipts)
+        completion.outcome.id: completion
+        for completion in complete_outcomes(outcomes_by_id.values(), receipts)
     }
     for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)
-        if record and record.id in retracted:  # as if it were not there
+        if record and record.id in retracted_outcomes:  # it joins nothing and does not count
             if counts or record != _decode_outcome(shown_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
-        completed = completed_by_id[record.id] if record else None
-        if record is None or completed is None:
+        completion = completed_by_id[record.id] if record else None
+        if record is None or completion is None:
             continue
-        if completed.outcome != _decode_outcome(shown_value) or completed.counts != bool(counts):
-            own_value = value if completed.outcome != record else None
-            yield _OutcomeChange(path, blob, completed.outcome, own_value, completed.counts)
+        if completion.outcome != _decode_outcome(shown_value) or completion.counts != bool(counts):
+            own_value = value if completion.outcome != record else None
+            yield _OutcomeChange(path, blob, completion.outcome, own_value, completion.counts)
 
 
 def _decode_outcome(value: bytes) -> Outcome | None:

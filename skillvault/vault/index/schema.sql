@@ -82,9 +82,9 @@ create index fact_id on fact (id);
 create table fact_key (key text, fact text, primary key (key, fact)) without rowid;
 create index fact_key_fact on fact_key (fact);
 create table clustered (
-    fact text primary key, domain text, pool text, place text, words text, seed text, skill text,
+    fact text primary key, domain text, pool text, sort_key text, words text, seed text, skill text,
     told blob, counted blob) without rowid;
-create index clustered_pool on clustered (domain, pool, place) where pool is not null;
+create index clustered_pool on clustered (domain, pool, sort_key) where pool is not null;
 create index clustered_seed on clustered (seed) where seed is not null;
 create index clustered_skill on clustered (skill) where skill is not null;
 create table seed_word (
@@ -102,9 +102,9 @@ create index skill_subject on skill (subject) where subject is not null;
 create index skill_id on skill (id);
 create index skill_formerly on skill (id, formerly) where formerly != '';
 create table layer_file (
-    n integer primary key, place integer, layer text, folder text, path text, blob text,
+    n integer primary key, position integer, layer text, folder text, path text, blob text,
     name text, value blob, unique (folder, path));
-create index layer_file_problem on layer_file (place, path) where name is null;
+create index layer_file_problem on layer_file (position, path) where name is null;
 create table link (
     n integer primary key autoincrement, file integer, id text, type text,
     source_kind text, source_id text, target_kind text, target_id text, at text, metadata text);
@@ -120,8 +120,8 @@ create table commits (
 create index commits_step on commits (step, date);
 create index commits_order on commits (depth, date, sha);
 create table trailer (
-    c integer, role text, place integer, ref_kind text, ref_id text,
-    primary key (c, role, place)) without rowid;
+    c integer, role text, position integer, ref_kind text, ref_id text,
+    primary key (c, role, position)) without rowid;
 create index trailer_ref on trailer (ref_id, ref_kind, role);
 create table touch (
     ref_kind text, ref_id text, c integer, primary key (ref_id, ref_kind, c)) without rowid;

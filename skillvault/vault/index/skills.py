@@ -1,4 +1,4 @@
-"""Queries about skills on any shelf, and about the outcomes behind them."""
+"""Query skills, on any shelf and in any layer, and the outcomes behind them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, laye
 
 
 class SkillRow(NamedTuple):
-    """The columns of a skill that a recommendation reads; roles and stages have a line each."""
+    """The columns of a skill that a recommendation reads; roles and stages are lines."""
 
     name: str
     kind: str
@@ -42,13 +42,13 @@ class SkillStatusRow(NamedTuple):
 class Skills(Folder[Skill]):
     """The skills in skills/ by name; the queries also cover proposed/ and archive/.
 
-    In force are those in skills/ and, under other names, those of the layers before the vault's.
+    A skill in force is in skills/, or in another layer under a name that skills/ lacks.
     """
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "skills", Skill)
-        self.proposed = Folder(reader, "proposed", Skill)  # those that wait for a person
-        self.archived = Folder(reader, "archive", Skill)  # expired, superseded, retired ones
+        self.proposed = Folder(reader, "proposed", Skill)  # skills that wait for a person
+        self.archived = Folder(reader, "archive", Skill)  # expired, superseded and retired skills
 
     # ── on the shelves ───────────────────────────────────────────────────────────────
 
@@ -62,7 +62,7 @@ class Skills(Folder[Skill]):
         return {**self.get_many(names), **self.proposed.get_many(names)}
 
     def names(self, shelf: str, domain: str | None = None) -> list[str]:
-        """The names on a shelf, of a domain ("" for none) or of all."""
+        """Return the names on a shelf; with `domain` ("" is no domain), only of that domain."""
         condition = "" if domain is None else " and coalesce(domain, '') = ?"
         values = [shelf] if domain is None else [shelf, domain]
         query = f"select id from skill where shelf = ?{condition} order by id"
@@ -70,14 +70,14 @@ class Skills(Folder[Skill]):
 
     def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Return the names that are on a shelf."""
-        # By the names, which are fewer than what is on a shelf.
+        # `+shelf` makes SQLite search by name, because a shelf has more rows.
         query = "select id from skill where +shelf = ? and id in {}"
         return {name for (name,) in self._reader.rows_matching(query, names, prefix=[shelf])}
 
     def is_name_taken(self, name: str) -> bool:
-        """Return True if a skill of this name exists, existed, or has links to it.
+        """Return True if a skill of this name exists, existed or has links.
 
-        A new one would inherit another skill's links and rejections.
+        A new skill would inherit the other skill's links and rejections.
         """
         query = (
             "select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?) "
@@ -93,7 +93,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
     def living(self, kind: str) -> list[SkillStatusRow]:
-        """Return the living skills of a kind about a subject, by name."""
+        """Return the skills of a kind with a subject that are not archived, by name."""
         query = (
             f"{_STATUS} where shelf in ('skills', 'proposed') "
             "and kind = ? and subject is not null order by id, shelf"
@@ -101,7 +101,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
 
     def without_outcomes(self) -> list[SkillStatusRow]:
-        """Return the living skills about a subject without an evaluated outcome, by name."""
+        """Return the unarchived skills with a subject but no evaluated outcome, by name."""
         query = (
             f"{_STATUS} where s.shelf in ('skills', 'proposed') and s.subject is not null "
             "and not exists "
@@ -117,9 +117,9 @@ class Skills(Folder[Skill]):
         return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
-        """Return the skills on a shelf that end before a time, or state no end and are older.
+        """Return the skills on a shelf that expire before a time, or are older without an expiry.
 
-        The times are texts as in files.
+        The times are texts, as in the files.
         """
         query = (
             "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
@@ -136,10 +136,10 @@ class Skills(Folder[Skill]):
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
-        """Return the text of a skill at a version, "" if it cannot be read."""
+        """Return the body of a version of a skill; "" if it cannot be read."""
         try:
             data = self._reader.blobs([blob])[blob]
-        except GitError:  # never committed here, or gone since
+        except GitError:  # this repository lacks the version
             return ""
         skill = parse_record(f"skills/{name}/SKILL.md", data)
         return skill.body if isinstance(skill, Skill) else ""
@@ -147,12 +147,12 @@ class Skills(Folder[Skill]):
     # ── in force ─────────────────────────────────────────────────────────────────────
 
     def serving(self, layer: str = "") -> list[str]:
-        """The names of the skills in force, by name; `layer`: only of that kind of layer."""
+        """Return the names of the skills in force, sorted; with `layer`, only of that layer."""
         query = "select id from skill where serves and ? in (layer, '') order by id"
         return [name for (name,) in self._reader.rows(query, [layer])]
 
     def with_label(self, column: str, value: str) -> list[str]:
-        """The names of the skills in force with a role, a stage or a tag, by name."""
+        """Return the names of the skills in force with a role, a stage or a tag, sorted."""
         query = f"select id from skill where serves and {LISTS.format(column)} order by id"
         return [name for (name,) in self._reader.rows(query, [value])]
 
@@ -162,7 +162,7 @@ class Skills(Folder[Skill]):
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
-        """Return the served skills by name: all, or those of a domain and of no domain."""
+        """Return the skills in force by name: all, or those of a domain and of no domain."""
         condition = "" if domain is None else "and (domain is null or domain = ?)"
         query = f"{_CANDIDATE} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
@@ -174,7 +174,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
-        """Return the skills made of the outcomes of these actions, through any links."""
+        """Return the skills made from outcomes of these actions, through any links."""
         query = (
             "with recursive made (kind, id) as (select 'evaluation', id from outcome "
             "where domain = ? and action in {} union select l.target_kind, l.target_id from link l "
@@ -192,7 +192,7 @@ class Skills(Folder[Skill]):
         return dict(self._reader.rows_matching(query, names))
 
     def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
-        """Return the skills of a kind generated from any of these that state no subject."""
+        """Return the skills of a kind that were generated from these sources, without a subject."""
         query = (
             "select l.target_id from link l join skill s on s.id = l.target_id "
             "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
@@ -200,7 +200,7 @@ class Skills(Folder[Skill]):
         )
         return {name for (name,) in self._reader.rows_of(query, sources, prefix=[kind])}
 
-    # ── what they rest on ────────────────────────────────────────────────────────────
+    # ── sources ───────────────────────────────────────────────────────────────────────
 
     def from_memory(self, name: str) -> bool:
         """Return True if facts made a skill."""
@@ -213,11 +213,11 @@ class Skills(Folder[Skill]):
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """Map each skill to the outcomes behind it, through any links, oldest first."""
         ids_by_skill = self.outcome_ids_behind(names)
-        all_ids = dict.fromkeys(id_ for ids in ids_by_skill.values() for id_ in ids)
+        all_ids = dict.fromkeys(key for ids in ids_by_skill.values() for key in ids)
         outcomes = Outcomes(self._reader).get_many(all_ids)
         return {
             name: tuple(
-                sorted((outcomes[id_] for id_ in ids if id_ in outcomes), key=lambda o: o.order)
+                sorted((outcomes[key] for key in ids if key in outcomes), key=lambda o: o.order)
             )
             for name, ids in ids_by_skill.items()
         }
@@ -226,11 +226,11 @@ class Skills(Folder[Skill]):
         """Map each skill to the subjects of the outcomes behind it."""
         ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
-        ids = dict.fromkeys(id_ for outcome_ids in ids_by_skill.values() for id_ in outcome_ids)
+        ids = dict.fromkeys(key for outcome_ids in ids_by_skill.values() for key in outcome_ids)
         rows = self._reader.rows_matching(query, ids)
-        subjects = {id_: (domain, action, target) for id_, domain, action, target in rows}
+        subjects = {key: (domain, action, target) for key, domain, action, target in rows}
         return {
-            name: {subjects[id_] for id_ in outcome_ids if id_ in subjects}
+            name: {subjects[key] for key in outcome_ids if key in subjects}
             for name, outcome_ids in ids_by_skill.items()
         }
 
@@ -257,10 +257,10 @@ class Skills(Folder[Skill]):
 
 def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
     """Return all sources of a record, direct and indirect."""
-    reached: set[Ref] = set()
-    pending = [start]
-    while pending:
-        new_sources = set(sources[pending.pop()]) - reached
-        reached |= new_sources
-        pending += new_sources
-    return reached
+    reached_refs: set[Ref] = set()
+    open_refs = [start]
+    while open_refs:
+        new_sources = set(sources[open_refs.pop()]) - reached_refs
+        reached_refs |= new_sources
+        open_refs += new_sources
+    return reached_refs

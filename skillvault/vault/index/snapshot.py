@@ -1,6 +1,6 @@
-"""The queries of learning and serving to a vault: to one commit, or with staged files on it.
+"""Query a vault by topic: one commit (`Snapshot`), or the index with staged files (`Staging`).
 
-A file that cannot be read becomes a Problem, a value; the other records are still read.
+An unreadable file becomes a Problem, and the other records are still read.
 """
 
 import sqlite3
@@ -41,10 +41,10 @@ from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
 class Due(Topic):
-    """The queues of the steps; `dirty` says what puts a key into one."""
+    """The queues of the steps, which `dirty` fills."""
 
     def keys(self, step: str) -> list[str]:
-        """Return the keys that a step must look at; nothing else changed since its last look."""
+        """Return the keys in the queue of a step."""
         query = "select key from due where step = ? order by key"
         return [key for (key,) in self._reader.rows(query, [step])]
 
@@ -53,11 +53,11 @@ class Due(Topic):
         return dict(self._reader.rows("select step, count(*) from due group by step"))
 
     def mark_everything(self) -> None:
-        """Put every record into every queue, as in a vault that is read for the first time."""
+        """Put every record into every queue, as for a new index."""
         self._reader.change(dirty.mark_everything)
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
-        """Remove keys for which a step found nothing to do; a change makes them due again."""
+        """Remove keys from the queue of a step; a change makes them due again."""
         if rows := [(step, key) for key in keys]:
             self._reader.change_many("delete from due where step = ? and key = ?", rows)
 
@@ -78,7 +78,7 @@ class Files(Topic, Mapping[str, str]):
         return int(self._reader.value("select count(*) from file"))
 
     def items(self) -> ItemsView[str, str]:
-        """(path, blob id) of every file, read at once."""
+        """Return (path, blob id) of every file, read at once."""
         return dict(self._reader.rows("select path, blob from file order by path")).items()
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -91,15 +91,15 @@ class Files(Topic, Mapping[str, str]):
         return {path for (path,) in rows}
 
     def below(self, folder: str) -> list[str]:
-        """Every path below a folder, sorted."""
+        """Return every path below a folder, sorted."""
         query = "select path from file where path > ? and path < ? order by path"  # "0" comes next
         return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
 
 
 class EvidenceScan(Struct, frozen=True):
-    """The files in which evidence was last searched: blobs by path, versions of code by place.
+    """The files of the last search for evidence: blobs of rules by path, code versions by path.
 
-    `tail` identifies the uncommitted rules of the work tree, `settings` the policy; `at` is a unix
+    `tail` identifies the uncommitted rules of the work tree, `settings` the policy. `at` is a unix
     time.
     """
 
@@ -120,9 +120,9 @@ class Captures(Topic):
         decode = msgspec.msgpack.Decoder(EvidenceScan).decode
         return self._reader.source.decode_values(query, decode).get("capture")
 
-    def note_scan(self, looked_for: EvidenceScan) -> None:
+    def note_scan(self, scan: EvidenceScan) -> None:
         """Store a scan."""
-        value = msgspec.msgpack.encode(looked_for)
+        value = msgspec.msgpack.encode(scan)
         self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
 
 
@@ -169,12 +169,12 @@ class Topics:
 
     @property
     def commit(self) -> str | None:
-        """The commit that is shown, or staged on; None on an unborn branch."""
+        """The commit of the index; None on a branch without commits."""
         return self._source.commit
 
     @property
     def domains(self) -> list[str]:
-        """Every domain with a record or named in vault.yaml, sorted."""
+        """All domains of records and of vault.yaml, sorted."""
         query = (
             "select domain from outcome union select domain from fact "
             "union select domain from session"
@@ -189,7 +189,7 @@ class Topics:
 
     @property
     def only_domain(self) -> str | None:
-        """The domain of a vault that has exactly one, the default of all who name none."""
+        """The domain of a vault with exactly one domain, which is the default; else None."""
         domains = self.domains
         return domains[0] if len(domains) == 1 else None
 
@@ -197,8 +197,8 @@ class Topics:
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.VAULT_FILE)
-        stored = self._source.policy(blob) if blob else None
-        return stored or policy_of(self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b""))
+        cached = self._source.policy(blob) if blob else None
+        return cached or policy_of(self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b""))
 
     def search(
         self,
@@ -210,14 +210,14 @@ class Topics:
         nearness: Near | None = None,
         untrusted: bool = False,
     ) -> list[Hit]:
-        """Return the facts, skills and evaluations that answer a text best, by their `<kind>:<id>`.
+        """Return the facts, skills and evaluations that match a text best.
 
-        Only trusted ones, or only `untrusted` ones.
+        The records are trusted; with `untrusted`, only untrusted records are searched.
         """
         filters = Filters(kinds, domains)
         if not untrusted:
             return self._source.search_index(text, limit, filters, nearness)
-        # They must not influence other searches, so they get an index of their own.
+        # Untrusted records get a separate index, because they must not influence other searches.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
             documents = (
@@ -229,7 +229,7 @@ class Topics:
 
 
 class Snapshot(Topics):
-    """The vault of one commit; whatever is committed or staged later, it stays as it is."""
+    """The vault of one commit; later changes do not affect it."""
 
     @cached_property
     def policy(self) -> Policy:
@@ -238,16 +238,16 @@ class Snapshot(Topics):
 
 
 class Staging(Topics):
-    """The vault with its staged files, always in the present state; a run works on it.
+    """The vault with its staged files, in their present state; a run works on it.
 
-    Data that the index derives of records (queues, uses, other layers) is written here too.
+    Derived data (queues, uses, other layers) is written here, too.
     """
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
         self._database = database
         self._committed = blobs
-        self.files_staged: dict[str, bytes | None] = {}  # path -> bytes that no commit has yet
+        self.files_staged: dict[str, bytes | None] = {}  # uncommitted bytes by path
         self._by_blob: dict[str, bytes] = {}
         self._policy: tuple[str | None, Policy] | None = None
 
@@ -260,7 +260,7 @@ class Staging(Topics):
         return self._policy[1]
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:
-        """Show uncommitted files: new bytes by path, None for a removed file."""
+        """Stage files: new bytes by path, None for a removed file."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
         self._database.put_files(
@@ -275,7 +275,7 @@ class Staging(Topics):
         self.files_staged, self._by_blob = {}, {}
 
     def _bytes(self, blobs: Iterable[str]) -> Mapping[str, bytes]:
-        """The bytes of blobs, committed or staged."""
+        """Return the bytes of committed or staged blobs."""
         ids = list(blobs)
-        staged = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
-        return {**self._committed([blob for blob in ids if blob not in staged]), **staged}
+        contents = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
+        return {**self._committed([blob for blob in ids if blob not in contents]), **contents}

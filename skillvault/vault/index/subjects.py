@@ -1,6 +1,6 @@
-"""The stored data about outcomes that decides when the account of their subject is read.
+"""Query and store marks, accounts and rules of outcomes, by subject or by action.
 
-It stores and returns texts, which `learning.account` interprets.
+`learning.account` interprets the stored texts.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from skillvault.model.records import IndexedOutcome, Position, Subject
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Topic
 
-_BETWEEN = "\n"
+_SEPARATOR = "\n"
 
 
 Scope = Literal["action", "subject"]
@@ -33,7 +33,7 @@ _ACCOUNT = "scope = ? and domain = ? and action = ? and trust = ? and target is 
 
 
 class AccountKey(NamedTuple):
-    """The outcomes of a trust on an action, or on one target of it."""
+    """The key of an account: outcomes of one trust on an action, or on one of its targets."""
 
     scope: Scope
     domain: str
@@ -43,9 +43,9 @@ class AccountKey(NamedTuple):
 
 
 class ActionKeys(NamedTuple):
-    """The keys of what an action says, and the number of its tries; `first` is one of its outcomes.
+    """The keys of the texts of an action, with the numbers of its tries and of its rules.
 
-    `rules` is the number of rules that separate them.
+    `first` is one of its outcomes.
     """
 
     action: str
@@ -59,9 +59,9 @@ class Subjects(Topic):
     """The counted outcomes of each subject."""
 
     def history(self, outcome_id: str, scope: Scope = "subject") -> list[IndexedOutcome]:
-        """Return the outcomes of one subject or action and trust, oldest first.
+        """Return the outcomes with the same subject (or action) and trust, oldest first.
 
-        An outcome that is gone has none.
+        The list is empty if the outcome no longer exists.
         """
         query = (
             f"select o.at, o.id, {HAS_EVALUATION}, m.marks from outcome s "
@@ -69,7 +69,7 @@ class Subjects(Topic):
             "where s.id = ? order by o.at, o.id"
         )
         rows = self._reader.rows(query, [outcome_id])
-        return list({row[1]: _parse_placed(row) for row in rows}.values())
+        return list({row[1]: _parse_row(row) for row in rows}.values())
 
     def accounts(
         self, outcomes: Iterable[str], scope: Scope
@@ -85,7 +85,7 @@ class Subjects(Topic):
             query, outcomes
         ):
             account = AccountKey(scope, domain, action, trust, target)
-            accounts.setdefault(account, []).append(_parse_placed(outcome_row))
+            accounts.setdefault(account, []).append(_parse_row(outcome_row))
         return accounts
 
     def position(self, account: AccountKey) -> Position:
@@ -107,21 +107,21 @@ class Subjects(Topic):
         return dict(self._reader.rows_matching(query, marks, prefix=account))
 
     def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[IndexedOutcome]:
-        """The evaluated outcomes of an account after one of them, oldest first."""
+        """Return the evaluated outcomes of an account after `start`, oldest first."""
         query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
         rows = self._reader.rows(query, [*account[1:], *start])
-        return list({row[1]: _parse_placed(row) for row in rows}.values())
+        return list({row[1]: _parse_row(row) for row in rows}.values())
 
     def evaluated_until(
-        self, account: AccountKey, end: tuple[int, str], most: int
+        self, account: AccountKey, end: tuple[int, str], limit: int
     ) -> list[IndexedOutcome]:
-        """The latest evaluated outcomes of an account up to one of them, oldest first."""
+        """Return the latest `limit` evaluated outcomes of an account up to `end`, oldest first."""
         query = (
             f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
             "order by o.at desc, o.id desc limit ?"
         )
-        rows = self._reader.rows(query, [*account[1:], *end, most])
-        return list({row[1]: _parse_placed(row) for row in reversed(rows)}.values())
+        rows = self._reader.rows(query, [*account[1:], *end, limit])
+        return list({row[1]: _parse_row(row) for row in reversed(rows)}.values())
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
         """Return the keys of a domain's actions, by name."""
@@ -132,26 +132,26 @@ class Subjects(Topic):
         )
         rows = self._reader.rows(query, [domain])
         return [
-            ActionKeys(action, first, _split(keys), *more) for action, first, keys, *more in rows
+            ActionKeys(action, first, _split(keys), *sizes) for action, first, keys, *sizes in rows
         ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
-        """Return (digest of their sources, rules) stored for an action; ("", b"") without any."""
+        """Return the stored (digest of the sources, rules) of an action; ("", b"") if missing."""
         query = "select digest, rules from rule where domain = ? and action = ?"
         return next(iter(self._reader.rows(query, [domain, action])), ("", b""))
 
     def evaluated_subjects(self, domain: str, trust: str) -> list[Subject]:
-        """The subjects of a domain that have an evaluated outcome."""
+        """Return the subjects of a domain that have an evaluated outcome."""
         query = (
             "select distinct o.domain, o.action, o.target from outcome o "
             f"where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"
         )
-        return [(of, action, on) for of, action, on in self._reader.rows(query, [domain, trust])]
+        return self._reader.rows(query, [domain, trust])
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
         """Store the marks of outcomes, by id."""
-        rows = [(name, _BETWEEN.join(of)) for name, of in marks.items()]
+        rows = [(name, _SEPARATOR.join(outcome_marks)) for name, outcome_marks in marks.items()]
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
     def keep_position(
@@ -164,7 +164,7 @@ class Subjects(Topic):
     ) -> None:
         """Store the position of an account, and the changed counts of marks.
 
-        `is_recount`: it was counted again from the first outcome.
+        With `is_recount`, the account was counted again from its first outcome.
         """
         change = self._reader.change_rows
         if is_recount:
@@ -186,7 +186,7 @@ class Subjects(Topic):
 
     def keep_action_keys(self, domain: str, row: ActionKeys) -> None:
         """Store the keys of an action."""
-        values = (domain, row.action, row.first, _BETWEEN.join(row.keys), row.tries, row.rules)
+        values = (domain, row.action, row.first, _SEPARATOR.join(row.keys), row.tries, row.rules)
         query = "insert or replace into said_key values (?, ?, ?, ?, ?, ?)"
         self._reader.change_rows(query, values)
 
@@ -196,10 +196,10 @@ class Subjects(Topic):
         self._reader.change_rows(query, [domain, action, *rules])
 
 
-def _parse_placed(row: Sequence[Any]) -> IndexedOutcome:
-    at, name, evaluated, marks = row
-    return IndexedOutcome(at, name, bool(evaluated), None if marks is None else _split(marks))
+def _parse_row(row: Sequence[Any]) -> IndexedOutcome:
+    at, name, is_evaluated, marks = row
+    return IndexedOutcome(at, name, bool(is_evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:
-    return tuple(marks.split(_BETWEEN)) if marks else ()
+    return tuple(marks.split(_SEPARATOR)) if marks else ()

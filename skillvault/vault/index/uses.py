@@ -1,7 +1,7 @@
-"""The stored uses of skills by decisions, and the sums over them.
+"""Query and store the uses of skills by decisions, and the sums over them.
 
-It stores and returns rows, which `learning.effect` interprets. Only trusted outcomes count.
-Times are microseconds since 1970.
+`learning.effect` interprets the rows. Only trusted outcomes count. A closed decision is one with an
+outcome that counts. Times are microseconds since 1970.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,9 +15,8 @@ from skillvault.vault.index.history import History
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import bind, group
 
-_Kept = TypeVar("_Kept")
+_Value = TypeVar("_Value")
 
-# Of the outcomes that one agent has of a decision one counts; see `observed`.
 _CLOSED = "o.trust = 'local' and o.counts"
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
@@ -29,9 +28,9 @@ _SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
 class SkillUse(NamedTuple):
-    """An outcome's use of a skill, or its offer of one without a use.
+    """A use of a skill by an outcome, or an offer of a skill without a use.
 
-    `match` and `confidence` are those of `learning.effect.detect`; `offer` is shown, held or "".
+    `learning.effect.detect` sets `match` and `confidence`. `offer` is "shown", "held" or "".
     """
 
     outcome: str
@@ -43,8 +42,8 @@ class SkillUse(NamedTuple):
     offer: str
 
 
-class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # in no circle, and there are a million
-    """A closed decision's use of a skill, with the group of what it was about."""
+class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # there may be a million
+    """A use of a skill by a closed decision, with the group (action and target) of the decision."""
 
     outcome: str
     skill: str
@@ -57,7 +56,7 @@ class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # in no circle, and t
 
 
 class DecisionRow(NamedTuple):
-    """A closed decision, with what groups decisions of a domain into episodes."""
+    """A closed decision, with the columns that assign it to an episode."""
 
     outcome: str
     action: str
@@ -71,7 +70,7 @@ class DecisionRow(NamedTuple):
 
 
 class UseRow(NamedTuple):
-    """A closed decision's use of a skill, with its time and end, and the commit that brought it."""
+    """A use of a skill by a closed decision, with the decision's time, status and commit."""
 
     outcome: str
     at: int
@@ -83,7 +82,7 @@ class UseRow(NamedTuple):
 
 
 class SumsEnd(NamedTuple):
-    """The number of a domain's summed decisions, and the last of them by time."""
+    """The number of the decisions in a domain's sums, and the last decision by time."""
 
     decisions: int = 0
     at: int = -(2**63)
@@ -96,7 +95,7 @@ class Uses(Topic):
     # ── uses ─────────────────────────────────────────────────────────────────────────
 
     def exposures(self, domain: str, end: SumsEnd) -> list[ExposureRow]:
-        """The closed uses of a domain up to a decision, by time."""
+        """Return the uses by a domain's closed decisions up to `end`, by time."""
         query = (
             f"select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence, "
             "u.offer from used u join outcome o on o.id = u.outcome "
@@ -106,7 +105,7 @@ class Uses(Topic):
         return [ExposureRow(*row) for row in rows]
 
     def totals(self, domain: str, end: SumsEnd) -> dict[str, tuple[int, int]]:
-        """Map each group of a domain to its (closed decisions, successes) up to a decision."""
+        """Map each group of a domain to its (closed decisions, successes) up to `end`."""
         query = (
             f"select {_GROUP}, count(*), sum(o.status = 'success') from outcome o "
             f"where {_SUMMED} and {_CLOSED} group by o.action, o.target"
@@ -122,17 +121,17 @@ class Uses(Topic):
         )
         return int(self._reader.value(query, [at, domain, domain]))
 
-    def later_end(self, domain: str, end: SumsEnd, more: int) -> SumsEnd | None:
-        """Return the end that is `more` closed decisions later; None if there are fewer."""
+    def later_end(self, domain: str, end: SumsEnd, count: int) -> SumsEnd | None:
+        """Return the end that is `count` closed decisions later; None if there are fewer."""
         query = (
             "select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral' "
             f"and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"
         )
-        rows = self._reader.rows(query, [domain, end.at, end.id, more - 1])
-        return next((SumsEnd(end.decisions + more, at, name) for at, name in rows), None)
+        rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])
+        return next((SumsEnd(end.decisions + count, at, name) for at, name in rows), None)
 
     def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
-        """Return the closed decisions of a domain up to one."""
+        """Return the closed decisions of a domain up to `end`."""
         query = (
             "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
             "from outcome o cross join decided d on d.id = o.id "
@@ -142,7 +141,7 @@ class Uses(Topic):
         return list(map(DecisionRow._make, rows))
 
     def by_skill(self, skills: Iterable[str], last_counted: str = "") -> list[UseRow]:
-        """Return the closed uses of these skills by outcomes after one."""
+        """Return the uses of these skills by closed decisions, after `last_counted`."""
         query = (
             "select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
             "from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u "
@@ -154,7 +153,7 @@ class Uses(Topic):
         )
 
     def large_commits(self, commits: Iterable[int], minimum: int) -> set[int]:
-        """Return the commits that brought at least so many records."""
+        """Return the commits that touch at least `minimum` records."""
         query = f"select c from touch where c in {{}} group by c having count(*) >= {minimum:d}"
         return {commit for (commit,) in self._reader.rows_matching(query, commits)}
 
@@ -190,7 +189,7 @@ class Uses(Topic):
         return group(self._reader.rows_matching(query, skills))
 
     def merges(self) -> dict[str, str]:
-        """Map merged skills in archive/, and former names, to the skill that stands for them."""
+        """Map merged skills in archive/, and former names, to the skill that replaces them."""
         merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGED} order by id"))
         return merges | History(self._reader).former_names()
 
@@ -211,9 +210,9 @@ class Uses(Topic):
         relatives = {*present_names, *merges, *merges.values()}
         return merges | {alias: name for alias, name in former_names.items() if name in relatives}
 
-    # ── what was added up ────────────────────────────────────────────────────────────
+    # ── sums and evidence ────────────────────────────────────────────────────────────
 
-    def sums(self, kind: type[_Kept]) -> dict[str, _Kept]:
+    def sums(self, kind: type[_Value]) -> dict[str, _Value]:
         """Map each domain to its sums."""
         return self._decode_values("select key, value from sums order by key", kind)
 
@@ -222,11 +221,11 @@ class Uses(Topic):
         query = "select count, at, id from sums where key = ?"
         return next(map(SumsEnd._make, self._reader.rows(query, [domain])), SumsEnd())
 
-    def evidence(self, kind: type[_Kept]) -> dict[str, _Kept]:
+    def evidence(self, kind: type[_Value]) -> dict[str, _Value]:
         """Map each skill to its evidence."""
         return self._decode_values("select key, value from evidence order by key", kind)
 
-    def evidence_of(self, skill: str, kind: type[_Kept]) -> _Kept | None:
+    def evidence_of(self, skill: str, kind: type[_Value]) -> _Value | None:
         """Return the evidence of one skill."""
         evidence = self._decode_values("select key, value from evidence where key = ?", kind, skill)
         return evidence.get(skill)
@@ -238,38 +237,38 @@ class Uses(Topic):
 
     @property
     def state(self) -> str | None:
-        """A mark that changes with the evidence."""
+        """A text that changes with the evidence."""
         state: str | None = self._reader.value("select value from state where name = 'uses'")
         return state
 
-    def _decode_values(self, query: str, kind: type[_Kept], *values: str) -> dict[str, _Kept]:
-        decode: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
+    def _decode_values(self, query: str, kind: type[_Value], *values: str) -> dict[str, _Value]:
+        decode: Callable[[bytes], _Value] = msgspec.msgpack.Decoder(kind).decode
         return self._reader.source.decode_values(query, decode, values)
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
     def keep(self, outcomes: Sequence[str], rows: Iterable[SkillUse]) -> None:
         """Replace the uses of these outcomes."""
-        used = [tuple(map(bind, row)) for row in rows]
+        values = [tuple(map(bind, row)) for row in rows]
         self._reader.change(
-            lambda database, marks: schema.replace_uses(database, outcomes, used, marks)
+            lambda database, marks: schema.replace_uses(database, outcomes, values, marks)
         )
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Store the times at which the text of skills changed."""
         old_starts = self.version_starts(starts)
-        changed = [skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])]
-        skills = [(skill,) for skill in changed]
+        changes = [skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])]
+        skills = [(skill,) for skill in changes]
         self._reader.change_many("delete from begun where skill = ?", skills)
         self._reader.change_many("update evidence set last = '' where key = ?", skills)
-        rows = [(skill, at) for skill in changed for at in starts[skill]]
+        rows = [(skill, at) for skill in changes for at in starts[skill]]
         self._reader.change_many("insert or ignore into begun values (?, ?)", rows)
         self._reader.change(
-            lambda database, marks: dirty.mark(database, marks, "rewritten", changed)
+            lambda database, marks: dirty.mark(database, marks, "rewritten", changes)
         )
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
-        """Store a domain's sums and their end; None without any decision."""
+        """Store a domain's sums and their end; None deletes them."""
         self._put("sums", domain, value, *end)
 
     def keep_evidence(
@@ -280,15 +279,15 @@ class Uses(Topic):
         `last_outcomes` maps the counted skills to their last outcome; see `last_counted`.
         """
         for skill, value in evidence:
-            last = last_outcomes.get(skill, self.last_counted(skill))
-            self._put("evidence", skill, value, last)
+            last_outcome = last_outcomes.get(skill, self.last_counted(skill))
+            self._put("evidence", skill, value, last_outcome)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)
 
-    def _put(self, table: str, key: str, value: object | None, *more: int | str) -> None:
+    def _put(self, table: str, key: str, value: object | None, *columns: int | str) -> None:
         if value is None:
             self._reader.change_rows(f"delete from {table} where key = ?", [key])
         else:
-            query = f"insert or replace into {table} values (?, ?{', ?' * len(more)})"
-            self._reader.change_rows(query, [key, _ENCODER.encode(value), *more])
+            query = f"insert or replace into {table} values (?, ?{', ?' * len(columns)})"
+            self._reader.change_rows(query, [key, _ENCODER.encode(value), *columns])

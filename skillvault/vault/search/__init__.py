@@ -1,1 +1,1 @@
-"""The search for texts that answer a query."""
+"""The search for texts that match a query."""

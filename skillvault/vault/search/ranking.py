@@ -1,10 +1,9 @@
-"""The ranking behind `search` and `recommend --task`: texts in SQLite's FTS5, no model.
+"""Rank documents for `search` and `recommend --task`, with SQLite's FTS5 and no model.
 
-BM25F over the stems of name, description, body and tasks (Robertson, Zaragoza and Taylor, CIKM
-2004), adjusted by nearness in meaning if the caller can compute it. Beside the score,
-which orders, each hit has its evidence, which can be compared between vaults: how strongly the
-rare words of the query point at this very document. The ranking reads only its own tables, so
-documents added and removed one by one rank as in a new database.
+The score is BM25F over the stems of name, description, body and tasks (Robertson, Zaragoza and
+Taylor, CIKM 2004), adjusted by nearness in meaning if the caller can compute it. The evidence of a
+hit says how strongly rare words of the query point at the document; it can be compared between
+vaults. The ranking reads only its own tables.
 """
 
 import math
@@ -50,7 +49,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 class Stems:
-    """A stemmer; close it."""
+    """A stemmer in a database, which the caller closes."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect(":memory:")
@@ -73,40 +72,40 @@ class Stems:
 # `against` has the clauses of a description that say when not to use the skill: one such clause
 # outweighs the mentions of the same word elsewhere.
 WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0, "against": -4.0}
-# The medium length of a field in words: words of a shorter one count more.
+# The medium length of a field in words; words of a shorter field count more.
 PIVOTS = {"description": 30, "body": 300, "task": 60}
 
-_PLACES = {field: place for place, field in enumerate(FIELDS)}
-_SATURATION = 1.2  # BM25's k1: how soon a term that is said again adds nothing
-_REPEATS = 8.0  # the same for a term that the query repeats
-_LENGTH = 0.75  # BM25's b: how much of a field's length is taken off
+_COLUMNS = {field: index for index, field in enumerate(FIELDS)}
+_SATURATION = 1.2  # BM25's k1: a smaller number makes repeated terms count less
+_REPEATS = 8.0  # the same for terms that the query repeats
+_LENGTH = 0.75  # BM25's b: the influence of a field's length
 _NO_DESCRIPTION = 1 / (1 - _LENGTH)  # the worth of a word of an empty description
-_COMMON = 0.5  # bits added to each term's: what all texts say still counts a little
-_WORDS = 2_000  # words of a query that are read
-_CHARACTERS = 4_000  # of a query that are looked up in the glossary
-_GENERAL = 0.3  # what a general word of a query counts
-_FORM = 0.5  # what another form of an irregular word counts
-_NEAREST = 100  # documents of which is asked how near they are in meaning
-_MEANT = 0.4  # what that counts in their score
-_UNHEARD = 0.6  # what a word that no document says counts there, of the rarest one's weight
-_MEANT_WORDS = 64  # words of a query whose meaning is asked for, the weightiest
-_REMEMBERED = 20_000  # terms of which a process remembers how often they stand
-_FILTERS = 4  # of which a process remembers what they let through; a recommendation asks with three
-_HELD = 100_000  # numbers of documents that it remembers for terms, before a search adds its own
-_ENGLISH = 200  # documents of English at large by which a word's information is known
-_LONG = 100  # words of such a document
+_COMMON = 0.5  # bits added to each term, so that a term of all texts counts a little
+_WORDS = 2_000  # the most words of a query that are used
+_CHARACTERS = 4_000  # the most characters of a query that are looked up in the glossary
+_GENERAL = 0.3  # the weight of a general word of a query
+_FORM = 0.5  # the weight of another form of an irregular word
+_NEAREST = 100  # the most documents that are compared by meaning
+_SENSE = 0.4  # the share of the meaning in the score
+_UNKNOWN_WORD = 0.6  # the weight of a word that no document has, as a share of the rarest word's
+_SENSE_WORDS = 64  # the most words of a query that are compared by meaning
+_CACHED_TERMS = 20_000  # the most terms whose counts are cached
+_FILTERS = 4  # the most filters whose documents are cached; a recommendation uses three
+_CACHED_NUMBERS = 100_000  # the most cached numbers of documents, before the search adds more
+_ENGLISH = 200  # documents of general English that are added to the vault's
+_LONG = 100  # words of a document of general English
 # Weights of the evidence, chosen by hand. `python bench/quality/triggers.py --learn` measures the
 # first and the third: from 1.5 to 3.5 and from 0.15 to 0.5 the separation is 0.867 to 0.883, so
 # the optimum is flat. These two are near it, not on it; the other weights were not learned.
-_TELLING = 2.5  # bits of a word that tells nothing: it is common in the vault or in English
+_COMMON_BITS = 2.5  # bits of a word that is common in the vault or in English
 _NAME = 2.0  # worth of a word of the name
-_BODY = 0.3  # worth of a word that stands in the body alone
+_BODY = 0.3  # worth of a word that only the body has
 _DOUBT = 11.0  # bits of evidence that give a hit half of the highest `evidence`
-_RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
-_PHRASE = 5  # words of a query that say something if a description has them in this order
-_PHRASE_BITS = 1.0  # of each word of such a phrase, however common the word is
-_PHRASED = 10  # hits whose descriptions are searched for phrases
-_READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
+_RAREST = 10.0  # the most bits of a word, so that an unknown name counts no more
+_PHRASE = 5  # words of a phrase that query and description share
+_PHRASE_BITS = 1.0  # bits of each word of a shared phrase
+_TOP_HITS = 10  # the most hits whose descriptions are searched for phrases
+_READ = (10_000, 0.5)  # the most words read: at least so many, or so many for each document
 
 SCHEMA = f"""
 create table if not exists ranked (
@@ -118,7 +117,7 @@ create table if not exists ranked_stamp (one integer primary key check (one), st
 create virtual table if not exists ranked_text using fts5(
     {", ".join(FIELDS)}, tokenize = '{TOKENS}'
 );
-create virtual table if not exists ranked_places using fts5vocab(ranked_text, 'instance');
+create virtual table if not exists ranked_words using fts5vocab(ranked_text, 'instance');
 create virtual table if not exists ranked_terms using fts5vocab(ranked_text, 'row');
 """
 # The columns of each document, as `table_row` returns them.
@@ -142,7 +141,7 @@ _AGAINST = re.compile(
 VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH} subjects {_CLAUSE_ENDS}{_AGAINST}"
 
 Terms = Mapping[str, float]  # stem -> weight
-# (what is asked, as word -> weight; the words of each text) -> how near each text is, 0..1.
+# (weight by word of the query, words of each text) -> nearness of each text, 0..1.
 Near = Callable[[Terms, Sequence[Sequence[str]]], Sequence[float]]
 _Best = list[tuple[int, str, float]]  # number, id, score of documents, best first
 
@@ -159,7 +158,7 @@ class Document(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """The documents that a search may find; None for all. `domains` may hold None: no domain."""
+    """The documents that a search may find; None is all. In `domains`, None is no domain."""
 
     kinds: tuple[str, ...] | None = None
     domains: tuple[str | None, ...] | None = None
@@ -175,7 +174,7 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
         return Document(name, "evaluation", body=text, domain=record.domain)
     name, description, body = record.name, record.description, record.body
     if record.origin in PROGRAM_ORIGINS:
-        # The kind names no subject. The description begins with it; words of outcomes follow.
+        # The kind is no subject. The words of outcomes follow the first sentence of a description.
         name = name.removeprefix(f"{record.kind}-")
         description, _, quotations = description.partition(". ")
         body = f"{quotations}\n\n{body}"
@@ -190,9 +189,9 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
 
 
 class Hit(Struct, frozen=True):
-    """A document that answers a query; `score` orders.
+    """A document that matches a query; hits are ordered by `score`.
 
-    `evidence`, 0..1, grows with the bits that point at this very document.
+    `evidence`, 0..1, grows with the bits that point at the document.
     """
 
     id: str
@@ -201,7 +200,7 @@ class Hit(Struct, frozen=True):
 
 
 class Hits(Struct, frozen=True):
-    """The documents found by words, best first; `meant` and `texts` are the input of a `Near`."""
+    """The documents found by words, best first, and the input of a `Near` (`meant`, `texts`)."""
 
     limit: int
     hits: Sequence[Hit]
@@ -209,14 +208,14 @@ class Hits(Struct, frozen=True):
     texts: Sequence[Sequence[str]]
 
     def rank(self, nearness: Near | None) -> list[Hit]:
-        """Return the hits ordered by words, or by words and meaning with `nearness`."""
+        """Return the hits ordered by words, and also by meaning with `nearness`."""
         hits = self.hits if nearness is None else self._rerank(nearness(self.meant, self.texts))
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
-        best = self.hits[0].score if self.hits else 0.0
+        top = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.evidence)
+            Hit(hit.id, (1 - _SENSE) * hit.score + _SENSE * top * similarity, hit.evidence)
             for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
@@ -249,9 +248,9 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
 
 
 def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
-    """Set the tasks that find documents, as texts by id; the documents may come later.
+    """Set the text of tasks of documents, by id, in the caller's transaction.
 
-    It runs in the caller's transaction; "" removes the tasks.
+    The documents may be added later; "" removes the tasks.
     """
     _change_stamp(database)
     for name, task in tasks.items():
@@ -267,7 +266,7 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 
 
 def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
-    """Return a document's columns: id, kind, domain, worths of its fields, its texts."""
+    """Return the columns of a document: id, kind, domain, worths of its fields, its texts."""
     name, description, body = _texts(document)
     uses, exclusions = split_description(description)
     texts = tuple(map(split_unspaced, (name, uses, body, task, exclusions)))
@@ -276,13 +275,13 @@ def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
 
 
 def split_description(description: str) -> tuple[str, str]:
-    """Return (what a description says that a skill is for, what it says that it is not for)."""
+    """Split a description into (when to use the skill, when not to use the skill)."""
     clauses = _CLAUSE_ENDS.split(description)
-    against = [clause for clause in clauses if _AGAINST.search(clause)]
-    return " ".join(clause for clause in clauses if clause not in against), " ".join(against)
+    exclusions = [clause for clause in clauses if _AGAINST.search(clause)]
+    return " ".join(clause for clause in clauses if clause not in exclusions), " ".join(exclusions)
 
 
-def check_places(database: sqlite3.Connection) -> None:
+def check_text_index(database: sqlite3.Connection) -> None:
     """Raise sqlite3.DatabaseError if the full-text index contradicts its texts."""
     database.execute("insert into ranked_text (ranked_text) values ('integrity-check')")
 
@@ -314,10 +313,10 @@ def search_texts(
     *,
     nearness: Near | None = None,
 ) -> list[Hit]:
-    """Return the documents that answer a query, best first, ties by id.
+    """Return the documents that match a query, best first, ties by id.
 
-    The score, 0..1, is the share of the query's weight that a document carries; with `nearness` a
-    part of it is the nearness in meaning, among the documents found by words.
+    The score, 0..1, is the share of the query's weight that a document has. With `nearness`, the
+    documents found by words are also ranked by meaning.
     """
     return find(database, query, limit, filters, texts=nearness is not None).rank(nearness)
 
@@ -330,32 +329,32 @@ def find(
     *,
     texts: bool = False,
 ) -> Hits:
-    """Find documents by words; `texts`: with the input of a `Near`."""
+    """Find documents by words; with `texts`, the result has the input of a `Near`."""
     index = _Index(database, filters or Filters())
     if not index.ids:
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
-        words = _query_words(query)
+        words = [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
         terms = index.weigh({**forms, **asked_terms})
-        best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
+        best_hits = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
         query_words = _weigh_words(index, stems, query) if texts else {}
-        telling_terms = _weights(stems, list(filter(_is_telling, words)))
-    covered = index.coverage(asked_terms)
-    numbers = [number for number, *_ in best]
-    evidence = index.evidence(telling_terms, numbers)
-    descriptions = index.descriptions(numbers[:_PHRASED])
-    evidence[:_PHRASED] = map(sum, zip(evidence, _phrase_bits(query, descriptions), strict=False))
+        specific_terms = _weights(stems, list(filter(_is_telling, words)))
+    coverage = index.coverage(asked_terms)
+    numbers = [number for number, *_ in best_hits]
+    evidence = index.evidence(specific_terms, numbers)
+    descriptions = index.descriptions(numbers[:_TOP_HITS])
+    evidence[:_TOP_HITS] = map(sum, zip(evidence, _phrase_bits(query, descriptions), strict=False))
     hits = [
-        Hit(name, score * covered, bits / (bits + _DOUBT))
-        for (_, name, score), bits in zip(best, evidence, strict=True)
+        Hit(name, score * coverage, bits / (bits + _DOUBT))
+        for (_, name, score), bits in zip(best_hits, evidence, strict=True)
     ]
-    summaries = [_words(index.summary(number)) for number, *_ in best] if texts else []
+    summaries = [_words(index.summary(number)) for number, *_ in best_hits] if texts else []
     return Hits(limit, hits, query_words, summaries)
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
-    """Return name, description and body; a body alone is named by the names in it."""
+    """Return name, description and body; a document with only a body is named by its names."""
     name = document.name
     if not (name or document.description):
         name = " ".join(filter(_is_name, _WORD.findall(document.body)))
@@ -367,14 +366,14 @@ def _is_name(word: str) -> bool:
 
 
 def _word_worth(field: str, text: str) -> float:
-    """Return the worth of a word in a field; it is less in a long field."""
+    """Return the worth of a word in a field, which is less in a long field."""
     return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
 
 
 def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
     """Return the evidence of the phrases that a query shares with each description.
 
-    A phrase has two words at least that neither English nor requests are made of.
+    A phrase has at least two words that are common neither in English nor in requests.
     """
     words = _WORD.findall(query.lower())[:_WORDS]
     is_content = [word not in FUNCTION_WORDS and word not in REQUEST_WORDS for word in words]
@@ -387,8 +386,8 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
     for description in descriptions if phrases else ():
         text = f" {' '.join(_WORD.findall(description.lower()))} "
         starts = [start for start, phrase in phrases.items() if phrase in text]
-        places = {place for start in starts for place in range(start, start + _PHRASE)}
-        bits.append(len(places) * _PHRASE_BITS)
+        matched_words = {index for start in starts for index in range(start, start + _PHRASE)}
+        bits.append(len(matched_words) * _PHRASE_BITS)
     return bits or [0.0] * len(descriptions)
 
 
@@ -396,28 +395,23 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
 
 
 def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
-    """Return the terms of a query's words, and those of other forms of its irregular words."""
+    """Return (terms of the words of a query, terms of other forms of its irregular words)."""
     forms = sorted({form for word in words for form in other_forms(word)})
     form_weights = _weights(stems, forms)
     return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
 
 
-def _query_words(query: str) -> list[str]:
-    """Return the words of a query, with the English for common words of other scripts."""
-    return [*_words(query)[:_WORDS], *translate(query[:_CHARACTERS])]
-
-
 def _words(text: str) -> list[str]:
-    """The words of a text without function words."""
+    """Return the words of a text without function words."""
     return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
     """Return the weight of each stem in the words; a repeated word counts less."""
-    telling = " ".join(word for word in words if not _is_general(word))
-    general = " ".join(filter(_is_general, words))
+    specific_text = " ".join(word for word in words if not _is_general(word))
+    general_text = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
-    for term, field, count in stems.counts((telling, general, "", "", "")):
+    for term, field, count in stems.counts((specific_text, general_text, "", "", "")):
         worth = _GENERAL if field == "description" else 1.0
         weights[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
     return weights
@@ -429,7 +423,7 @@ def _is_telling(word: str) -> bool:
 
 
 def _is_general(word: str) -> bool:
-    """Return True for a word that says little about a question, or a number below 1000."""
+    """Return True for a word that is common in requests, or a number below 1000."""
     return word in REQUEST_WORDS or (len(word) < len("2000") and word.isdecimal())
 
 
@@ -441,9 +435,9 @@ def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
     weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
-        heard_weight = sum(index.weigh(terms).values())
-        weights[word] = heard_weight or _UNHEARD * index.unused_weight(terms)
-    return dict(nsmallest(_MEANT_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
+        known_weight = sum(index.weigh(terms).values())
+        weights[word] = known_weight or _UNKNOWN_WORD * index.unused_weight(terms)
+    return dict(nsmallest(_SENSE_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
@@ -453,20 +447,20 @@ class _SharedState(NamedTuple):
     """The data that searches with the same filters share until the index changes."""
 
     total: int
-    ids: dict[int, str]  # by number, of the documents that may be found
-    worths: dict[int, tuple[float, ...]]  # what a word of each of their fields counts
+    ids: dict[int, str]  # of the documents that may be found, by number
+    worths: dict[int, tuple[float, ...]]  # the worth of a word in each of their fields
     counted: dict[str, tuple[int, int]]
-    scored: dict[str, dict[int, float]]  # term -> number -> what a document says of it
-    places: dict[str, dict[int, float]]  # term -> number -> what it counts as evidence
+    scored: dict[str, dict[int, float]]  # term -> number -> its score in the document
+    evidence: dict[str, dict[int, float]]  # term -> number -> its worth as evidence
 
 
 @lru_cache(maxsize=_FILTERS)
 def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _SharedState:
     conditions, values = ["true"], list[str | None]()
-    for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
-        if chosen is not None:
-            conditions.append(f"({' or '.join(f'{column} is ?' for _ in chosen) or 'false'})")
-            values += chosen
+    for column, allowed in (("kind", filters.kinds), ("domain", filters.domains)):
+        if allowed is not None:
+            conditions.append(f"({' or '.join(f'{column} is ?' for _ in allowed) or 'false'})")
+            values += allowed
     sql = "select number, id, description, body, task from ranked where "
     documents = database.execute(sql + " and ".join(conditions), values)
     ids: dict[int, str] = {}
@@ -479,24 +473,24 @@ def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -
 
 
 class _Index:
-    """The tables of one search, each value read once."""
+    """The tables of one search; each value is read once."""
 
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
         state = _load_state(database, stamp, filters)
         # Large caches are emptied.
-        if len(state.counted) > _REMEMBERED:
+        if len(state.counted) > _CACHED_TERMS:
             state.counted.clear()
-        if sum(map(len, state.scored.values())) > _HELD:
+        if sum(map(len, state.scored.values())) > _CACHED_NUMBERS:
             state.scored.clear()
-            state.places.clear()
-        self._total, self.ids, self._worths, self._counted, self._scored, self._places = state
+            state.evidence.clear()
+        self._total, self.ids, self._worths, self._counted, self._scored, self._evidence = state
         self._chosen: set[str] = set()
-        self._places_left = max(_READ[0], round(_READ[1] * self._total))
+        self._words_left = max(_READ[0], round(_READ[1] * self._total))
 
     def summary(self, number: int) -> str:
-        """Return a short text of a document: name and description, or its body alone."""
+        """Return the name and description of a document, or its name and body."""
         sql = "select name, description, body from ranked_text where rowid = ?"
         name, description, body = self._database.execute(sql, (number,)).fetchone()
         return f"{name} {description or body}"
@@ -518,12 +512,12 @@ class _Index:
         return {term: terms[term] * self._bits(term, count) for term, (count, _) in counts.items()}
 
     def coverage(self, terms: Terms) -> float:
-        """Return the share of the terms' weight that occurs in any document, 0..1."""
-        unheard_weight = self.unused_weight(
-            {t: terms[t] for t in terms.keys() - self._counts(terms).keys()}
+        """Return the share of the terms' weight that any document has, 0..1."""
+        missing_weight = self.unused_weight(
+            {term: terms[term] for term in terms.keys() - self._counts(terms).keys()}
         )
-        heard_weight = sum(self.weigh(terms).values())
-        return heard_weight / (heard_weight + unheard_weight) if heard_weight else 0.0
+        known_weight = sum(self.weigh(terms).values())
+        return known_weight / (known_weight + missing_weight) if known_weight else 0.0
 
     def _bits(self, term: str, count: int) -> float:
         """Return a term's information: -log2 of the share of documents that have it.
@@ -537,29 +531,29 @@ class _Index:
         """Map each number to the share of the terms' weight that the document carries, 0..1."""
         total_weight = sum(terms.values()) * (_SATURATION + 1)
         scores: defaultdict[int, float] = defaultdict(float)
-        for term in self._affordable(terms):
+        for term in self._select_terms(terms):
             weight = terms[term] / total_weight
             for number, count in self._scored[term].items():
                 scores[number] += weight * count
         return scores
 
     def evidence(self, terms: Iterable[str], numbers: Sequence[int]) -> list[float]:
-        """Return the bits by which the query's telling words point at each of these documents.
+        """Return the bits by which rare words of the query point at each of these documents.
 
-        A word counts once in description and tasks, twice in the name, less in the body alone, and
-        against a document that says not to be used for it. Half of the query or less, in one word
-        of ordinary English, says nothing of a document without a description, such as a fact.
+        A word counts twice in the name, once in description and tasks, and less in the body alone.
+        It counts against a document that excludes it. A single ordinary word, at most half of the
+        query, is no evidence for a document without a description, such as a fact.
         """
         terms = list(terms)
         evidence = dict.fromkeys(numbers, 0.0)
         matches = Counter[int]()
         for term, (count, _) in self._counts(terms).items():
-            bits = min(_RAREST, self._bits(term, count)) - _TELLING
+            bits = min(_RAREST, self._bits(term, count)) - _COMMON_BITS
             if bits <= 0 or term not in self._chosen:
                 continue
-            for number, place in self._places[term].items():
+            for number, worth in self._evidence[term].items():
                 if number in evidence:
-                    evidence[number] += bits * place
+                    evidence[number] += bits * worth
                     matches[number] += 1 if weight(term) < FULL else len(terms)
         return [
             0.0 if bits < 0 or self._is_chance(number, matches[number], len(terms)) else bits
@@ -572,53 +566,53 @@ class _Index:
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """Return the highest scores, ties by id."""
-        least = min(nlargest(limit, scores.values()), default=math.inf)
-        hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= least]
+        lowest = min(nlargest(limit, scores.values()), default=math.inf)
+        hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= lowest]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Map each term to (number of documents, number of places)."""
+        """Map each term to (number of documents, number of occurrences)."""
         unread_terms = [term for term in terms if term not in self._counted]
         marks = ", ".join("?" * len(unread_terms))
         sql = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
         rows = self._database.execute(sql, unread_terms)
-        self._counted |= {term: (count, places) for term, count, places in rows}
+        self._counted |= {term: (count, words) for term, count, words in rows}
         return {term: self._counted[term] for term in terms if term in self._counted}
 
-    def _affordable(self, terms: Iterable[str]) -> list[str]:
-        """Return the terms, the rarest first, whose places are few enough to be read."""
-        places = {term: count for term, (_, count) in self._counts(terms).items()}
-        chosen: list[str] = []
-        for term in sorted(places, key=lambda term: (places[term], term)):
+    def _select_terms(self, terms: Iterable[str]) -> list[str]:
+        """Return the terms, the rarest first, that are rare enough to be read."""
+        word_counts = {term: count for term, (_, count) in self._counts(terms).items()}
+        read_terms: list[str] = []
+        for term in sorted(word_counts, key=lambda term: (word_counts[term], term)):
             if term not in self._chosen:
-                if self._chosen and places[term] > self._places_left:
+                if self._chosen and word_counts[term] > self._words_left:
                     continue
-                self._places_left -= places[term]
+                self._words_left -= word_counts[term]
                 self._chosen.add(term)
             if term not in self._scored:
-                self._scored[term], self._places[term] = self._read_places(term)
-            chosen.append(term)
-        return chosen
+                self._scored[term], self._evidence[term] = self._read_term(term)
+            read_terms.append(term)
+        return read_terms
 
-    def _read_places(self, term: str) -> tuple[dict[int, float], dict[int, float]]:
-        """Map each number to (saturated weight of a term in the document, evidence)."""
+    def _read_term(self, term: str) -> tuple[dict[int, float], dict[int, float]]:
+        """Return (saturated weight of a term, evidence of a term) by number of the document."""
         counts: dict[int, float] = {}
         evidence: dict[int, float] = {}
-        opposed: set[int] = set()
+        excluding_numbers: set[int] = set()
         worths = self._worths
-        sql = "select doc, col from ranked_places where term = ?"
+        sql = "select doc, col from ranked_words where term = ?"
         for (number, field), count in Counter(self._database.execute(sql, (term,))).items():
             if number in worths:
-                counts[number] = counts.get(number, 0.0) + count * worths[number][_PLACES[field]]
+                counts[number] = counts.get(number, 0.0) + count * worths[number][_COLUMNS[field]]
                 if field == "against":
-                    opposed.add(number)
+                    excluding_numbers.add(number)
                     continue
-                # The body of a document without a description says what it is about.
-                is_aside = field == "body" and worths[number][1] < _NO_DESCRIPTION
-                part = _BODY if is_aside else _NAME if field == "name" else 1.0
-                evidence[number] = max(evidence.get(number, 0.0), part)
-        evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in opposed}
+                # Without a description, the body says what the document is about.
+                is_body_only = field == "body" and worths[number][1] < _NO_DESCRIPTION
+                worth = _BODY if is_body_only else _NAME if field == "name" else 1.0
+                evidence[number] = max(evidence.get(number, 0.0), worth)
+        evidence |= {number: evidence.get(number, 0.0) - 2.0 for number in excluding_numbers}
         counts = {number: count for number, count in counts.items() if count > 0}
-        most = _SATURATION + 1
-        scores = {n: count * most / (count + _SATURATION) for n, count in counts.items()}
+        limit = _SATURATION + 1
+        scores = {doc: count * limit / (count + _SATURATION) for doc, count in counts.items()}
         return scores, evidence

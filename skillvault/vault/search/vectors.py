@@ -1,6 +1,6 @@
-"""The nearness of texts in meaning by word vectors, for the extra `semantic`.
+"""Compute the nearness of texts in meaning with word vectors, for the extra `semantic`.
 
-The model is loaded on the first call from its package; nothing is fetched or stored.
+The model comes with its package and is loaded on the first call. Nothing is fetched or stored.
 """
 
 import logging
@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_ALIKE = 0.3  # words less alike than this have nothing to do with each other
+_ALIKE = 0.3  # words that are less similar are unrelated
 
 
 def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
     """Return the nearness of each text to the query, 0..1; 1 for the nearest.
 
-    `query` is word -> weight, a text its words. The nearness is the mean of two shares: how well
-    the text's nearest words match the query's, and the similarity of the two as a whole.
+    `query` has the weight of each word; a text is a list of words. The nearness is the mean of two
+    shares: the match of the query's words with their nearest words of the text, and the similarity
+    of the whole texts.
     """
     words = list(dict.fromkeys(word for text in texts for word in text))
     if not (query and words):
         return [0.0] * len(texts)
-    places = {word: place for place, word in enumerate(words)}
-    rows = [[places[word] for word in dict.fromkeys(text)] for text in texts]
+    positions = {word: position for position, word in enumerate(words)}
+    rows = [[positions[word] for word in dict.fromkeys(text)] for text in texts]
     query_rows, text_rows = _vectors(list(query)), _vectors(words)
     weights = list(query.values())
     matches = _share(_score_matches(query_rows @ text_rows.T, rows, weights))
@@ -36,32 +37,32 @@ def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]])
 
 
 def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
-    """Return for each text the query's weights times the similarity of its nearest words."""
-    telling = np.where(similarities > _ALIKE, similarities, 0.0)
-    best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
-    scores: Floats = np.stack(best) @ np.array(weights)
+    """Return for each text the weighted similarity of the query's words to their nearest words."""
+    related_similarities = np.where(similarities > _ALIKE, similarities, 0.0)
+    best_matches = [related_similarities[:, row].max(axis=1, initial=0.0) for row in rows]
+    scores: Floats = np.stack(best_matches) @ np.array(weights)
     return scores
 
 
 def _score_similarity(
     query_rows: Floats, text_rows: Floats, rows: list[list[int]], weights: list[float]
 ) -> Floats:
-    """Return for each text the cosine of its words' sum, weighted by rarity, with the query's.
+    """Return for each text the cosine between its sum of words, weighted by rarity, and the query.
 
-    It is measured from the texts' mean, so words that all of them have do not count.
+    The mean of all texts is subtracted, so that words of all texts do not count.
     """
-    counts = np.bincount([place for row in rows for place in row], minlength=len(text_rows))
-    rare = np.log(1 + len(rows) / (counts + 0.5))
-    sums = _unit(np.stack([rare[row] @ text_rows[row] for row in rows]))
-    middle = sums.mean(axis=0)
-    aim = _unit((np.array(weights) @ query_rows)[None, :]) - middle
-    scores: Floats = np.maximum((_unit(sums - middle) @ _unit(aim).T)[:, 0], 0.0)
+    counts = np.bincount([word for row in rows for word in row], minlength=len(text_rows))
+    rarity = np.log(1 + len(rows) / (counts + 0.5))
+    sums = _unit(np.stack([rarity[row] @ text_rows[row] for row in rows]))
+    mean = sums.mean(axis=0)
+    direction = _unit((np.array(weights) @ query_rows)[None, :]) - mean
+    scores: Floats = np.maximum((_unit(sums - mean) @ _unit(direction).T)[:, 0], 0.0)
     return scores
 
 
 def _share(values: Floats) -> Floats:
-    best = values.max()
-    return values / best if best > 0 else values
+    maximum = values.max()
+    return values / maximum if maximum > 0 else values
 
 
 def _unit(vectors: Floats) -> Floats:
@@ -73,23 +74,23 @@ def _vectors(words: list[str]) -> Floats:
     """Return one row of length 1 for each word: the mean of its pieces."""
     model = _model()
     pieces = model.tokenizer.encode_batch(words, add_special_tokens=False)
-    nothing = np.zeros(model.embedding.shape[1])
-    means = [model.embedding[piece.ids].mean(axis=0) if piece.ids else nothing for piece in pieces]
+    zeros = np.zeros(model.embedding.shape[1])
+    means = [model.embedding[piece.ids].mean(axis=0) if piece.ids else zeros for piece in pieces]
     return _unit(np.stack(means).astype(np.float64))
 
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    # The package sets up the logging of the whole program unless that has a handler.
-    quiet = logging.NullHandler()
-    logging.getLogger().addHandler(quiet)
+    # The package configures the root logger unless that has a handler.
+    handler = logging.NullHandler()
+    logging.getLogger().addHandler(handler)
     try:
         import wordllama  # noqa: PLC0415 (while the root logger has a handler)
     finally:
-        logging.getLogger().removeHandler(quiet)
-    # It looks for its own tokenizer in a folder of another name, except below a cache's.
-    place = Path(wordllama.__file__).parent
-    model = wordllama.WordLlama.load(cache_dir=place, disable_download=True)
+        logging.getLogger().removeHandler(handler)
+    # With a cache folder, the package finds its own tokenizer there.
+    folder = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     model.tokenizer.no_padding()
     model.tokenizer.no_truncation()
     return model

@@ -135,7 +135,7 @@ def test_every_invented_figure_is_named() -> None:
         READER.check_figures(
             insight("It fails in 87 % of all cases, in 7 of 9 runs.", "They lose 340 USD."),
             RecordFigures(RECORD),
-            last=False,
+            final=False,
         )
 
 
@@ -143,13 +143,13 @@ def test_at_last_the_sentence_goes_and_not_the_text() -> None:
     reply = READER.check_figures(
         insight("Chasing funding loses. It fails in 87 % of all cases.", "Set a stop at 10 %."),
         RecordFigures(RECORD),
-        last=True,
+        final=True,
     )
     assert reply.key_insight == "Chasing funding loses."
     assert reply.better_approach == "Set a stop at 10 %."
     with pytest.raises(UnusableError, match="87 %"):
         READER.check_figures(
-            insight("It fails in 87 % of all cases."), RecordFigures(RECORD), last=True
+            insight("It fails in 87 % of all cases."), RecordFigures(RECORD), final=True
         )
 
 
@@ -218,7 +218,7 @@ def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
     changes: dict[str, Any], expected: tuple[str, str | None, str | None]
 ) -> None:
     reply = replace(insight("Chasing loses."), slug="a stop before the entry", **changes)
-    text = READER.insight_text(READER.check_figures(reply, RecordFigures(RECORD), last=False))
+    text = READER.insight_text(READER.check_figures(reply, RecordFigures(RECORD), final=False))
     assert (text.key_insight, text.repeats, text.contradicts) == expected
     assert text.slug == "a-stop-before-the"
 
@@ -231,21 +231,21 @@ def test_an_insight_without_a_usable_slug_is_called_by_its_words_or_its_domain()
 def test_a_fact_that_was_not_shown_is_refused_and_at_last_left_out() -> None:
     reply = replace(insight("Chasing loses."), relation="repeats", fact="another-1a2b3c")
     with pytest.raises(UnusableError, match="is no fact of the record"):
-        READER.check_figures(reply, RecordFigures(RECORD), last=False)
-    assert READER.check_figures(reply, RecordFigures(RECORD), last=True).relation == "new"
+        READER.check_figures(reply, RecordFigures(RECORD), final=False)
+    assert READER.check_figures(reply, RecordFigures(RECORD), final=True).relation == "new"
 
 
 def test_what_is_new_keeps_the_shown_facts_with_words_like_its_own() -> None:
     chased = outcome(trade(decision__reasoning="Funding is high; I chase it."))
     shown = {"chase-1a2b3c": "Chasing high funding loses.", "sleep-1a2b3c": "Close on Friday."}
     reply = replace(insight("Chasing low funding loses."), slug="chase")
-    kept = InsightReader(chased, shown).check_figures(reply, RecordFigures(RECORD), last=False)
+    kept = InsightReader(chased, shown).check_figures(reply, RecordFigures(RECORD), final=False)
     later = InsightReader(chased, {**shown, "low-1a2b3c": "Chasing low funding loses."})
     assert later.insight_text(kept).unlike == ("chase-1a2b3c",)
     repeated = replace(reply, relation="repeats", fact="chase-1a2b3c")
     assert (
         not InsightReader(chased, shown)
-        .check_figures(repeated, RecordFigures(RECORD), last=False)
+        .check_figures(repeated, RecordFigures(RECORD), final=False)
         .unlike
     )
 

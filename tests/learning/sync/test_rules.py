@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.sync.skill import FILE, PlacedSkill, is_edited, merge_placed_skills
+from skillvault.learning.sync.skill import FILE, ShelvedSkill, is_edited, merge_shelved_skills
 from skillvault.learning.sync.table import must_stay, read_undecided, rule_of
 from skillvault.learning.sync.three_way import Versions, merge_sets
 from skillvault.model import codec
@@ -118,11 +118,11 @@ def test_three_versions_of_a_skill_end_alike_in_every_order(part: int) -> None:
 # ── where a skill stands ─────────────────────────────────────────────────────────────
 
 
-def standing(content: bytes, shelf: str = "skills", *, decided: bool = False) -> PlacedSkill:
+def standing(content: bytes, shelf: str = "skills", *, decided: bool = False) -> ShelvedSkill:
     """A skill of one file on a shelf."""
     if shelf != "skills":
         content = edited(content, ("metadata:\n", "metadata:\n  internal: true\n"))
-    return PlacedSkill(shelf, {FILE: content}, decided)
+    return ShelvedSkill(shelf, {FILE: content}, decided)
 
 
 EDIT = edited(PROGRAMS, ("- a", "- a, by hand"))
@@ -153,13 +153,13 @@ BASE = standing(PROGRAMS)
     ],
 )
 def test_where_a_skill_stands(
-    base: PlacedSkill | None,
-    ours: PlacedSkill | None,
-    theirs: PlacedSkill | None,
+    base: ShelvedSkill | None,
+    ours: ShelvedSkill | None,
+    theirs: ShelvedSkill | None,
     shelf: str | None,
 ) -> None:
-    merged = merge_placed_skills(base, ours, theirs)
-    assert merged == merge_placed_skills(base, theirs, ours)
+    merged = merge_shelved_skills(base, ours, theirs)
+    assert merged == merge_shelved_skills(base, theirs, ours)
     assert (merged.shelf if merged else None) == shelf
     if merged:
         assert (b"internal: true" in merged.skill_file) == (merged.shelf != "skills")
@@ -187,9 +187,9 @@ PLACES = [
     ],
 )
 def test_three_places_of_a_skill_end_alike_in_every_order(
-    leaves: tuple[PlacedSkill | None, ...],
+    leaves: tuple[ShelvedSkill | None, ...],
 ) -> None:
-    ends = {repr(met(merge_placed_skills, BASE, leaves, seed)) for seed in range(ORDERS)}
+    ends = {repr(met(merge_shelved_skills, BASE, leaves, seed)) for seed in range(ORDERS)}
     assert len(ends) == 1
     if any(side and b"by hand" in side.skill_file for side in leaves):
         assert "by hand" in ends.pop()

@@ -189,7 +189,7 @@ def facts_of(head: Snapshot) -> tuple[object, ...]:
         head.history.log(),
         head.due.keys("promote"),
         head.uses.state,
-        head.layers.by_place(),
+        head.layers.by_position(),
         head.search("reproduce", 5),
         head.files.read(head.files),
     )

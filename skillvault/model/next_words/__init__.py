@@ -51,15 +51,16 @@ _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
-    r"(?<=[.!;])\s+|(?<=[?？])(?!!)\s*|(?<=[。！；])|\n+|(?<=[:：])\s*(?!//)|\s+[–—-]{1,2}\s+"
+    r"(?<=[.!;])\s+|(?<=[?？])(?!!)\s*|(?<=[。！；：])|\n+|(?<=:)\s+|\s+[–—-]{1,2}\s+"
 )
 _PASTED_LINE = regex(
     r"^\s*(?:>|\||- |\d+[.)] |[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
+    r"|\W?(?:WARN(?:ING)?|ERROR|INFO|DEBUG|FATAL|[Ww]arning|[Ee]rror|FEHLER|HINWEIS)\b\W"
     r"|Traceback|File \"|at \w[\w.$]*\(|[A-Z]\w+(?:Error|Exception)\b"
     r"|\S+ (?:commented|opened this|wrote)\b"
     r"|(?:[Tt]itle|[Bb]ody|[Ss]ubject|From|Steps|Expected)\b.{0,20}:)"
 )
-_LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
+_LONG_QUOTE = regex(r"[\"“«„「『](?:[^\"”»“」』]{20,}|[^\"”»“」』]*[\u4e00-\u9fff][^\"”»“」』]{5,})[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
 _OPENING_DASH = regex(r"^(\W*\w+)\s+[–—-]{1,2}\s+")  # "no - every route needs it"
 _TAG_QUESTION = regex(
     r",? (?:ok(?:ay)?|right|yeah|alright|got it|ja|oder|gell|verstanden|vale|sí|d'accord|hein)"
@@ -113,7 +114,7 @@ class Reaction(Struct, frozen=True):
 
 def read_reaction(text: str, answer: str = "") -> Reaction:
     """Read a user's words after an answer; in a reply to a question little is a judgment."""
-    is_reply = answer.rstrip().endswith(("?", "？"))
+    is_reply = _invites_words(answer)
     typed = read_words(_typed_part(text))
     sentences = tuple(_split_sentences(typed))
     opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
@@ -138,6 +139,14 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
     status: Status | None = "failure" if is_failure else "success" if is_praise else None
     return Reaction(status, is_rejected or bool(rules), rules)
+
+
+def _invites_words(answer: str) -> bool:
+    """Return True if an answer ends with a question, options to choose from, or a request."""
+    if answer.rstrip().endswith(("?", "？")):
+        return True
+    sentences = [sentence for sentence in _SENTENCE_END.split(answer) if sentence.strip()]
+    return any(read_words(sentence).has_clause("invitation") for sentence in sentences[-2:])
 
 
 def states_rule(text: str) -> bool:
@@ -235,7 +244,8 @@ def _is_refusal(sentence: Words) -> bool:
         or sentence.has_clause("reproach")
     ):
         return True
-    return sentence.has_clause("accusation") and not _is_question(sentence)
+    is_thought = _is_question(sentence) or sentence.has("hedge")
+    return sentence.has_clause("accusation") and not is_thought
 
 
 def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool) -> Iterator[str]:
@@ -257,7 +267,7 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
 def _rule_of(sentence: Words) -> Words:
     """Return what may be a rule in a sentence, without the judgment around it, or ""."""
     sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
-    if _is_question(sentence) or sentence.has("hedge"):
+    if _is_question(sentence) or sentence.has("hedge") or sentence.has("behaviour"):
         return sentence.cut("")
     rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
     words = sentence.cut(rule)

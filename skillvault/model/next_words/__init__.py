@@ -133,7 +133,9 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
     is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
     is_new_task = not is_rejected and (
-        is_declined or is_reply or sentences[0].has_clause("request")
+        is_declined
+        or is_reply
+        or (sentences[0].has_clause("request") and not sentences[0].has_clause("repair"))
     )
     rules = tuple(dict.fromkeys(_find_rules(sentences, is_failure, is_new_task)))
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
@@ -187,7 +189,7 @@ def _split_sentences(typed: Words) -> Iterator[Words]:
     texts: list[str] = []
     for piece in _SENTENCE_END.split(typed.text):
         words = _WORD.findall(piece)
-        if texts and len(words) == 1 and typed.cut(piece).has("ever"):
+        if texts and len(words) == 1 and any(map(typed.cut(piece).has, ("ever", "lasting"))):
             texts[-1] = f"{texts[-1]} {piece.strip()}"
         elif piece.strip():
             texts.append(piece.strip())

@@ -30,7 +30,8 @@ _RULE_SIGNS = {
     "ban": 1,
     "choice": 1,
 }
-_OTHER_SIGNS = {"kind": 1, "product": -1, "symptom": -1, "just_now": -1}
+_OTHER_SIGNS = {"kind": 1, "symptom": -1, "just_now": -1}
+_PRODUCT_SIGNS = {"product": -1, "runtime": -1}
 _CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
 _FAULT_SIGNS = {
     "symptom": 3,
@@ -47,6 +48,7 @@ _NO_REQUIREMENT = (
     *("besides", "hedge", "plea", "reported", "once", "later"),
     *("symptom", "event", "aftermath", "just_now"),
 )
+_NO_RULE = ("hedge", "behaviour", "plan")
 _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
@@ -96,7 +98,7 @@ _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[\w@./#:-]+")
 _NAMING = regex(r"[^\W\d_]{4,}")  # words long enough to name a thing
 _CODE_WORD = regex(
-    r"[a-z]\w*[A-Z]\w*|[A-Z]{2,}|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
+    r"[a-z]\w*[A-Z]\w*|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
     r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
 )
 
@@ -135,6 +137,7 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     is_new_task = not is_rejected and (
         is_declined
         or is_reply
+        or opening.has("plan")
         or (sentences[0].has_clause("request") and not sentences[0].has_clause("repair"))
     )
     rules = tuple(dict.fromkeys(_find_rules(sentences, is_failure, is_new_task)))
@@ -269,7 +272,7 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
 def _rule_of(sentence: Words) -> Words:
     """Return what may be a rule in a sentence, without the judgment around it, or ""."""
     sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
-    if _is_question(sentence) or sentence.has("hedge") or sentence.has("behaviour"):
+    if _is_question(sentence) or any(map(sentence.has, _NO_RULE)):
         return sentence.cut("")
     rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
     words = sentence.cut(rule)
@@ -284,13 +287,11 @@ def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool) -> int:
     """
     is_about_code = _is_about_code(rule)
     points = _sum_signs(rule, _RULE_SIGNS)
-    is_strong = points >= _STRONG and (is_failure or not rule.has("product"))
-    is_about_work = is_about_code or rule.has("lasting") or is_strong
+    is_about_work = is_about_code or rule.has("lasting") or (points >= _STRONG and is_failure)
     if not is_for_later and not (points and is_about_work):
         return 0
-    signs = {name: points for name, points in _OTHER_SIGNS.items() if name != "product"}
-    points += _sum_signs(rule, signs)
-    return points + (_CODE if is_about_code else -rule.has("product"))
+    points += _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
+    return points if _CODE_WORD.search(rule.text) else points + _sum_signs(rule, _PRODUCT_SIGNS)
 
 
 def _is_about_code(words: Words) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from skillvault.model.lazy import regex
-from skillvault.model.next_words.phrases import Words, read_words
+from skillvault.model.next_words.phrases import Words, is_common, read_words
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt
@@ -30,9 +30,9 @@ _RULE_SIGNS = {
     "ban": 1,
     "choice": 1,
 }
-_OTHER_SIGNS = {"kind": 1, "symptom": -1, "just_now": -1}
+_OTHER_SIGNS = {"symptom": -1, "just_now": -1}
 _PRODUCT_SIGNS = {"product": -1, "runtime": -1}
-_CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
+_CODE, _NAMED, _LATER, _REJECTED, _MIN_RULE = 1, 0, 2, 1, 3
 _FAULT_SIGNS = {
     "symptom": 3,
     "aftermath": 1,
@@ -95,8 +95,10 @@ _RISK = regex(
     re.IGNORECASE,
 )
 _CJK = regex(r"[\u4e00-\u9fff]")
+_CJK_NAME = regex(r"(?:(?![的了是在不我你他这那有没都要就也和已用好个])[\u4e00-\u9fff]){2}")
 _WORD = regex(r"[\w@./#:-]+")
-_NAMING = regex(r"[^\W\d_]{4,}")  # words long enough to name a thing
+_NAME = regex(r"[^\W\d_]{3,}|\d{2,}")  # words that may name a thing
+_STEM = 5  # letters by which forms of a word are told from other words
 _CODE_WORD = regex(
     r"[a-z]\w*[A-Z]\w*|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
     r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
@@ -117,6 +119,7 @@ class Reaction(Struct, frozen=True):
 def read_reaction(text: str, answer: str = "") -> Reaction:
     """Read a user's words after an answer; in a reply to a question little is a judgment."""
     is_reply = _invites_words(answer)
+    topic = frozenset(_find_names(answer))
     typed = read_words(_typed_part(text))
     sentences = tuple(_split_sentences(typed))
     opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
@@ -129,18 +132,19 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     )
     is_rejected = not is_declined and (
         _is_rejection(sentences, is_reply)
-        or (not is_reply and _requires_otherwise(sentences[0], answer))
+        or (not is_reply and _requires_otherwise(sentences[0], topic))
     )
     is_praise = not is_rejected and _is_praise(opening)
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
     is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
+    lead = next((words for words in sentences if not words.starts("praise")), sentences[0])
     is_new_task = not is_rejected and (
         is_declined
         or is_reply
         or opening.has("plan")
-        or (sentences[0].has_clause("request") and not sentences[0].has_clause("repair"))
+        or (lead.has_clause("request") and not lead.has_clause("repair"))
     )
-    rules = tuple(dict.fromkeys(_find_rules(sentences, is_failure, is_new_task)))
+    rules = tuple(dict.fromkeys(_find_rules(sentences, topic, is_failure, is_new_task)))
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
     status: Status | None = "failure" if is_failure else "success" if is_praise else None
     return Reaction(status, is_rejected or bool(rules), rules)
@@ -206,7 +210,7 @@ def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
         return True
     if is_reply:
         return False
-    if first.starts("rejection") or first.has("once"):
+    if first.starts("rejection") or first.has("once") or first.has("plan"):
         return first.starts("rejection")
     is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
     order = first.cut(_TAG_QUESTION.sub("", first.text))
@@ -225,20 +229,22 @@ def _is_lack(sentence: Words) -> bool:
     return sentence.starts("absence") and not _is_about_code(sentence)
 
 
-def _requires_otherwise(sentence: Words, answer: str) -> bool:
+def _requires_otherwise(sentence: Words, topic: frozenset[str]) -> bool:
     """Return True if a user says how a thing must be that the agent has just named."""
     if _is_question(sentence) or sentence.has_clause("request"):
         return False
     if any(map(sentence.has, _NO_REQUIREMENT)):
         return False
-    subject = sentence.text_before("requirement").casefold()
-    answer_text = answer.casefold()
-    if cjk := "".join(_CJK.findall(subject)):
-        return any(cjk[index : index + 2] in answer_text for index in range(len(cjk) - 1))
-    words = _NAMING.findall(subject)
-    if not words or sentence.cut(words[-1]).starts("pointing"):  # `that` names nothing
-        return False
-    return words[-1] in _NAMING.findall(answer_text)
+    subject = sentence.text_before("requirement")
+    names = _find_names(subject)
+    return bool(names) and (names[-1] in topic or bool(_CJK.search(subject) and topic & {*names}))
+
+
+def _find_names(text: str) -> list[str]:
+    """Return the stems of the words that may name a thing; in Chinese all pairs of signs."""
+    words = [word for word in _NAME.findall(text.casefold()) if not _CJK.search(word)]
+    pairs = [text[n : n + 2] for n in range(len(text) - 1) if _CJK_NAME.fullmatch(text, n, n + 2)]
+    return [word.rstrip("s")[:_STEM] for word in words if not is_common(word)] + pairs
 
 
 def _is_refusal(sentence: Words) -> bool:
@@ -253,7 +259,9 @@ def _is_refusal(sentence: Words) -> bool:
     return sentence.has_clause("accusation") and not is_thought
 
 
-def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool) -> Iterator[str]:
+def _find_rules(
+    sentences: Sequence[Words], topic: frozenset[str], is_failure: bool, is_new_task: bool
+) -> Iterator[str]:
     """Yield the rules in sentences, up to another person's words; few in a new task."""
     is_for_later = False
     for sentence in sentences:
@@ -264,7 +272,8 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
         if is_new_task and not (is_for_later or rule.has("lasting")):
             continue
         context = _LATER * is_for_later + _REJECTED * is_failure
-        points = _weigh_rule(rule, is_for_later, is_failure)
+        is_named = not topic.isdisjoint(_find_names(rule.text))
+        points = _weigh_rule(rule, is_for_later, is_failure, is_named)
         if _is_long_enough(rule.text) and points + context >= _MIN_RULE:
             yield rule.text
 
@@ -280,13 +289,14 @@ def _rule_of(sentence: Words) -> Words:
     return sentence.cut("") if is_report else words
 
 
-def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool) -> int:
+def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool, is_named: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts.
 
     Strong words about the product are a rule if they reject the work, else the next task.
     """
     is_about_code = _is_about_code(rule)
-    points = _sum_signs(rule, _RULE_SIGNS)
+    points = _sum_signs(rule, _RULE_SIGNS) + rule.starts("kind")
+    points += _NAMED * (is_named and points > 0)
     is_about_work = is_about_code or rule.has("lasting") or (points >= _STRONG and is_failure)
     if not is_for_later and not (points and is_about_work):
         return 0

@@ -32,7 +32,7 @@ _RULE_SIGNS = {
 }
 _OTHER_SIGNS = {"symptom": -1, "just_now": -1}
 _PRODUCT_SIGNS = {"product": -1, "runtime": -1}
-_CODE, _NAMED, _LATER, _REJECTED, _MIN_RULE = 1, 0, 2, 1, 3
+_CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
 _FAULT_SIGNS = {
     "symptom": 3,
     "aftermath": 1,
@@ -42,7 +42,7 @@ _FAULT_SIGNS = {
     "negation": 1,
 }
 _MIN_FAULT = 3
-_FEW_WORDS = 9
+_FEW_WORDS, _ECHO = 9, 2
 # Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
 _NO_REQUIREMENT = (
     *("besides", "hedge", "plea", "reported", "once", "later"),
@@ -97,7 +97,7 @@ _RISK = regex(
 _CJK = regex(r"[\u4e00-\u9fff]")
 _CJK_NAME = regex(r"(?:(?![的了是在不我你他这那有没都要就也和已用好个])[\u4e00-\u9fff]){2}")
 _WORD = regex(r"[\w@./#:-]+")
-_NAME = regex(r"[^\W\d_]{3,}|\d{2,}")  # words that may name a thing
+_NAME = regex(r"[^\W_]{2,}")  # words that may name a thing
 _STEM = 5  # letters by which forms of a word are told from other words
 _CODE_WORD = regex(
     r"[a-z]\w*[A-Z]\w*|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
@@ -131,7 +131,7 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
         _is_relief(opening) and not opening.has("contrast")
     )
     is_rejected = not is_declined and (
-        _is_rejection(sentences, is_reply)
+        _is_rejection(sentences, topic, is_reply)
         or (not is_reply and _requires_otherwise(sentences[0], topic))
     )
     is_praise = not is_rejected and _is_praise(opening)
@@ -203,13 +203,15 @@ def _split_sentences(typed: Words) -> Iterator[Words]:
     yield from map(typed.cut, texts)
 
 
-def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
+def _is_rejection(sentences: Sequence[Words], topic: frozenset[str], is_reply: bool) -> bool:
     """Return True if a user says that the work is not what they want."""
     first = sentences[0]
     if any(map(_is_refusal, sentences)):
         return True
     if is_reply:
         return False
+    if _is_echo(sentences, topic):
+        return True
     if first.starts("rejection") or first.has("once") or first.has("plan"):
         return first.starts("rejection")
     is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
@@ -217,6 +219,14 @@ def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
     is_report = _is_lack(first) or _is_relief(first)
     is_ban = order.starts("ban") and not (is_report or _is_question(order))
     return is_ban or (first.has("exclusion") and not is_neutral)
+
+
+def _is_echo(sentences: Sequence[Words], topic: frozenset[str]) -> bool:
+    """Return True if a user doubts a word or two of the answer, and then says something."""
+    first, *others = sentences
+    names = _find_names(first.text)
+    is_doubt = _is_question(first) and not first.starts("question") and len(names) <= _ECHO
+    return is_doubt and bool(names) and topic.issuperset(names) and not any(map(_is_question, others[:1] or [first]))
 
 
 def _is_relief(words: Words) -> bool:
@@ -294,9 +304,8 @@ def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool, is_named: boo
 
     Strong words about the product are a rule if they reject the work, else the next task.
     """
-    is_about_code = _is_about_code(rule)
     points = _sum_signs(rule, _RULE_SIGNS) + rule.starts("kind")
-    points += _NAMED * (is_named and points > 0)
+    is_about_code = _is_about_code(rule) or (is_named and points >= _RULE_SIGNS["duty"])
     is_about_work = is_about_code or rule.has("lasting") or (points >= _STRONG and is_failure)
     if not is_for_later and not (points and is_about_work):
         return 0

@@ -214,11 +214,11 @@ def _is_rejection(sentences: Sequence[Words], topic: frozenset[str], is_reply: b
         return True
     if first.starts("rejection") or first.has("once") or first.has("plan"):
         return first.starts("rejection")
-    is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
+    is_neutral = first.has_clause("request") or first.starts("praise") or first.has("hedge")
     order = first.cut(_TAG_QUESTION.sub("", first.text))
     is_report = _is_lack(first) or _is_relief(first)
     is_ban = order.starts("ban") and not (is_report or _is_question(order))
-    return is_ban or (first.has("exclusion") and not is_neutral)
+    return is_ban or (first.has("exclusion") and not (is_neutral or _is_question(first)))
 
 
 def _is_echo(sentences: Sequence[Words], topic: frozenset[str]) -> bool:
@@ -304,13 +304,14 @@ def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool, is_named: boo
 
     Strong words about the product are a rule if they reject the work, else the next task.
     """
-    points = _sum_signs(rule, _RULE_SIGNS) + rule.starts("kind")
+    points = _sum_signs(rule, _RULE_SIGNS) + (rule.has if is_for_later else rule.starts)("kind")
     is_about_code = _is_about_code(rule) or (is_named and points >= _RULE_SIGNS["duty"])
     is_about_work = is_about_code or rule.has("lasting") or (points >= _STRONG and is_failure)
     if not is_for_later and not (points and is_about_work):
         return 0
-    points += _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
-    return points if _CODE_WORD.search(rule.text) else points + _sum_signs(rule, _PRODUCT_SIGNS)
+    main = rule.cut(rule.text_before("reason") or rule.text)
+    points += _sum_signs(main, _OTHER_SIGNS) + _CODE * is_about_code
+    return points if _CODE_WORD.search(main.text) else points + _sum_signs(main, _PRODUCT_SIGNS)
 
 
 def _is_about_code(words: Words) -> bool:

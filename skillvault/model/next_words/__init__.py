@@ -212,7 +212,9 @@ def _is_rejection(sentences: Sequence[Words], topic: frozenset[str], is_reply: b
         return False
     if _is_echo(sentences, topic):
         return True
-    if first.starts("rejection") or first.has("once") or first.has("plan"):
+    if first.has("plan"):
+        return False
+    if first.starts("rejection") or first.has("once"):
         return first.starts("rejection")
     is_neutral = first.has_clause("request") or first.starts("praise") or first.has("hedge")
     order = first.cut(_TAG_QUESTION.sub("", first.text))

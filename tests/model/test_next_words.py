@@ -72,7 +72,7 @@ def test_a_rule_for_later_does_not_make_the_work_a_failure(text: str) -> None:
         "como usuario quiero que nunca salgan los borrados",
         "同事说永远不要用 npm，对吗？",
         "- never show a total below 0\n- always round up",
-        "1. always squash 2. never push to main",
+        "- Never push to main\n- Always sign commits\ntranslate that, please",
         "given a muted thread, when somebody posts, then no push is ever sent",
         "you don't have to ask for staging here",
         "angenommen, wir löschen den Cache nie",
@@ -193,6 +193,38 @@ def test_a_requirement_about_what_the_agent_has_named_rejects_the_work(
 )
 def test_a_further_wish_or_an_answer_rejects_nothing(answer: str, text: str) -> None:
     assert read_reaction(text, answer) == Reaction()
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("1. use uv 2. no pip", ("use uv", "no pip")),
+        ("1. always squash 2. never push to main", ("always squash", "never push to main")),
+        ("no:\n- we use uv here\n- never pip", ("we use uv here", "never pip")),
+        (
+            "for the future:\n1. commits in English\n2. no merges",
+            ("commits in English", "no merges"),
+        ),
+        ("1. 用 pnpm，不要用 npm\n2. 提交信息用英文", ("用 pnpm，不要用 npm", "提交信息用英文")),
+    ],
+)
+def test_a_short_list_that_a_person_types_states_rules(text: str, rules: tuple[str, ...]) -> None:
+    assert read_reaction(text, "Done.").rules == rules
+    assert read_reaction(text, "Sure, please paste the rules of that project.").status is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a coupon must not be used twice\n- the total can never go below 0",
+        "- add tests\n- never log tokens\n- update the docs",
+        "have a look at this:\n- never use npm here\n- always use pnpm here",
+        "## Rules\n- never use npm here\n- always use pnpm here",
+        "- never use npm, see https://example.org\n- always use pnpm here",
+    ],
+)
+def test_a_list_of_needs_and_a_pasted_list_state_no_rule(text: str) -> None:
+    assert read_reaction(text, "Done.") == Reaction()
 
 
 def test_a_sentence_of_one_word_belongs_to_the_rule_before() -> None:

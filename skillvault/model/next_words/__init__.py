@@ -17,6 +17,7 @@ from skillvault.model.records import Status
 _MAX_TYPED = 1500  # characters that are read of a prompt
 _MAX_LINES = 5  # lines in a row that a person types; more are pasted
 _MIN_WORDS, _MIN_SIGNS, _MAX_RULE = 3, 4, 300  # of a rule: words, Chinese characters, characters
+_MIN_ITEMS, _MAX_ITEMS = 2, 6  # items of a list that a person types
 _OPENING = 300  # characters in which a user judges the work
 _PRAISE_SPAN = 80  # characters in which a "but" cancels praise
 
@@ -62,7 +63,12 @@ _PASTED_LINE = regex(
     r"|\S+ (?:commented|opened this|wrote)\b"
     r"|(?:[Tt]itle|[Bb]ody|[Ss]ubject|From|Steps|Expected)\b.{0,20}:)"
 )
-_LONG_QUOTE = regex(r"[\"“«„「『](?:[^\"”»“」』]{20,}|[^\"”»“」』]*[\u4e00-\u9fff][^\"”»“」』]{5,})[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
+_LIST_ITEM = regex(r"(?:- |\d[.)] )([^\s-](?!.*(?:://|\*\*|\]\(|```)).{3,99})")
+_INLINE_ITEM = regex(r"(?:^|\s+)(\d[.)] )")
+_LONG_QUOTE = regex(  # a few Chinese signs say as much as a sentence
+    r"[\"“«„「『](?:[^\"”»“」』]{20,}|[^\"”»“」』]*[\u4e00-\u9fff][^\"”»“」』]{5,})[\"”»“」』]"
+    r"|(?<!\w)'[^']{20,}'(?!\w)"
+)
 _OPENING_DASH = regex(r"^(\W*\w+)\s+[–—-]{1,2}\s+")  # "no - every route needs it"
 _TAG_QUESTION = regex(
     r",? (?:ok(?:ay)?|right|yeah|alright|got it|ja|oder|gell|verstanden|vale|sí|d'accord|hein)"
@@ -81,7 +87,7 @@ _URGENCY = regex(
     r"|赶紧|马上|赶快",
     re.IGNORECASE,
 )
-_END_SIGNS = " \t.!。！,，;；"
+_END_SIGNS = " \t.!。！,，;；:："
 _CONJUNCTION = regex(
     r"^\s*(?:(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car)\b\s*)?",
     re.IGNORECASE,
@@ -105,6 +111,15 @@ _CODE_WORD = regex(
 )
 
 
+class _Situation(Struct, frozen=True):
+    """The things and the judgment around rules: `topic` has the stems of words of the answer."""
+
+    topic: frozenset[str]
+    is_failure: bool
+    is_new_task: bool
+    is_list: bool
+
+
 class Reaction(Struct, frozen=True):
     """The user's judgment of the previous work, and the rules in their words, verbatim.
 
@@ -120,7 +135,8 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     """Read a user's words after an answer; in a reply to a question little is a judgment."""
     is_reply = _invites_words(answer)
     topic = frozenset(_find_names(answer))
-    typed = read_words(_typed_part(text))
+    items = _typed_list(text)
+    typed = read_words("\n".join(items) or _typed_part(text))
     sentences = tuple(_split_sentences(typed))
     opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
     if sentences and sentences[0].text.endswith(":") and sentences[0].has_clause("request"):
@@ -136,7 +152,7 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     )
     is_praise = not is_rejected and _is_praise(opening)
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
-    is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
+    is_failure = is_rejected or not (is_neutral or items or not _is_complaint(sentences))
     lead = next((words for words in sentences if not words.starts("praise")), sentences[0])
     is_new_task = not is_rejected and (
         is_declined
@@ -144,7 +160,13 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
         or opening.has("plan")
         or (lead.has_clause("request") and not lead.has_clause("repair"))
     )
-    rules = tuple(dict.fromkeys(_find_rules(sentences, topic, is_failure, is_new_task)))
+    situation = _Situation(
+        topic=topic,
+        is_failure=is_failure,
+        is_new_task=is_new_task,
+        is_list=bool(items) and all(map(_has_sign, sentences)),
+    )
+    rules = tuple(dict.fromkeys(_find_rules(sentences, situation)))
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
     status: Status | None = "failure" if is_failure else "success" if is_praise else None
     return Reaction(status, is_rejected or bool(rules), rules)
@@ -182,6 +204,29 @@ def _typed_part(text: str) -> str:
     if len(lines) > _MAX_LINES:  # nobody types so much at once
         lines = [*_first_paragraph(lines)]
     return _OPENING_DASH.sub(r"\1, ", _LONG_QUOTE.sub("''", "\n".join(lines)))
+
+
+def _typed_list(text: str) -> list[str]:
+    """Return the lines of a short list that a person typed, without its marks.
+
+    A line before the list must reject the work or name the repository: else the list is pasted.
+    """
+    lines = [line.rstrip() for line in text.strip().splitlines()]
+    if len(lines) == 1:
+        lines = _INLINE_ITEM.sub(r"\n\1", lines[0]).strip().splitlines()
+    if len(lines) < _MIN_ITEMS:
+        return []
+    intro = [] if _LIST_ITEM.match(lines[0]) else [read_words(lines.pop(0))]
+    items = [match[1] for line in lines if (match := _LIST_ITEM.fullmatch(line))]
+    if len(items) < len(lines) or not _MIN_ITEMS <= len(items) <= _MAX_ITEMS:
+        return []
+    if any(words.has_clause("request") or not _opens_rules(words) for words in intro):
+        return []
+    return [words.text for words in intro] + items
+
+
+def _opens_rules(words: Words) -> bool:
+    return words.starts("rejection") or words.has("lasting") or words.has("later")
 
 
 def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
@@ -227,8 +272,9 @@ def _is_echo(sentences: Sequence[Words], topic: frozenset[str]) -> bool:
     """Return True if a user doubts a word or two of the answer, and then says something."""
     first, *others = sentences
     names = _find_names(first.text)
-    is_doubt = _is_question(first) and not first.starts("question") and len(names) <= _ECHO
-    return is_doubt and bool(names) and topic.issuperset(names) and not any(map(_is_question, others[:1] or [first]))
+    if not others or _is_question(others[0]) or not 0 < len(names) <= _ECHO:
+        return False
+    return _is_question(first) and not first.starts("question") and topic.issuperset(names)
 
 
 def _is_relief(words: Words) -> bool:
@@ -259,6 +305,10 @@ def _find_names(text: str) -> list[str]:
     return [word.rstrip("s")[:_STEM] for word in words if not is_common(word)] + pairs
 
 
+def _is_named(text: str, topic: frozenset[str]) -> bool:
+    return not topic.isdisjoint(_find_names(text))
+
+
 def _is_refusal(sentence: Words) -> bool:
     plain = sentence.cut(_URGENCY.sub("", sentence.text))
     if (
@@ -271,9 +321,7 @@ def _is_refusal(sentence: Words) -> bool:
     return sentence.has_clause("accusation") and not is_thought
 
 
-def _find_rules(
-    sentences: Sequence[Words], topic: frozenset[str], is_failure: bool, is_new_task: bool
-) -> Iterator[str]:
+def _find_rules(sentences: Sequence[Words], situation: _Situation) -> Iterator[str]:
     """Yield the rules in sentences, up to another person's words; few in a new task."""
     is_for_later = False
     for sentence in sentences:
@@ -281,12 +329,13 @@ def _find_rules(
             return
         is_for_later = is_for_later or sentence.has("later")
         rule = _rule_of(sentence)
-        if is_new_task and not (is_for_later or rule.has("lasting")):
+        if situation.is_list and sentence.text.endswith((":", "：")):
+            continue  # the line before a list
+        if situation.is_new_task and not (is_for_later or rule.has("lasting")):
             continue
-        context = _LATER * is_for_later + _REJECTED * is_failure
-        is_named = not topic.isdisjoint(_find_names(rule.text))
-        points = _weigh_rule(rule, is_for_later, is_failure, is_named)
-        if _is_long_enough(rule.text) and points + context >= _MIN_RULE:
+        points = _weigh_rule(rule, situation, is_for_later)
+        points += _LATER * is_for_later + _REJECTED * (situation.is_failure or situation.is_list)
+        if (situation.is_list or _is_long_enough(rule.text)) and points >= _MIN_RULE:
             yield rule.text
 
 
@@ -301,19 +350,26 @@ def _rule_of(sentence: Words) -> Words:
     return sentence.cut("") if is_report else words
 
 
-def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool, is_named: bool) -> int:
+def _weigh_rule(rule: Words, situation: _Situation, is_for_later: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts.
 
     Strong words about the product are a rule if they reject the work, else the next task.
     """
     points = _sum_signs(rule, _RULE_SIGNS) + (rule.has if is_for_later else rule.starts)("kind")
-    is_about_code = _is_about_code(rule) or (is_named and points >= _RULE_SIGNS["duty"])
-    is_about_work = is_about_code or rule.has("lasting") or (points >= _STRONG and is_failure)
+    is_named = points >= _RULE_SIGNS["duty"] and _is_named(rule.text, situation.topic)
+    is_about_code = is_named or _is_about_code(rule)
+    is_strong = points >= _STRONG and situation.is_failure
+    is_about_work = is_about_code or is_strong or rule.has("lasting")
     if not is_for_later and not (points and is_about_work):
         return 0
     main = rule.cut(rule.text_before("reason") or rule.text)
     points += _sum_signs(main, _OTHER_SIGNS) + _CODE * is_about_code
     return points if _CODE_WORD.search(main.text) else points + _sum_signs(main, _PRODUCT_SIGNS)
+
+
+def _has_sign(words: Words) -> bool:
+    is_rule = words.starts("kind") or _sum_signs(words, _RULE_SIGNS) > 0
+    return is_rule or _opens_rules(words)
 
 
 def _is_about_code(words: Words) -> bool:

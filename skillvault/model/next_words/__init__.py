@@ -50,6 +50,7 @@ _NO_REQUIREMENT = (
     *("symptom", "event", "aftermath", "just_now"),
 )
 _NO_RULE = ("hedge", "behaviour", "plan")
+_NO_REPORT = ("good", "requirement", "reported", "ever", "own_fault", "plan", "later", "duty")
 _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
@@ -432,6 +433,8 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
         return True
     if is_asked or (words.starts("ban") and not _is_relief(words)):
         return words.has("symptom") and words.has("aftermath")
+    if words.starts("report") and not any(map(words.has, _NO_REPORT)):
+        return True
     return _sum_signs(words, _FAULT_SIGNS) + _is_bare_report(words) >= _MIN_FAULT
 
 

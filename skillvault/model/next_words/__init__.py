@@ -421,10 +421,12 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     """Return True if a user reports that something is broken, and asks for nothing new."""
     statements = [sentence for sentence in sentences if not _is_question(sentence)]
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
+    need = words.text_before("requirement")
     if (
         words.has("hedge")
         or words.has("once")
         or (words.has_clause("praise") and not words.has("contrast"))
+        or (need and not words.cut(need).has("symptom"))
     ):
         return False
     is_asked = len(statements) < len(sentences) or words.has("plea")

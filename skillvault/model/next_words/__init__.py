@@ -154,12 +154,8 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     is_praise = not is_rejected and _is_praise(opening)
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
     is_failure = is_rejected or not (is_neutral or items or not _is_complaint(sentences))
-    lead = next((words for words in sentences if not words.starts("praise")), sentences[0])
     is_new_task = not is_rejected and (
-        is_declined
-        or is_reply
-        or opening.has("plan")
-        or (lead.has_clause("request") and not lead.has_clause("repair"))
+        is_declined or is_reply or opening.has("plan") or _asks_for_work(sentences)
     )
     situation = _Situation(
         topic=topic,
@@ -190,6 +186,14 @@ def states_rule(text: str) -> bool:
 def is_risky(text: str) -> bool:
     """Return True if a rule has a URL, a secret or a command, or is against safety."""
     return _RISK.search(text) is not None
+
+
+def _asks_for_work(sentences: Sequence[Words]) -> bool:
+    """Return True if a user asks for more than to make the work as just said."""
+    first = next((words for words in sentences if not words.starts("praise")), sentences[0])
+    if first.has_clause("request") and not first.has_clause("repair"):
+        return True
+    return any(sentence.has_clause("build") for sentence in sentences)
 
 
 def _typed_part(text: str) -> str:

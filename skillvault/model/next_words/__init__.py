@@ -7,6 +7,7 @@ pasted text state no rule.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -22,27 +23,12 @@ _OPENING = 300  # characters in which a user judges the work
 _PRAISE_SPAN = 80  # characters in which a "but" cancels praise
 
 # How much each sign counts, and the sum that is enough.
-_RULE_SIGNS = {
-    "lasting": 2,
-    "order": 2,
-    "duty": 2,
-    "custom": 1,
-    "ever": 1,
-    "ban": 1,
-    "choice": 1,
-}
+_RULE_SIGNS = {"lasting": 2, "order": 2, "duty": 2, "custom": 1, "ever": 1, "ban": 1, "choice": 1}
 _OTHER_SIGNS = {"symptom": -1, "just_now": -1}
 _PRODUCT_SIGNS = {"product": -1, "runtime": -1}
 _CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
-_FAULT_SIGNS = {
-    "symptom": 3,
-    "aftermath": 1,
-    "just_now": 1,
-    "product": 1,
-    "event": 1,
-    "negation": 1,
-}
-_MIN_FAULT = 3
+_HINTS = ("aftermath", "just_now", "product", "event", "negation")
+_FAULT_SIGNS, _MIN_FAULT = {"symptom": 3, **dict.fromkeys(_HINTS, 1)}, 3
 _FEW_WORDS, _ECHO = 9, 2
 # Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
 _NO_REQUIREMENT = (
@@ -207,7 +193,7 @@ def _typed_part(text: str) -> str:
         if line.rstrip().endswith((":", "：")) and len(text.splitlines()) > len(lines):
             break  # what follows is a quotation
     if len(lines) > _MAX_LINES:  # nobody types so much at once
-        lines = [*_first_paragraph(lines)]
+        lines = [*takewhile(str.strip, lines)]
     return _OPENING_DASH.sub(r"\1, ", _LONG_QUOTE.sub("''", "\n".join(lines)))
 
 
@@ -232,13 +218,6 @@ def _typed_list(text: str) -> list[str]:
 
 def _opens_rules(words: Words) -> bool:
     return words.starts("rejection") or words.has("lasting") or words.has("later")
-
-
-def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        if not line.strip():
-            return
-        yield line
 
 
 def _split_sentences(typed: Words) -> Iterator[Words]:
@@ -275,11 +254,11 @@ def _is_rejection(sentences: Sequence[Words], topic: frozenset[str], is_reply: b
 
 def _is_echo(sentences: Sequence[Words], topic: frozenset[str]) -> bool:
     """Return True if a user doubts a word or two of the answer, and then says something."""
-    first, *others = sentences
-    names = _find_names(first.text)
-    if not others or _is_question(others[0]) or not 0 < len(names) <= _ECHO:
+    if len(sentences) < 2 or _is_question(sentences[1]):
         return False
-    return _is_question(first) and not first.starts("question") and topic.issuperset(names)
+    names = _find_names(sentences[0].text)
+    is_doubt = _is_question(sentences[0]) and not sentences[0].starts("question")
+    return is_doubt and 0 < len(names) <= _ECHO and topic.issuperset(names)
 
 
 def _is_relief(words: Words) -> bool:
@@ -308,10 +287,6 @@ def _find_names(text: str) -> list[str]:
     words = [word for word in _NAME.findall(text.casefold()) if not _CJK.search(word)]
     pairs = [text[n : n + 2] for n in range(len(text) - 1) if _CJK_NAME.fullmatch(text, n, n + 2)]
     return [word.rstrip("s")[:_STEM] for word in words if not is_common(word)] + pairs
-
-
-def _is_named(text: str, topic: frozenset[str]) -> bool:
-    return not topic.isdisjoint(_find_names(text))
 
 
 def _is_refusal(sentence: Words) -> bool:
@@ -361,8 +336,8 @@ def _weigh_rule(rule: Words, situation: _Situation, is_for_later: bool) -> int:
     Strong words about the product are a rule if they reject the work, else the next task.
     """
     points = _sum_signs(rule, _RULE_SIGNS) + (rule.has if is_for_later else rule.starts)("kind")
-    is_named = points >= _RULE_SIGNS["duty"] and _is_named(rule.text, situation.topic)
-    is_about_code = is_named or _is_about_code(rule)
+    is_named = not situation.topic.isdisjoint(_find_names(rule.text))
+    is_about_code = _is_about_code(rule) or (is_named and points >= _RULE_SIGNS["duty"])
     is_strong = points >= _STRONG and situation.is_failure
     is_about_work = is_about_code or is_strong or rule.has("lasting")
     if not is_for_later and not (points and is_about_work):
@@ -425,13 +400,10 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     """Return True if a user reports that something is broken, and asks for nothing new."""
     statements = [sentence for sentence in sentences if not _is_question(sentence)]
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
-    need = words.text_before("requirement")
-    if (
-        words.has("hedge")
-        or words.has("once")
-        or (words.has_clause("praise") and not words.has("contrast"))
-        or (need and not words.cut(need).has("symptom"))
-    ):
+    subject = words.cut(words.text_before("requirement"))
+    is_need = bool(subject.text) and not subject.has("symptom")
+    is_praise = words.has_clause("praise") and not words.has("contrast")
+    if is_need or is_praise or words.has("hedge") or words.has("once"):
         return False
     is_asked = len(statements) < len(sentences) or words.has("plea")
     is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)

@@ -72,7 +72,7 @@ def test_a_rule_for_later_does_not_make_the_work_a_failure(text: str) -> None:
         "como usuario quiero que nunca salgan los borrados",
         "同事说永远不要用 npm，对吗？",
         "- never show a total below 0\n- always round up",
-        "1. always squash 2. never push to main",
+        "- Never push to main\n- Always sign commits\ntranslate that, please",
         "given a muted thread, when somebody posts, then no push is ever sent",
         "you don't have to ask for staging here",
         "angenommen, wir löschen den Cache nie",
@@ -193,6 +193,113 @@ def test_a_requirement_about_what_the_agent_has_named_rejects_the_work(
 )
 def test_a_further_wish_or_an_answer_rejects_nothing(answer: str, text: str) -> None:
     assert read_reaction(text, answer) == Reaction()
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("1. use uv 2. no pip", ("use uv", "no pip")),
+        ("1. always squash 2. never push to main", ("always squash", "never push to main")),
+        ("no:\n- we use uv here\n- never pip", ("we use uv here", "never pip")),
+        (
+            "for the future:\n1. commits in English\n2. no merges",
+            ("commits in English", "no merges"),
+        ),
+        ("1. 用 pnpm，不要用 npm\n2. 提交信息用英文", ("用 pnpm，不要用 npm", "提交信息用英文")),
+    ],
+)
+def test_a_short_list_that_a_person_types_states_rules(text: str, rules: tuple[str, ...]) -> None:
+    assert read_reaction(text, "Done.").rules == rules
+    assert read_reaction(text, "Sure, please paste the rules of that project.").status is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a coupon must not be used twice\n- the total can never go below 0",
+        "- add tests\n- never log tokens\n- update the docs",
+        "have a look at this:\n- never use npm here\n- always use pnpm here",
+        "## Rules\n- never use npm here\n- always use pnpm here",
+        "- never use npm, see https://example.org\n- always use pnpm here",
+    ],
+)
+def test_a_list_of_needs_and_a_pasted_list_state_no_rule(text: str) -> None:
+    assert read_reaction(text, "Done.") == Reaction()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the job never finishes before eight",
+        "the api always returns UTC, never local time",
+        "users never see the total",
+        "der Nachtjob wird nie vor acht fertig",
+        "el proceso siempre acaba tarde",
+        "le job ne finit jamais à temps",
+        "夜间任务总是跑到八点",
+    ],
+)
+def test_what_a_program_or_its_users_do_each_time_is_no_rule(text: str) -> None:
+    assert not read_reaction(text, "The job is scheduled.").rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every PR needs two reviews here, I'll ask for them",
+        "jeder PR braucht bei uns zwei Reviews, das dauert",
+        "rows without a date should be skipped",
+        "a password must have at least 12 characters",
+        "files over 10 MB must be rejected",
+        "a refund must never exceed the price. implement that",
+        "每个房间每天只能预订一次",
+    ],
+)
+def test_a_plan_and_a_need_of_the_product_state_no_rule(text: str) -> None:
+    assert not read_reaction(text, "The page is ready.").is_correction
+
+
+@pytest.mark.parametrize("answer", ["Sure, paste it.", "A) celery or B) rq.", "I need the format."])
+def test_words_that_the_answer_asks_for_are_no_judgment(answer: str) -> None:
+    assert read_reaction("the total is never negative, not even for refunds", answer) == Reaction()
+
+
+@pytest.mark.parametrize(
+    "text", ["then leave it alone", "dann lass es", "entonces no", "那就别动它"]
+)
+def test_a_conclusion_from_the_answer_is_no_correction(text: str) -> None:
+    assert read_reaction(text, "The file is generated.") == Reaction()
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("texts come from the table, please fix that", "texts come from the table"),
+        ("primary keys are uuids in all our tables, change it", "primary keys are uuids"),
+        ("texte immer über i18n, bitte anpassen", "texte immer über i18n"),
+    ],
+)
+def test_a_wish_to_repair_the_work_is_no_new_task(text: str, rule: str) -> None:
+    assert read_reaction(text, "Done.").rules[0].startswith(rule)
+
+
+def test_doubt_of_a_word_of_the_answer_rejects_the_work() -> None:
+    assert read_reaction("blue? the design says green", "I made it blue.").is_correction
+    assert not read_reaction("blue?", "I made it blue.").is_correction
+    assert not read_reaction("why blue? just curious", "I made it blue.").is_correction
+
+
+def test_a_reason_takes_nothing_from_a_rule() -> None:
+    text = "every key has to exist in all three files or the build breaks"
+    assert read_reaction(text, "Added the key.").rules == (text,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["it accepts 31 february", "some users lost their avatar", "mis fotos salen giradas"],
+)
+def test_a_plain_report_about_the_work_is_a_failure(text: str) -> None:
+    assert read_reaction(text, "Done.") == Reaction("failure")
 
 
 def test_a_sentence_of_one_word_belongs_to_the_rule_before() -> None:

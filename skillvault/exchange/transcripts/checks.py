@@ -147,13 +147,17 @@ def judge_check(
 
 
 def _has_passed(output: str, code: int | None, *, uses_code: bool) -> bool | None:
-    if code in _NOT_RUN_CODES or _CANNOT_RUN.search(output) or _is_stopped(output, code):
+    if _cannot_run(output, code) or _is_stopped(output, code):
         return None
     if uses_code and code is not None:
         return code == 0
     if _FAILURE_LINE.search(output):
         return False
     return True if _SUCCESS_LINE.search(output) else None
+
+
+def _cannot_run(output: str, code: int | None) -> bool:
+    return code in _NOT_RUN_CODES or _CANNOT_RUN.search(output) is not None
 
 
 def _is_stopped(output: str, code: int | None) -> bool:
@@ -164,11 +168,14 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     """Among the last runs of each tool, find the deciding one: one that failed, else the last.
 
     A run with an unknown result replaces earlier ones, and so does one that passed without the
-    tests that had failed. If the last run of a tool was cut off, no passing run decides.
+    tests that had failed. If the last run of a tool was cut off, or the very last one could not
+    start, no passing run decides.
     """
     runs: dict[str, Check] = {}
+    has_started = True
     failed_runs: dict[str, Check] = {}
     for check in checks:
+        has_started = not _cannot_run(check.output, check.exit_code)
         failed_run = failed_runs.get(check.tool)
         is_partial = bool(check.passed and failed_run and not _covers_failure(check, failed_run))
         for tool in _find_chained_tools(check, failed_runs):
@@ -181,7 +188,8 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
             failed_runs.pop(check.tool, None)
     judged_runs = [check for check in runs.values() if check.passed is not None]
     failures = [check for check in judged_runs if not check.passed]
-    if not failures and any(_is_stopped(run.output, run.exit_code) for run in runs.values()):
+    is_stopped = any(_is_stopped(run.output, run.exit_code) for run in runs.values())
+    if not failures and (is_stopped or not has_started):
         return None  # a passing linter says nothing about tests that never ended
     return next(reversed(failures or judged_runs), None)
 

@@ -43,19 +43,21 @@ def is_look(command: str) -> bool:
 
 
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
-    """Judge the run of a command by its exit code; None if that says nothing of the work."""
+    """Judge the run of a command by its exit code; None if that says nothing of the work.
+
+    The command that could not start or end has not passed, and has not failed.
+    """
     bare_command = _PREFIX.sub("", _REDIRECTION.sub("", command)).strip()
     operators = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
     uses_code = operators <= {"&&"}  # else the exit code may be that of another command
     if code is None or not uses_code or is_look(command) or _NOTHING_TO_DO.search(output):
         return None
     name = " ".join(bare_command.split())
-    check = judge_check(command, (name, True), output, code=code, at=None)
-    return None if check.passed is None else check
+    return judge_check(command, (name, True), output, code=code, at=None)
 
 
 def last_failure(commands: Sequence[Check | None]) -> Check | None:
-    """Return the last command if it failed; None stands for a check."""
+    """Return the last command if it failed or could not run; None stands for a check."""
     return next((command for command in commands[-1:] if command and not command.passed), None)
 
 

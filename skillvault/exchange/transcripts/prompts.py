@@ -112,12 +112,13 @@ class PromptRun(Struct, kw_only=True):
         """The check that decides how the prompt ended, unless something changed after it.
 
         Another command decides if it ran last and failed, or if it is repaired and there is no
-        check.
+        check. If the last command could not run, nothing decides.
         """
         check = None if self.is_stale else find_deciding_check(self.checks)
         if self.has_untried_changes or (check is not None and not check.passed):
             return check
-        return last_failure(self.commands) or check or last_repair(self.commands)
+        command = last_failure(self.commands) or check or last_repair(self.commands)
+        return command if command and command.passed is not None else None
 
     @property
     def is_command(self) -> bool:

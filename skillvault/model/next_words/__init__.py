@@ -7,59 +7,55 @@ pasted text state no rule.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
 from skillvault.model.lazy import regex
-from skillvault.model.next_words.phrases import Words, read_words
+from skillvault.model.next_words.phrases import Words, is_common, read_words
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt
 _MAX_LINES = 5  # lines in a row that a person types; more are pasted
 _MIN_WORDS, _MIN_SIGNS, _MAX_RULE = 3, 4, 300  # of a rule: words, Chinese characters, characters
+_MIN_ITEMS, _MAX_ITEMS = 2, 6  # items of a list that a person types
 _OPENING = 300  # characters in which a user judges the work
 _PRAISE_SPAN = 80  # characters in which a "but" cancels praise
 
 # How much each sign counts, and the sum that is enough.
-_RULE_SIGNS = {
-    "lasting": 2,
-    "order": 2,
-    "duty": 2,
-    "custom": 1,
-    "ever": 1,
-    "ban": 1,
-    "choice": 1,
-}
-_OTHER_SIGNS = {"kind": 1, "product": -1, "symptom": -1, "just_now": -1}
+_RULE_SIGNS = {"lasting": 2, "order": 2, "duty": 2, "custom": 1, "ever": 1, "ban": 1, "choice": 1}
+_OTHER_SIGNS = {"symptom": -1, "just_now": -1}
+_PRODUCT_SIGNS = {"product": -1, "runtime": -1}
 _CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
-_FAULT_SIGNS = {
-    "symptom": 3,
-    "aftermath": 1,
-    "just_now": 1,
-    "product": 1,
-    "event": 1,
-    "negation": 1,
-}
-_MIN_FAULT = 3
-_FEW_WORDS = 9
+_HINTS = ("aftermath", "just_now", "product", "event", "negation")
+_FAULT_SIGNS, _MIN_FAULT = {"symptom": 3, **dict.fromkeys(_HINTS, 1)}, 3
+_FEW_WORDS, _ECHO = 9, 2
 # Signs that a sentence about a thing asks for more, or reports a fault, and requires nothing.
 _NO_REQUIREMENT = (
     *("besides", "hedge", "plea", "reported", "once", "later"),
     *("symptom", "event", "aftermath", "just_now"),
 )
+_NO_RULE = ("hedge", "behaviour", "plan")
+_NO_REPORT = ("good", "requirement", "reported", "ever", "own_fault", "plan", "later", "duty")
 _STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
-    r"(?<=[.!;])\s+|(?<=[?？])(?!!)\s*|(?<=[。！；])|\n+|(?<=[:：])\s*(?!//)|\s+[–—-]{1,2}\s+"
+    r"(?<=[.!;])\s+|(?<=[?？])(?!!)\s*|(?<=[。！；：])|\n+|(?<=:)\s+|\s+[–—-]{1,2}\s+"
 )
 _PASTED_LINE = regex(
     r"^\s*(?:>|\||- |\d+[.)] |[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
+    r"|\W?(?:WARN(?:ING)?|ERROR|INFO|DEBUG|FATAL|[Ww]arning|[Ee]rror|FEHLER|HINWEIS)\b\W"
     r"|Traceback|File \"|at \w[\w.$]*\(|[A-Z]\w+(?:Error|Exception)\b"
     r"|\S+ (?:commented|opened this|wrote)\b"
     r"|(?:[Tt]itle|[Bb]ody|[Ss]ubject|From|Steps|Expected)\b.{0,20}:)"
 )
-_LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
+_LIST_ITEM = regex(r"(?:- |\d[.)] )([^\s-](?!.*(?:://|\*\*|\]\(|```)).{3,99})")
+_INLINE_ITEM = regex(r"(?:^|\s+)(\d[.)] )")
+_LONG_QUOTE = regex(  # a few Chinese signs say as much as a sentence
+    r"[\"“«„「『](?:[^\"”»“」』]{20,}|[^\"”»“」』]*[\u4e00-\u9fff][^\"”»“」』]{5,})[\"”»“」』]"
+    r"|(?<!\w)'[^']{20,}'(?!\w)"
+)
 _OPENING_DASH = regex(r"^(\W*\w+)\s+[–—-]{1,2}\s+")  # "no - every route needs it"
 _TAG_QUESTION = regex(
     r",? (?:ok(?:ay)?|right|yeah|alright|got it|ja|oder|gell|verstanden|vale|sí|d'accord|hein)"
@@ -78,7 +74,7 @@ _URGENCY = regex(
     r"|赶紧|马上|赶快",
     re.IGNORECASE,
 )
-_END_SIGNS = " \t.!。！,，;；"
+_END_SIGNS = " \t.!。！,，;；:："
 _CONJUNCTION = regex(
     r"^\s*(?:(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car)\b\s*)?",
     re.IGNORECASE,
@@ -92,12 +88,23 @@ _RISK = regex(
     re.IGNORECASE,
 )
 _CJK = regex(r"[\u4e00-\u9fff]")
+_CJK_NAME = regex(r"(?:(?![的了是在不我你他这那有没都要就也和已用好个])[\u4e00-\u9fff]){2}")
 _WORD = regex(r"[\w@./#:-]+")
-_NAMING = regex(r"[^\W\d_]{4,}")  # words long enough to name a thing
+_NAME = regex(r"[^\W_]{2,}")  # words that may name a thing
+_STEM = 5  # letters by which forms of a word are told from other words
 _CODE_WORD = regex(
-    r"[a-z]\w*[A-Z]\w*|[A-Z]{2,}|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
+    r"[a-z]\w*[A-Z]\w*|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
     r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
 )
+
+
+class _Situation(Struct, frozen=True):
+    """The things and the judgment around rules: `topic` has the stems of words of the answer."""
+
+    topic: frozenset[str]
+    is_failure: bool
+    is_new_task: bool
+    is_list: bool
 
 
 class Reaction(Struct, frozen=True):
@@ -113,8 +120,10 @@ class Reaction(Struct, frozen=True):
 
 def read_reaction(text: str, answer: str = "") -> Reaction:
     """Read a user's words after an answer; in a reply to a question little is a judgment."""
-    is_reply = answer.rstrip().endswith(("?", "？"))
-    typed = read_words(_typed_part(text))
+    is_reply = _invites_words(answer)
+    topic = frozenset(_find_names(answer))
+    items = _typed_list(text)
+    typed = read_words("\n".join(items) or _typed_part(text))
     sentences = tuple(_split_sentences(typed))
     opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
     if sentences and sentences[0].text.endswith(":") and sentences[0].has_clause("request"):
@@ -125,19 +134,33 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
         _is_relief(opening) and not opening.has("contrast")
     )
     is_rejected = not is_declined and (
-        _is_rejection(sentences, is_reply)
-        or (not is_reply and _requires_otherwise(sentences[0], answer))
+        _is_rejection(sentences, topic, is_reply)
+        or (not is_reply and _requires_otherwise(sentences[0], topic))
     )
     is_praise = not is_rejected and _is_praise(opening)
     is_neutral = is_declined or is_praise or is_reply or opening.has("later")
-    is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
+    is_failure = is_rejected or not (is_neutral or items or not _is_complaint(sentences))
     is_new_task = not is_rejected and (
-        is_declined or is_reply or sentences[0].has_clause("request")
+        is_declined or is_reply or opening.has("plan") or _asks_for_work(sentences)
     )
-    rules = tuple(dict.fromkeys(_find_rules(sentences, is_failure, is_new_task)))
+    situation = _Situation(
+        topic=topic,
+        is_failure=is_failure,
+        is_new_task=is_new_task,
+        is_list=bool(items) and all(map(_has_sign, sentences)),
+    )
+    rules = tuple(dict.fromkeys(_find_rules(sentences, situation)))
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
     status: Status | None = "failure" if is_failure else "success" if is_praise else None
     return Reaction(status, is_rejected or bool(rules), rules)
+
+
+def _invites_words(answer: str) -> bool:
+    """Return True if an answer ends with a question, options to choose from, or a request."""
+    if answer.rstrip().endswith(("?", "？")):
+        return True
+    sentences = [sentence for sentence in _SENTENCE_END.split(answer) if sentence.strip()]
+    return any(read_words(sentence).has_clause("invitation") for sentence in sentences[-2:])
 
 
 def states_rule(text: str) -> bool:
@@ -151,6 +174,14 @@ def is_risky(text: str) -> bool:
     return _RISK.search(text) is not None
 
 
+def _asks_for_work(sentences: Sequence[Words]) -> bool:
+    """Return True if a user asks for more than to make the work as just said."""
+    first = next((words for words in sentences if not words.starts("praise")), sentences[0])
+    if first.has_clause("request") and not first.has_clause("repair"):
+        return True
+    return any(sentence.has_clause("build") for sentence in sentences)
+
+
 def _typed_part(text: str) -> str:
     """Return the part of a prompt that a person typed: up to code, a log or a pasted block."""
     text = _FENCE.split(text, maxsplit=1)[0][:_MAX_TYPED]
@@ -162,15 +193,31 @@ def _typed_part(text: str) -> str:
         if line.rstrip().endswith((":", "：")) and len(text.splitlines()) > len(lines):
             break  # what follows is a quotation
     if len(lines) > _MAX_LINES:  # nobody types so much at once
-        lines = [*_first_paragraph(lines)]
+        lines = [*takewhile(str.strip, lines)]
     return _OPENING_DASH.sub(r"\1, ", _LONG_QUOTE.sub("''", "\n".join(lines)))
 
 
-def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        if not line.strip():
-            return
-        yield line
+def _typed_list(text: str) -> list[str]:
+    """Return the lines of a short list that a person typed, without its marks.
+
+    A line before the list must reject the work or name the repository: else the list is pasted.
+    """
+    lines = [line.rstrip() for line in text.strip().splitlines()]
+    if len(lines) == 1:
+        lines = _INLINE_ITEM.sub(r"\n\1", lines[0]).strip().splitlines()
+    if len(lines) < _MIN_ITEMS:
+        return []
+    intro = [] if _LIST_ITEM.match(lines[0]) else [read_words(lines.pop(0))]
+    items = [match[1] for line in lines if (match := _LIST_ITEM.fullmatch(line))]
+    if len(items) < len(lines) or not _MIN_ITEMS <= len(items) <= _MAX_ITEMS:
+        return []
+    if any(words.has_clause("request") or not _opens_rules(words) for words in intro):
+        return []
+    return [words.text for words in intro] + items
+
+
+def _opens_rules(words: Words) -> bool:
+    return words.starts("rejection") or words.has("lasting") or words.has("later")
 
 
 def _split_sentences(typed: Words) -> Iterator[Words]:
@@ -178,27 +225,40 @@ def _split_sentences(typed: Words) -> Iterator[Words]:
     texts: list[str] = []
     for piece in _SENTENCE_END.split(typed.text):
         words = _WORD.findall(piece)
-        if texts and len(words) == 1 and typed.cut(piece).has("ever"):
+        if texts and len(words) == 1 and any(map(typed.cut(piece).has, ("ever", "lasting"))):
             texts[-1] = f"{texts[-1]} {piece.strip()}"
         elif piece.strip():
             texts.append(piece.strip())
     yield from map(typed.cut, texts)
 
 
-def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
+def _is_rejection(sentences: Sequence[Words], topic: frozenset[str], is_reply: bool) -> bool:
     """Return True if a user says that the work is not what they want."""
     first = sentences[0]
     if any(map(_is_refusal, sentences)):
         return True
     if is_reply:
         return False
+    if _is_echo(sentences, topic):
+        return True
+    if first.has("plan"):
+        return False
     if first.starts("rejection") or first.has("once"):
         return first.starts("rejection")
-    is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
+    is_neutral = first.has_clause("request") or first.starts("praise") or first.has("hedge")
     order = first.cut(_TAG_QUESTION.sub("", first.text))
     is_report = _is_lack(first) or _is_relief(first)
     is_ban = order.starts("ban") and not (is_report or _is_question(order))
-    return is_ban or (first.has("exclusion") and not is_neutral)
+    return is_ban or (first.has("exclusion") and not (is_neutral or _is_question(first)))
+
+
+def _is_echo(sentences: Sequence[Words], topic: frozenset[str]) -> bool:
+    """Return True if a user doubts a word or two of the answer, and then says something."""
+    if len(sentences) < 2 or _is_question(sentences[1]):
+        return False
+    names = _find_names(sentences[0].text)
+    is_doubt = _is_question(sentences[0]) and not sentences[0].starts("question")
+    return is_doubt and 0 < len(names) <= _ECHO and topic.issuperset(names)
 
 
 def _is_relief(words: Words) -> bool:
@@ -211,20 +271,22 @@ def _is_lack(sentence: Words) -> bool:
     return sentence.starts("absence") and not _is_about_code(sentence)
 
 
-def _requires_otherwise(sentence: Words, answer: str) -> bool:
+def _requires_otherwise(sentence: Words, topic: frozenset[str]) -> bool:
     """Return True if a user says how a thing must be that the agent has just named."""
     if _is_question(sentence) or sentence.has_clause("request"):
         return False
     if any(map(sentence.has, _NO_REQUIREMENT)):
         return False
-    subject = sentence.text_before("requirement").casefold()
-    answer_text = answer.casefold()
-    if cjk := "".join(_CJK.findall(subject)):
-        return any(cjk[index : index + 2] in answer_text for index in range(len(cjk) - 1))
-    words = _NAMING.findall(subject)
-    if not words or sentence.cut(words[-1]).starts("pointing"):  # `that` names nothing
-        return False
-    return words[-1] in _NAMING.findall(answer_text)
+    subject = sentence.text_before("requirement")
+    names = _find_names(subject)
+    return bool(names) and (names[-1] in topic or bool(_CJK.search(subject) and topic & {*names}))
+
+
+def _find_names(text: str) -> list[str]:
+    """Return the stems of the words that may name a thing; in Chinese all pairs of signs."""
+    words = [word for word in _NAME.findall(text.casefold()) if not _CJK.search(word)]
+    pairs = [text[n : n + 2] for n in range(len(text) - 1) if _CJK_NAME.fullmatch(text, n, n + 2)]
+    return [word.rstrip("s")[:_STEM] for word in words if not is_common(word)] + pairs
 
 
 def _is_refusal(sentence: Words) -> bool:
@@ -235,10 +297,11 @@ def _is_refusal(sentence: Words) -> bool:
         or sentence.has_clause("reproach")
     ):
         return True
-    return sentence.has_clause("accusation") and not _is_question(sentence)
+    is_thought = _is_question(sentence) or sentence.has("hedge")
+    return sentence.has_clause("accusation") and not is_thought
 
 
-def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool) -> Iterator[str]:
+def _find_rules(sentences: Sequence[Words], situation: _Situation) -> Iterator[str]:
     """Yield the rules in sentences, up to another person's words; few in a new task."""
     is_for_later = False
     for sentence in sentences:
@@ -246,18 +309,20 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
             return
         is_for_later = is_for_later or sentence.has("later")
         rule = _rule_of(sentence)
-        if is_new_task and not (is_for_later or rule.has("lasting")):
+        if situation.is_list and sentence.text.endswith((":", "：")):
+            continue  # the line before a list
+        if situation.is_new_task and not (is_for_later or rule.has("lasting")):
             continue
-        context = _LATER * is_for_later + _REJECTED * is_failure
-        points = _weigh_rule(rule, is_for_later, is_failure)
-        if _is_long_enough(rule.text) and points + context >= _MIN_RULE:
+        points = _weigh_rule(rule, situation, is_for_later)
+        points += _LATER * is_for_later + _REJECTED * (situation.is_failure or situation.is_list)
+        if (situation.is_list or _is_long_enough(rule.text)) and points >= _MIN_RULE:
             yield rule.text
 
 
 def _rule_of(sentence: Words) -> Words:
     """Return what may be a rule in a sentence, without the judgment around it, or ""."""
     sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
-    if _is_question(sentence) or sentence.has("hedge"):
+    if _is_question(sentence) or any(map(sentence.has, _NO_RULE)):
         return sentence.cut("")
     rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
     words = sentence.cut(rule)
@@ -265,20 +330,26 @@ def _rule_of(sentence: Words) -> Words:
     return sentence.cut("") if is_report else words
 
 
-def _weigh_rule(rule: Words, is_for_later: bool, is_failure: bool) -> int:
+def _weigh_rule(rule: Words, situation: _Situation, is_for_later: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts.
 
     Strong words about the product are a rule if they reject the work, else the next task.
     """
-    is_about_code = _is_about_code(rule)
-    points = _sum_signs(rule, _RULE_SIGNS)
-    is_strong = points >= _STRONG and (is_failure or not rule.has("product"))
-    is_about_work = is_about_code or rule.has("lasting") or is_strong
+    points = _sum_signs(rule, _RULE_SIGNS) + (rule.has if is_for_later else rule.starts)("kind")
+    is_named = not situation.topic.isdisjoint(_find_names(rule.text))
+    is_about_code = _is_about_code(rule) or (is_named and points >= _RULE_SIGNS["duty"])
+    is_strong = points >= _STRONG and situation.is_failure
+    is_about_work = is_about_code or is_strong or rule.has("lasting")
     if not is_for_later and not (points and is_about_work):
         return 0
-    signs = {name: points for name, points in _OTHER_SIGNS.items() if name != "product"}
-    points += _sum_signs(rule, signs)
-    return points + (_CODE if is_about_code else -rule.has("product"))
+    main = rule.cut(rule.text_before("reason") or rule.text)
+    points += _sum_signs(main, _OTHER_SIGNS) + _CODE * is_about_code
+    return points if _CODE_WORD.search(main.text) else points + _sum_signs(main, _PRODUCT_SIGNS)
+
+
+def _has_sign(words: Words) -> bool:
+    is_rule = words.starts("kind") or _sum_signs(words, _RULE_SIGNS) > 0
+    return is_rule or _opens_rules(words)
 
 
 def _is_about_code(words: Words) -> bool:
@@ -329,11 +400,10 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     """Return True if a user reports that something is broken, and asks for nothing new."""
     statements = [sentence for sentence in sentences if not _is_question(sentence)]
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
-    if (
-        words.has("hedge")
-        or words.has("once")
-        or (words.has_clause("praise") and not words.has("contrast"))
-    ):
+    subject = words.cut(words.text_before("requirement"))
+    is_need = bool(subject.text) and not subject.has("symptom")
+    is_praise = words.has_clause("praise") and not words.has("contrast")
+    if is_need or is_praise or words.has("hedge") or words.has("once"):
         return False
     is_asked = len(statements) < len(sentences) or words.has("plea")
     is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
@@ -341,6 +411,8 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
         return True
     if is_asked or (words.starts("ban") and not _is_relief(words)):
         return words.has("symptom") and words.has("aftermath")
+    if words.starts("report") and not any(map(words.has, _NO_REPORT)):
+        return True
     return _sum_signs(words, _FAULT_SIGNS) + _is_bare_report(words) >= _MIN_FAULT
 
 

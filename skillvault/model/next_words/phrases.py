@@ -65,11 +65,21 @@ def read_words(text: str) -> Words:
         return Words(text, (_UNSPACED,))
     words = _WORD.findall(text.lower())
     counts = {
-        language: sum(map(set(line.split()).__contains__, words))
-        for language, line in _table()["common"].items()
+        language: sum(map(common.__contains__, words))
+        for language, common in _common_words().items()
     }
     most = max(counts.values())
     return Words(text, tuple(language for language, count in counts.items() if count == most))
+
+
+def is_common(word: str) -> bool:
+    """Return True for a word that stands in most texts of a language, and names nothing."""
+    return any(word in common for common in _common_words().values())
+
+
+@cache
+def _common_words() -> Mapping[str, frozenset[str]]:
+    return {language: frozenset(line.split()) for language, line in _table()["common"].items()}
 
 
 @cache

@@ -258,6 +258,6 @@ def test_figures_of_a_fact_support_only_an_insight_that_names_the_fact() -> None
         insight("A long at 7001 leads to a loss."),
     )
     with pytest.raises(UnusableError, match="7001"):
-        reader.check_figures(reply, record, last=True)
+        reader.check_figures(reply, record, final=True)
     named = replace(reply, relation="repeats", fact="dip")
     assert reader.check_figures(named, record, last=True) == named

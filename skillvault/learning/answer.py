@@ -1,6 +1,6 @@
 """The rule of `answer`: the commits by which a late answer changes an evaluation or a skill.
 
-An answer holds words. If it rewords an evaluation, facts from the former words change too.
+An answer only changes words. If the words of an evaluation change, its facts change too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 
 class Rewording(Struct, frozen=True, kw_only=True):
-    """An evaluation with new words, and the records that rest on its former words.
+    """An evaluation with new words, and the records that rest on its old words.
 
-    `links` lead from the evaluation; `facts` are the facts that it made or supports, by id;
-    `around` has the links from and to each fact; `paths` has what `Change.removes` names for a fact
-    or link.
+    `links` start at the evaluation. `facts` are the facts that it made or supports, by id, and
+    `around` has the links of these facts. `paths` has the path of each fact and link for
+    `Change.removes`.
     """
 
     before: Evaluation
@@ -39,7 +39,7 @@ class Rewording(Struct, frozen=True, kw_only=True):
 
 
 def bare_change(answer: Answer) -> Change:
-    """Return the commit of an answer alone, if its subject waits or has these words already."""
+    """Return the commit of an answer alone, if nothing else changes yet."""
     return Change(
         step=STEP,
         subject=_subject(answer),
@@ -53,8 +53,8 @@ def bare_change(answer: Answer) -> Change:
 def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
     """Return the commit that gives evaluations the words of an answer.
 
-    A new answer is part of the commit. Facts of the former words are removed; the next run makes
-    those again that have enough evidence.
+    Facts that rest on the old words are removed. The next run makes them again if they have enough
+    evidence.
     """
     paths = {
         ref: rewording.paths[ref]
@@ -80,7 +80,7 @@ def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new
 
 
 def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
-    """Yield the facts and links that rest on the former words of an evaluation."""
+    """Yield the facts and links that rest on the old words of an evaluation."""
     if not rewording.changes_memory:
         return
     for link in (*rewording.links, *rewording.around):
@@ -90,7 +90,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
 
 
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
-    """Return the commit that gives a skill the text of an answer, with a new answer."""
+    """Return the commit that gives a skill the text of an answer."""
     ref = Ref("answer", answer.id)
     records = tuple(record for record in change.writes if record != answer)
     return replace(

@@ -1,7 +1,7 @@
-"""The rule of `assess`: the status of a skill by the evidence of its use.
+"""The rule of `assess`: the status of a skill follows from the evidence of its use.
 
 Pinned skills, proposals, and skills that a person retired keep their status. A skill that was
-retired for its use is tried again later, since a verdict can be wrong.
+retired for its use gets a second trial later, because a verdict can be wrong.
 """
 
 from datetime import datetime, timedelta
@@ -21,12 +21,13 @@ _JUDGED = ("testing", "proven", "retired")
 
 
 class AssessedSkill(Struct, frozen=True, kw_only=True):
-    """The state of a skill: `shelf` is its folder, `ours` is True if this step moved it there.
+    """The state of a skill for `assess`.
 
-    `clock` is its domain's time. `retired` is the time when it was retired for its use, None if it
-    recovered; `since` counts the decisions of its domain after that; `trial` is the time of its
-    last trial. `is_rejected`: a person changed it later, or its time to live is over, so there is
-    no trial. `last_outcome` is the newest outcome in its evidence.
+    `shelf` is its folder; `ours` is True if this step moved it there. `clock` is the time of its
+    domain. `retired` is the time when its use retired it, None if it recovered. `since` counts the
+    decisions of the domain after that time. `trial` is the start of its last trial. `is_rejected`
+    forbids a trial: a person changed the skill later, or its time to live is over. `last_outcome`
+    is the newest outcome of its evidence.
     """
 
     name: str
@@ -43,15 +44,15 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
 
     @property
     def source_refs(self) -> tuple[Ref, ...]:
-        """The records that a change of the status comes from."""
+        """The records that a change of the status names as its sources."""
         outcomes = (Ref("outcome", self.last_outcome),) if self.last_outcome else ()
         return Ref("skill", self.name), *outcomes
 
 
 class NextTrial(Struct, frozen=True, kw_only=True):
-    """The time when a retired skill is tried again, by the clock of its domain.
+    """The time of the next trial of a retired skill, by the clock of its domain.
 
-    The trial begins at `at` or after so many more `decisions`, but never before `not_before`.
+    The trial starts at `at`, or after `decisions` more decisions, but never before `not_before`.
     """
 
     at: datetime
@@ -59,14 +60,14 @@ class NextTrial(Struct, frozen=True, kw_only=True):
     not_before: datetime | None = None
 
     def is_due(self, clock: datetime) -> bool:
-        """True if the trial may begin now."""
+        """Return True if the trial may start now."""
         if self.not_before is not None and clock < self.not_before:
             return False
         return clock >= self.at or not self.decisions
 
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
-    """Return the commit that gives a skill the status it earned; None if nothing changes."""
+    """Return the commit that gives a skill the status it earned; None if the status stays."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None
@@ -107,7 +108,7 @@ def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
 
 
 def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
-    """Return the commit of a new status, with the move to the folder for this status."""
+    """Return the commit of a new status, with the move to its folder."""
     is_retirement = following.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
     target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
@@ -127,7 +128,7 @@ def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
 
 
 def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
-    """Return the commit that tries a retired skill again."""
+    """Return the commit that starts the trial of a retired skill."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
     path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
     return Change(

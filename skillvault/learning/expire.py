@@ -1,7 +1,6 @@
-"""The rule of `expire`: archive a skill older than its time to live, unless it proves useful.
+"""The rule of `expire`: archive a skill at the end of its time to live, unless its use helps.
 
-The time of an expired skill starts again if a person restores it. Every `clock` is the time of the
-skill's domain.
+A restored skill gets a new time to live. Every `clock` is the time of the skill's domain.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +27,10 @@ class Lifetime(Struct, frozen=True):
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time is over; `renewed` is the reason to keep it, None if it leaves."""
+    """A skill whose time to live is over.
+
+    `renewed` is the reason to renew it; None if the skill is archived.
+    """
 
     name: str
     shelf: str
@@ -38,10 +40,10 @@ class Expiry(Struct, frozen=True, kw_only=True):
 
 
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
-    """Return a skill's time to live; None for a skill that never expires.
+    """Return the time to live of a skill; None for a skill that never expires.
 
-    An explicit `expires` wins; without that key, generated skills live the days of their kind from
-    `created`. Pinned skills do not expire.
+    The key `expires` decides; without it, a generated skill lives the days of its kind from
+    `created`. Pinned skills never expire.
     """
     if skill.status == "pinned":
         return None
@@ -55,7 +57,7 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
 
 
 def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
-    """Return True if a person set an earlier end than the usual one.
+    """Return True if a person set an earlier end than skillvault.
 
     `ends` are the ends that skillvault wrote, oldest first.
     """
@@ -68,9 +70,10 @@ def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
 def key_edits(
     path: str, skill: Skill, new_skill: Skill, written: WrittenTexts, *, policy: Policy
 ) -> Iterator[Edit]:
-    """Yield the edits of the keys that make a skill its new version.
+    """Yield the edits of the keys that turn a skill into its new version.
 
-    A person's description stays, and so does an end that a person set, unless the new end is later.
+    A person's description stays. A person's end of the time to live stays, unless the new end is
+    later.
     """
     is_own = is_untouched(written.descriptions, skill.description)
     if is_own and new_skill.description != skill.description:
@@ -93,10 +96,10 @@ def find_expiry(
     clock: datetime,
     policy: Policy,
 ) -> Expiry | None:
-    """Return the expiry of a living skill; None if its time is not over.
+    """Return the expiry of a skill; None if its time to live is not over.
 
-    `archived` is the skill as this step last archived it, None if another step did; `applied` is
-    the time when a trusted outcome last applied it.
+    `archived` is the skill as this step last archived it, None if this step did not. `applied` is
+    the last time when a trusted outcome applied the skill.
     """
     life = lifetime(skill, policy)
     if life is None or clock <= life.ends:
@@ -110,7 +113,7 @@ def find_expiry(
 
 
 def expiry_change(expiry: Expiry) -> Change:
-    """Return the commit that archives a skill, or that renews its time to live."""
+    """Return the commit that archives a skill or renews its time to live."""
     target = Ref("skill", expiry.name)
     reason = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
     if expiry.renewed is None:
@@ -136,7 +139,7 @@ def expiry_change(expiry: Expiry) -> Change:
 
 
 def time_of(text: str | None) -> datetime | None:
-    """Return a time as a skill states it; None for an empty or invalid time."""
+    """Return the time in a key of a skill; None for an empty or invalid time."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -1,6 +1,6 @@
 """The rule of `generate`: the guide of an action, the warning and the pattern of a subject.
 
-The step `refresh` updates existing skills.
+The step `refresh` updates skills that exist already.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,12 +42,12 @@ State = Literal[
 
 
 class ExistingSkill(Struct, frozen=True, kw_only=True):
-    """The existing skill of a subject and a kind.
+    """The skill of a subject and a kind, as far as it exists.
 
-    `skill` is in the folder `shelf`. `more` are other skills of the same subject and kind, from
-    single outcomes. `linked` are its evaluations. `put_away` says who archived it, if only a person
-    can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a skill
-    that cannot be read. `clock` is the time of the domain.
+    `skill` is in the folder `shelf`, and `more` are other skills of the same subject and kind.
+    `linked` are the evaluations linked to it. `put_away` says who archived the skill, if only a
+    person can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a
+    skill that cannot be read. `clock` is the time of the domain.
     """
 
     skill: Skill | None = None
@@ -61,14 +61,14 @@ class ExistingSkill(Struct, frozen=True, kw_only=True):
 
 
 class SkillState(Struct, frozen=True):
-    """The state of a skill that may be made, and the reason for this state."""
+    """The state of a skill that could be made, and the reason for this state."""
 
     state: State
     reason: str
 
 
 def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> SkillState:
-    """Return the state of a skill: it is due, it exists, or the reason why neither."""
+    """Return the state of a skill: due, made already, or not made for some reason."""
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:
@@ -126,7 +126,7 @@ def skill_subject(findings: Findings) -> Subject:
 def skill_change(
     findings: Findings, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Add the skill of a subject, with its links."""
+    """Return the commit that adds the skill of a subject, with its links."""
     first = findings.account.outcomes[0]
     subject = skill_subject(findings)
     names = subject_names(findings.kind, subject, first.trust)
@@ -172,7 +172,7 @@ def new_skill(
 def addition_change(
     findings: Findings, skill: Skill, text: "ComposedText", *, sources: Iterable[str], at: datetime
 ) -> Change:
-    """Add a skill, with its links from these outcomes."""
+    """Return the commit that adds a skill, with links from these outcomes."""
     first, target = findings.account.outcomes[0], Ref("skill", skill.name)
     refs = tuple(Ref("evaluation", outcome_id) for outcome_id in sources)
     links = tuple(link_of("generated", source, target, at) for source in refs)
@@ -190,7 +190,7 @@ def addition_change(
 
 
 def is_expired(findings: Findings, existing: ExistingSkill, policy: Policy) -> bool:
-    """Return True if a skill's time to live has ended by the clock of its domain."""
+    """Return True if the time to live of a skill has ended by the clock of its domain."""
     end = expiry_of(findings, policy)
     return bool(existing.clock and end and end < stamp(existing.clock))
 
@@ -201,7 +201,7 @@ def skill_shelf(outcome: Outcome) -> str:
 
 
 def creation_time(findings: Findings) -> datetime:
-    """Return the time of the latest outcome that is evidence of a skill."""
+    """Return the time of the latest outcome that supports a skill."""
     ids = set(evidence_ids(findings))
     return max(o.occurred_at for o in findings.account.outcomes if o.id in ids)
 
@@ -218,7 +218,7 @@ def expiry_time(at: datetime, days: int) -> str:
 
 
 class ComposedText(Struct, frozen=True):
-    """A skill's body, and its files in references/ by name."""
+    """The body of a skill, and its files in references/ by name."""
 
     body: str
     files: dict[str, str]
@@ -227,9 +227,10 @@ class ComposedText(Struct, frozen=True):
 def skill_text(
     findings: Findings, draft: Draft, policy: Policy, references: References | None = None
 ) -> ComposedText:
-    """Return the text within its length and new files beside the existing ones.
+    """Return the text of a skill within its limit, and its new files.
 
-    The files hold the overflow, the evidence of each statement, and every run of a guide.
+    The files hold the text beyond the limit, the evidence of each statement, and every run of a
+    guide.
     """
     account, files = findings.account, references or References()
     last, count = account.outcomes[-1], len(account.outcomes)
@@ -279,7 +280,7 @@ def _reason(findings: Findings) -> str:
 
 
 def judges_of(findings: Findings) -> str | None:
-    """Return the judges of the outcomes that a skill is about."""
+    """Return the names of the judges of these outcomes."""
     ids = {outcome.id for outcome in findings.significant}
     judges = {e.judge for key, e in findings.account.evaluations.items() if key in ids}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None

@@ -1,7 +1,6 @@
-"""The rule of `refresh`: the update of a subject's skill, and its change.
+"""The rule of `refresh`: update the skill of a subject when its findings change.
 
-A person's text stays. A skill without evidence is archived; when evidence returns, it comes back
-under its name.
+A person's text stays. A skill without evidence is archived; with new evidence it comes back.
 """
 
 from collections.abc import Collection
@@ -26,9 +25,10 @@ STEP = "refresh"
 
 
 class SkillRefresh(Struct, frozen=True, kw_only=True):
-    """The refresh of a subject's skill of one kind: its text changes, it leaves, or it comes back.
+    """An update of the skill of a subject: a new text, a move to archive/, or a return.
 
-    `fresh` are the evaluations to link; `merged` are older skills of the subject that leave.
+    `what` names the update. `fresh` are the evaluations to link. `merged` are older skills of the
+    subject that are archived.
     """
 
     what: Literal["refresh", "leave", "restore"]
@@ -41,9 +41,9 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 def find_refresh(
     findings: Findings, existing: generate.ExistingSkill, unlinked: Collection[str], policy: Policy
 ) -> SkillRefresh | None:
-    """Return the due refresh of a subject's skill, or None.
+    """Return the update that the skill of a subject needs; None without one.
 
-    `unlinked` are the evaluations whose link to the skill a person removed.
+    `unlinked` are evaluations whose link to the skill a person removed.
     """
     skill, archived = existing.skill, existing.shelf == "archive"
     if skill is None or existing.put_away or skill.status in ("pinned", "retired"):
@@ -69,7 +69,7 @@ def find_refresh(
 
 
 def withdrawal_change(refresh: SkillRefresh) -> Change:
-    """Archive a skill whose findings no longer suffice."""
+    """Return the commit that archives a skill whose findings are not enough any more."""
     skill, shelf = refresh.present.skill, refresh.present.shelf
     assert skill is not None
     outcomes = refresh.findings.account.outcomes
@@ -81,7 +81,7 @@ def withdrawal_change(refresh: SkillRefresh) -> Change:
 
 
 def orphan_change(skill: Skill, shelf: str) -> Change:
-    """Archive a skill whose subject has no outcomes left."""
+    """Return the commit that archives a skill whose subject has no outcomes left."""
     reasons = {
         "evolved": "Fewer than three actions of its domain say the same.",
         "strategy": "No action of its domain still has a rule or a lead.",
@@ -98,10 +98,7 @@ def rewrite_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Update a skill to its findings; an archived skill comes back.
-
-    `references` are its files.
-    """
+    """Return the commit that updates a skill to its findings, or brings it back."""
     skill, findings = refresh.present.skill, refresh.findings
     assert skill is not None
     shelf, home = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
@@ -141,7 +138,7 @@ def rewrite_change(
 
 
 def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
-    """List the statements that came, went or changed."""
+    """List the statements that were added, removed or changed."""
     outcomes = refresh.findings.account.outcomes
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts

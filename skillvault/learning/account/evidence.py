@@ -1,6 +1,7 @@
-"""The evidence file beside a skill: the outcomes that support and contradict each statement.
+"""The evidence file of a skill: the outcomes for and against each statement.
 
-`check` recounts every statement from this file. It compares values and reads no prose.
+`check` counts every statement again from this file. The counts come from ids and values, never from
+prose.
 """
 
 import json
@@ -69,7 +70,7 @@ def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) ->
 def _count_sides(
     entry: StatementEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
-    """Return the outcomes for and against a rule, counted anew; None for other statements."""
+    """Count the outcomes for and against a rule again; return None for other statements."""
     if entry.rule is None:
         return None
     no_counts = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}

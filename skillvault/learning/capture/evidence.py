@@ -1,4 +1,4 @@
-"""Find the search terms of a rule, and judge if enough files of a code base have them."""
+"""Find the search terms of a rule, and decide if enough files of the code contain them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ _STOP = frozenset(dict(read_sections("skillvault.learning.capture", "words.txt")
 class Terms(Struct, frozen=True):
     """The search terms of a rule: its code spans, else its quotations, else some of its words.
 
-    A `negative` rule forbids its terms: a file that has the terms breaks the rule.
+    A `negative` rule forbids its terms, so a file with these terms breaks the rule.
     """
 
     polarity: Polarity
@@ -55,7 +55,7 @@ class Terms(Struct, frozen=True):
 
 
 def search_terms(rule: str) -> Terms:
-    """Return the terms of a rule; if the rule prefers A to B, only the terms of A."""
+    """Return the search terms of a rule; if the rule prefers A to B, only the terms of A."""
     text = " ".join(rule.split())
     prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # every character at its place
     negative = _NEGATIVE.search(prose) is not None
@@ -78,7 +78,7 @@ def _usable(terms: Iterable[str]) -> list[str]:
 
 
 def _distinctive_words(prose: str) -> list[str]:
-    """Return words that tell a rule from others: identifiers first, then the longest."""
+    """Return words that distinguish a rule: identifiers first, then the longest words."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
     spaced_words = (word for word in words if not _UNSPACED.search(word))
@@ -95,14 +95,17 @@ DEFAULTS = CapturePolicy()
 
 
 class Confidence(Struct, frozen=True):
-    """The weight of a number of files: `low`, `medium` or `high`, and if a pattern is made."""
+    """The confidence that a number of files gives: `low`, `medium` or `high`.
+
+    `promote` is True if a pattern is made.
+    """
 
     confidence: str
     promote: bool
 
 
 class CodeEvidence(Struct, frozen=True):
-    """The files that support a rule, sorted, with their terms and weight."""
+    """The files that support a rule, sorted, with their terms and the confidence."""
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
@@ -110,13 +113,13 @@ class CodeEvidence(Struct, frozen=True):
 
     @property
     def file_list(self) -> str:
-        """The files as a pattern names them."""
+        """The names of the first files, and the number of the others."""
         more = len(self.files) - _SHOWN
         return ", ".join(self.files[:_SHOWN]) + (f" (+{more} more)" if more > 0 else "")
 
 
 def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
-    """Return the weight of this number of distinct files."""
+    """Return the confidence that this number of distinct files gives."""
     if files < policy.files:
         return Confidence("low", promote=False)
     return Confidence("high" if files >= policy.high else "medium", promote=True)
@@ -125,7 +128,10 @@ def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
 def rule_evidence(
     terms: Terms, occurrences: Occurrences, file_count: int, policy: CapturePolicy = DEFAULTS
 ) -> CodeEvidence:
-    """Return the evidence for a rule in `file_count` files, or the breaches of a negative rule."""
+    """Return the files that support a rule, or that break a negative rule.
+
+    `file_count` is the number of searched files.
+    """
     places = {t: occurrences.get(t, frozenset()) for t in terms.all}
     if file_count >= _MANY:
         places = {t: files for t, files in places.items() if len(files) <= _COMMON * file_count}
@@ -146,7 +152,7 @@ def rule_evidence(
 def _word_evidence(
     places: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Return the files that have at least `min_words` of the words."""
+    """Return the files that contain at least `min_words` of the words."""
     counts: dict[str, int] = {}
     for files in places.values():
         for file in files:

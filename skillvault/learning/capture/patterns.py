@@ -1,4 +1,4 @@
-"""Turn rules that code supports into patterns, and back into rules when the code is gone."""
+"""Promote rules to patterns if code supports them, and demote patterns without code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ _ALL = "resources/expertise.yaml"
 
 
 def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
-    """Return a new skill that holds the patterns."""
+    """Return a new skill with the patterns."""
     return Skill(
         LEARNED,
         _DESCRIPTION,
@@ -47,7 +47,7 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
-    """Return the text of this skill: the best patterns, and where to find all of them."""
+    """Return the body of this skill: the best patterns, and the path to all of them."""
     best = prompt.rank_patterns(patterns)
     if not best:
         return "# Learned patterns\n\nNot enough code supports any rule now."
@@ -71,8 +71,8 @@ class CodeSupport(Struct, frozen=True):
 class CodeScan(Struct, frozen=True):
     """The result of a scan of the code bases.
 
-    `support` has an entry for the key of each rule that forbids nothing; `asked` maps the patterns
-    whose code bases are readable to the versions of these code bases.
+    `support` maps the key of each positive rule to its evidence. `asked` maps each pattern with
+    readable code bases to the versions of these code bases.
     """
 
     support: Mapping[str, CodeSupport]
@@ -81,14 +81,14 @@ class CodeScan(Struct, frozen=True):
 
 
 class Tiers(Struct, frozen=True):
-    """Rules and patterns: the text of LEARNINGS.md, and the content of expertise.yaml."""
+    """The rules (text of LEARNINGS.md) and the patterns (content of expertise.yaml)."""
 
     text: str
     expertise: Expertise
 
 
 class TierChange(Struct, frozen=True):
-    """Rules and patterns after a change, and the patterns that changed."""
+    """The rules and patterns after a change, and the patterns that changed."""
 
     tiers: Tiers
     patterns: tuple[LearnedPattern, ...] = ()
@@ -97,7 +97,7 @@ class TierChange(Struct, frozen=True):
 def promote(
     tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
 ) -> TierChange:
-    """Make patterns of these rules; an existing pattern gets the new evidence."""
+    """Make patterns of these rules; give existing patterns the new evidence."""
     if not ready:
         return TierChange(tiers)
     rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
@@ -118,7 +118,7 @@ def promote(
 
 
 def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
-    """Note the patterns that were missed, seen again, or changed in confidence."""
+    """Note the patterns that were missed, found again, or changed in confidence."""
     patterns = tiers.expertise.patterns
     updates = [_update_pattern(pattern, scan) for pattern in patterns]
     pairs = zip(updates, patterns, strict=True)
@@ -142,7 +142,7 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
 def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
     """Turn the patterns that were missed twice into rules again.
 
-    The second miss is at another version of the code, and some time after the first miss.
+    The second miss must be some time after the first, and at another version of the code.
     """
     span = timedelta(hours=policy.missed_hours)
     lost_patterns = [p for p in tiers.expertise.patterns if _is_gone(p, scan, span)]
@@ -203,7 +203,7 @@ def _with_log(expertise: Expertise, now: datetime, change: str, pattern_count: i
 
 
 def _zoneless(now: datetime) -> str:
-    """Return a time in UTC without its zone, as expertise.yaml writes times."""
+    """Return a UTC time without its zone, the format of expertise.yaml."""
     return f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 

@@ -1,8 +1,8 @@
-"""Possible causes: every condition that held before the result, as a table of truth values.
+"""The table of conditions that may explain a result: each recorded before the result.
 
-Left out are fields of the result, applied skills, the agent's confidence, the agent (who is a
-stratum), and words of success or failure. A reasoning that may have been written after the result
-gives no conditions.
+Left out are fields of the result, applied skills, the agent (a stratum) and its confidence, and
+words of success or failure. A reasoning that may have been written after the result gives no
+conditions.
 """
 
 import math
@@ -51,10 +51,10 @@ _KINDS: tuple[ConditionKind, ...] = (
 
 
 class ConditionTable(NamedTuple):
-    """Truth values of conditions: `holds` and `recorded` are (columns x outcomes).
+    """The truth values of conditions, as arrays of (columns x outcomes).
 
-    `rules` are the conditions of the columns, `opposites` their complements (None without a name).
-    `recorded` is False where the truth is unknown.
+    `rules` are the conditions of the columns and `opposites` their complements (None without a
+    name). `holds` is the truth value; `recorded` is False if the value is not known.
     """
 
     rules: list[Rule]
@@ -64,7 +64,7 @@ class ConditionTable(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A single condition; `recorded` is False for outcomes whose truth is unknown."""
+    """The truth values of one condition; `recorded` is False if the value is not known."""
 
     rule: Rule
     opposite: Rule | None
@@ -73,9 +73,9 @@ class Column(NamedTuple):
 
 
 def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the single conditions and pairs of conditions of outcomes.
+    """Return the table of single conditions and pairs of conditions.
 
-    Conditions that hold for the same outcomes, or for the complement, share one column.
+    Conditions that hold for the same outcomes, or for the complement, share a column.
     """
     single_conditions = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
     pairs = _drop_rare(_pairs(outcomes), _LEAST_OF_PAIR)
@@ -92,7 +92,7 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     """Return the values or cuts of each key that most outcomes recorded, short lists first.
 
-    Target and agent are keys, too.
+    Target and agent are keys too.
     """
     least = _USUALLY * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
@@ -117,7 +117,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
 
 
 def generality(rule: Rule | None) -> tuple[Any, ...]:
-    """Sort key of the names of a column: the most general name first, None last."""
+    """Sort key for the names of a column: the most general name first, None last."""
     if rule is None:
         return (math.inf,)
     return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
@@ -137,7 +137,7 @@ def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values recorded by name; None for outcomes without such a value."""
+    """Yield the values of each name; None for outcomes that did not record the name."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -153,13 +153,13 @@ def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _is_result(value: Scalar) -> bool:
-    """Return True for a value about the result; `win` alone may be an operating system."""
+    """Return True if a value is about the result; `win` alone may be an operating system."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return word in ("loss", "losses") or (is_result_word(word) and word != "win")
 
 
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """Yield a condition for each value; outcomes without a value do not meet it."""
+    """Yield a condition for each value; outcomes without the value do not meet it."""
     names = [normalize_value(value) for value in values]
     all_recorded = np.ones(len(values), dtype=bool)
     for value in sorted({name for name in names if name is not None}, key=repr):
@@ -169,7 +169,7 @@ def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator
 
 
 class _Number(NamedTuple):
-    """A number that outcomes recorded; 0 for outcomes without the number."""
+    """The values of a number that outcomes recorded; 0 for outcomes without the number."""
 
     kind: ConditionKind
     key: str
@@ -177,7 +177,7 @@ class _Number(NamedTuple):
     recorded: Truth
 
     def bounds(self, parts: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
-        """Return the bounds by place: quantiles, or all gaps between few values."""
+        """Return the bounds by position: quantiles, or all gaps if there are few values."""
         values = sorted(self.values[self.recorded].tolist())
         steps = sorted(set(values))
         if len(steps) <= value_limit:
@@ -192,7 +192,7 @@ class _Number(NamedTuple):
 
 
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
-    """Yield the values recorded by number."""
+    """Yield each recorded number with its values."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
         ("number", "entry_value", [o.result.entry_value for o in outcomes])
     ]
@@ -250,7 +250,7 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield the words of the reasoning, if it was written before the result."""
+    """Yield the words of the reasoning, if the reasoning was written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
     places: dict[str, list[int]] = defaultdict(list)
@@ -271,7 +271,7 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the conjunctions of two conditions with different keys."""
+    """Return the pairs of conditions with different keys."""
     parts = _stack(_pairable(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
     pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
@@ -282,7 +282,7 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return conditions to pair: values and quartiles that divide the outcomes best."""
+    """Return the conditions to pair: values and quartiles that divide the outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for number in _numbers(outcomes):
         for column in _cuts(number, _QUARTERS):
@@ -344,7 +344,7 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
 def _names_of(
     table: ConditionTable, members: Sequence[int], flips: Truth
 ) -> tuple[Rule | None, Rule | None]:
-    """Return the most general names of a column and of its opposite."""
+    """Return the most general names of a column and of its complement."""
     sides = [
         (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members

@@ -1,8 +1,8 @@
-"""Leads: conditions that separate few outcomes of one action, with one vote an episode.
+"""Leads: conditions that separate few outcomes of one action; each episode has one vote.
 
-Leads depend on the set of outcomes alone. The test takes the smallest p over the recorded keys,
-each by permutation of the votes (min-p: Westfall and Young 1993), so a key with many cuts costs the
-other keys nothing.
+Leads depend on the outcomes alone. The test takes the smallest p over all keys, each from
+permutations of the votes (min-p: Westfall and Young 1993). So a key with many cuts does not weaken
+the other keys.
 """
 
 import math
@@ -48,7 +48,7 @@ _SERIAL = 16  # fewest episodes that show whether a number and the results both 
 
 
 class _Tries(NamedTuple):
-    """The episodes of an action in order of time; the vote of each is its share of failures."""
+    """The episodes of an action in order of time; a vote is the share of failures."""
 
     decisions: Decisions
     votes: Figures
@@ -58,7 +58,7 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """Compared conditions: `holds`, `recorded` (cuts x episodes), and the number of each key."""
+    """The compared conditions: `holds` and `recorded` (cuts x episodes), and keys by cut."""
 
     columns: list[Column]
     keys: Places
@@ -74,8 +74,8 @@ def rules_and_leads(
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
 
-    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If that is
-    None, every rule that passes now is returned.
+    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If
+    `previous_point` is None, every rule is returned.
     """
     lead_rules = leads(outcomes, rules)
     passing_rules = separations(outcomes, results, rules)
@@ -91,7 +91,7 @@ def rules_and_leads(
 
 
 def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
-    """Return the conditions with more failures than without them, by more than chance.
+    """Return the conditions with more failures than chance explains.
 
     The outcomes are of one domain and action, in any order. A second lead separates outcomes that
     the first lead does not separate.
@@ -119,7 +119,7 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 
 
 def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
-    """Return the latest failures and successes; None if they are too few or all agree."""
+    """Return the latest failures and successes; None if they are too few or all have one result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
@@ -158,7 +158,7 @@ def _cuts_of(tries: _Tries) -> _Cuts:
 
 
 def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
-    """Return the first cut of each division of the episodes, whichever side it names."""
+    """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
     aligned_truths = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
@@ -182,7 +182,7 @@ def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandida
 
 
 def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
-    """Return the place of the cut that separates best, and its p among all keys."""
+    """Return the index of the cut that separates best, and its p among all keys."""
     centred = centred_within(cuts.holds, cuts.recorded, tries.strata)
     arrangements = _arrangements(tries).astype(np.float32)
     surprises = _surprises(centred @ arrangements.T, cuts, tries.votes)
@@ -199,9 +199,10 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
 
 
 def _tail(values: Figures) -> Figures:
-    """Return for each value the share of values that are no less.
+    """Return the share of values that are at least as great, for each value.
 
-    Shuffles give too few values beyond the highest hundredth; there the share falls with the mid-p.
+    Shuffles give too few values beyond the highest hundredth, so there the share falls with the
+    mid-p.
     """
     ascending = np.sort(values)
     shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
@@ -212,7 +213,7 @@ def _tail(values: Figures) -> Figures:
 
 
 def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
-    """Return (cuts x arrangements) -log of the mid-p of the failures with a condition.
+    """Return -log of the mid-p of the failures with a condition (cuts x arrangements).
 
     `surplus` is the number of failures beyond the expectation within strata.
     """
@@ -248,10 +249,10 @@ def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
 
 
 def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
-    """Return the factor by which dependent episodes weaken a cut, at least 1.
+    """Return the factor, at least 1, by which dependent episodes weaken a cut.
 
-    Episodes depend within a session (Kish 1965) if condition and votes both vary by session;
-    numbers also depend over time (Bartlett 1935) if both drift.
+    Episodes of a session depend on each other (Kish 1965) if condition and votes both vary by
+    session. Numbers also depend on time (Bartlett 1935) if condition and votes both drift.
     """
     votes = tries.votes - membership(tries.strata) @ (
         np.bincount(tries.strata, tries.votes) / np.bincount(tries.strata)
@@ -275,7 +276,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
 
 
 def _arrangements(tries: _Tries) -> Figures:
-    """Return (arrangements x episodes) the votes exchanged within strata, the real votes first."""
+    """Return the votes exchanged within strata (arrangements x episodes), real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
     counts = [Counter(votes[places].tolist()) for places in members]
@@ -301,7 +302,7 @@ def _arrangements(tries: _Tries) -> Figures:
 
 
 def _choices(of: int, number: int) -> tuple[Places, Places]:
-    """Return each choice of `number` of `of` places, and the places that remain."""
+    """Return each choice of `number` out of `of` indices, and the indices that remain."""
     choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
     is_free = np.ones((len(choices), of), dtype=bool)
     np.put_along_axis(is_free, choices, False, axis=1)
@@ -309,7 +310,7 @@ def _choices(of: int, number: int) -> tuple[Places, Places]:
 
 
 def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
-    """Return (shuffles x episodes) the place of the vote of each episode, real votes first."""
+    """Return the index of the vote of each episode (shuffles x episodes), real votes first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(

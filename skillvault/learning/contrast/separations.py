@@ -1,6 +1,6 @@
 """Rules: conditions that separate the results of one action, with their counts.
 
-Rules depend on the set of outcomes alone. Each rule adds to the rules before it, and still holds
+Rules depend on the outcomes alone. Each rule must add to the rules before it, and still hold
 lately.
 """
 
@@ -38,9 +38,9 @@ _PAIRS_BACK = 0.15  # standard errors: pairs are many, and would raise the bar f
 
 
 def rotations(strata: Places, seed: bytes) -> Places:
-    """Return (shifts x outcomes) the place of the result that each outcome gets, unshifted first.
+    """Return the index of the result that each outcome gets (shifts x outcomes), unshifted first.
 
-    One agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
+    An agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
     """
     members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
     if len(members) == 1 and len(strata) <= SHIFTS:
@@ -57,7 +57,7 @@ def rotations(strata: Places, seed: bytes) -> Places:
 
 
 def centred_within(holds: Truth, recorded: Truth, strata: Places) -> Figures:
-    """Return (columns x outcomes) `holds` less its share in the stratum; 0 if not recorded."""
+    """Return `holds` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
     member = membership(strata)
     hits, counts = (values.astype(np.float32) @ member for values in (holds, recorded))
     shares = hits / np.maximum(counts, 1)
@@ -82,14 +82,14 @@ def number_names(names: Sequence[Hashable]) -> Places:
 
 
 def membership(strata: Places) -> Figures:
-    """Return (outcomes x strata) 1 where an outcome is of a stratum, else 0."""
+    """Return 1 if an outcome belongs to a stratum, else 0 (outcomes x strata)."""
     places = renumber(strata)
     member: Figures = (places[:, None] == np.arange(places.max() + 1)).astype(np.float32)
     return member
 
 
 def _statistics(centred: Figures, results: Truth, strata: Places) -> Figures:
-    """Return (shifts x columns) the distance of a column's share from chance in standard errors."""
+    """Return the standard errors between a column's share and chance (shifts x columns)."""
     member = membership(strata)
     sizes = member.sum(axis=0)
     share = (results[0] @ member) / sizes
@@ -116,7 +116,7 @@ _CUTS = ("at least", "below", "between", "outside")
 
 
 class _Effect(NamedTuple):
-    """The difference of a result's frequency, its standard error, and their ratio."""
+    """The effect of a condition on the frequency of a result: difference, standard error, ratio."""
 
     difference: float
     error: float
@@ -127,7 +127,7 @@ _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
 class RuleCandidate(NamedTuple):
-    """A rule that chance does not explain; `p` is family-wise over all columns and results."""
+    """A condition that chance does not explain; `p` is family-wise over columns and results."""
 
     rule: Rule
     holds: Truth
@@ -139,12 +139,12 @@ class RuleCandidate(NamedTuple):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Sort key: recorded conditions before words, then the surest."""
+        """Sort key: recorded conditions before words, then the smallest p."""
         return (self.rule[0].kind == "word", -round(self.statistic, 4), generality(self.rule))
 
 
 class Decisions(NamedTuple):
-    """Compared outcomes in order of time, their results, and the numbers of their groups."""
+    """The compared outcomes by time, their results, and the numbers of their groups."""
 
     outcomes: Sequence[Outcome]
     results: Mapping[str, Truth]
@@ -158,10 +158,10 @@ def separations(
     results: Mapping[str, frozenset[str]],
     rules: EvaluatePolicy = RULES,
 ) -> tuple[Separation, ...]:
-    """Return the rules of each result, the surest first.
+    """Return the rules of each result, the most certain first.
 
-    The outcomes are of one domain and action, in any order; `results` has the ids of the outcomes
-    with each result ("failures", "losses beyond 10 %"). All results share one false alarm rate.
+    The outcomes are of one domain and action, in any order. `results` maps each result ("failures",
+    "losses beyond 10 %") to the ids of its outcomes. All results share one false alarm rate.
     """
     decisions = _decisions_of(outcomes, results, rules)
     if not decisions.results:
@@ -177,7 +177,7 @@ def separations(
 def _decisions_of(
     outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], rules: EvaluatePolicy
 ) -> Decisions:
-    """Return the latest outcomes, and the results that enough of them have and lack."""
+    """Return the latest outcomes, and the results that are neither too rare nor too common."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     episodes = np.array(episodes_of(recent, rules.episode_minutes), dtype=np.intp)
@@ -196,8 +196,8 @@ def _decisions_of(
 def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCandidate]:
     """Return the columns that separate a result by more than chance, in no order.
 
-    A max-T permutation test over the shifts of a ring: Westfall and Young 1993; Lancaster et al.
-    2018 for surrogates by rotation.
+    This is a max-T permutation test over the shifts of a ring: Westfall and Young 1993; Lancaster
+    et al. 2018 for surrogates by rotation.
     """
     if not table.rules:
         return []
@@ -235,7 +235,7 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
 def _select_rules(
     candidates: Sequence[RuleCandidate], decisions: Decisions
 ) -> Iterator[Separation]:
-    """Yield the candidates that still separate while the accepted rules are held fixed."""
+    """Yield the candidates that still separate when the accepted rules are held fixed."""
     accepted: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
@@ -249,7 +249,7 @@ def _select_rules(
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    """Return True if both rules cut the same number, so that one repeats the other."""
+    """Return True if two rules cut the same number, so that one rule is enough."""
     if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
         return False
     return _source(rule[0]) == _source(other[0])
@@ -262,7 +262,7 @@ def _source(condition: Condition) -> tuple[str, str]:
 def _adds(
     candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
-    """Return True if a rule adds to the accepted rules, and to its sessions."""
+    """Return True if a rule adds to the accepted rules and to its sessions."""
     strata = decisions.agents
     for rule in accepted:
         strata = renumber(strata * 2 + rule.holds)
@@ -277,10 +277,11 @@ def _adds(
 
 
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
-    """Return the standard errors to reach if results of a session share their luck.
+    """Return the standard errors to reach if the results of a session share their luck.
 
-    The fewer sessions there are, the more a condition of whole sessions must reach. The formula is
-    the first term of Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
+    A condition that is the same in a whole session must reach more if there are few sessions. The
+    formula is the first term of Student's quantile around the normal quantile (Abramowitz and
+    Stegun 26.7.5).
     """
     labels = renumber(decisions.sessions[candidate.recorded])
     x = candidate.holds[candidate.recorded] - candidate.holds[candidate.recorded].mean()
@@ -296,7 +297,7 @@ def _holds_in_parts(
 ) -> bool:
     """Return True if a rule still holds, and each part of a pair adds to the other part.
 
-    A condition of `single_sources` has many partners, and chance makes the best partner look
+    A condition in `single_sources` has many possible partners. Chance makes the best partner look
     useful, so that partner must add more.
     """
     result = candidate.result
@@ -314,9 +315,9 @@ def _holds_in_parts(
 
 
 def still_holds(holds: Truth, recorded: Truth, result: str, decisions: Decisions) -> bool:
-    """Return False if a rule fails in the later half and the halves differ.
+    """Return False if a rule fails in the later half of the decisions and the halves differ.
 
-    Few late cases decide nothing.
+    A few late decisions are not enough to tell.
     """
     half = _late_half(decisions)
     if (holds & half).sum() < _FEWEST_LATELY or (recorded & ~holds & half).sum() < _FEWEST_LATELY:
@@ -365,7 +366,7 @@ def _tally(holds: Truth, result: Truth) -> tuple[int, int]:
 def effect_of(
     holds: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
 ) -> _Effect:
-    """Return the effect of a condition on a result: the Mantel-Haenszel score test within strata.
+    """Return the effect of a condition on a result by the Mantel-Haenszel score test within strata.
 
     The variance grows with the correlation within episodes: Liang and Zeger 1986.
     """
@@ -387,9 +388,9 @@ def effect_of(
 
 
 def _inflation(scores: Figures, clusters: Places) -> float:
-    """Return the growth of a sum's variance by correlation in clusters, at least 1.
+    """Return the factor, at least 1, by which correlation in clusters increases a sum's variance.
 
-    Fewer than five clusters give no estimate.
+    Fewer than five clusters are too few for an estimate.
     """
     deviations = scores - scores.mean()
     cluster_sums = np.bincount(renumber(clusters), deviations)

@@ -1,6 +1,6 @@
 """The rule for pattern skills: facts that recur in a domain make a skill, which grows.
 
-Only facts of one domain and one trust are compared. A skill whose facts rest on a single session
+Facts are compared within one domain and one trust. A skill whose facts rest on a single session
 waits in proposed/.
 """
 
@@ -46,13 +46,13 @@ Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
-    """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
+    """Facts that recur: they make a skill, or change the skill `skill`.
 
-    `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of enough
-    sessions support them. `read` are the runs that the skill reports, in the order of time,
-    `against` counts the runs against it by then, `ended` is the end of the last one, and `digest`
-    covers them all; these are empty if the profile does not weigh runs. `is_admitted`: the skill
-    waited for a second session, which has come.
+    `fresh` are the facts that are not part of the skill yet. `independent` is True if outcomes of
+    enough sessions support the facts. `read` are the runs that the skill reports, by time;
+    `against` counts the runs against it, `ended` is the end of the last run, and `digest` covers
+    all runs. These are empty in a profile that does not weigh runs. `is_admitted` is True if the
+    skill waited for a second session, which has come.
     """
 
     facts: tuple[Fact, ...]
@@ -68,9 +68,10 @@ class Pattern(Struct, frozen=True, kw_only=True):
 
 
 class Patterns(Struct, frozen=True):
-    """The patterns to work on, rejections of earlier ones, and the skills that leave (`left`).
+    """The patterns to work on.
 
-    `refused` are the facts of the rejected patterns.
+    `rejected` are rejections of earlier patterns, and `refused` their facts. `left` are the skills
+    that are archived.
     """
 
     due: tuple[Pattern, ...]
@@ -82,7 +83,7 @@ class Patterns(Struct, frozen=True):
 def plan_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Patterns:
-    """Plan the work on skills of facts that recur.
+    """Plan the work on skills from facts that recur.
 
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
@@ -123,7 +124,7 @@ def plan_patterns(
 
 
 def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield patterns, each with the skill of most of its facts, and True if it owns the skill."""
+    """Yield patterns, each with the skill of most of its facts, and True if it owns that skill."""
     groups = list(_find_recurring(material, policy))
     assignments = assign_skills([facts for _, facts in groups], material.skills_of)
     for (kind, facts), (skill, is_own) in zip(groups, assignments, strict=True):
@@ -140,7 +141,7 @@ def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tupl
 def current_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
-    """Yield the patterns that one of these skills reports, as counted now."""
+    """Yield the patterns that these skills report, as counted now."""
     for pattern, is_own in _find_patterns(material, policy):
         skill = skills.get(pattern.skill or "")
         if skill is None or not is_own or skill.status in FINAL:
@@ -152,10 +153,10 @@ def current_patterns(
 def assign_skills(
     groups: Iterable[Sequence[Fact]], skills_of: Mapping[str, str]
 ) -> list[tuple[str | None, bool]]:
-    """Return the skill of most facts of each group, and True if the skill belongs to this group.
+    """Return the skill of most facts of each group, and True if the group owns the skill.
 
-    Facts that once said the same may differ now. Of the groups that share a skill, the one with the
-    most of its facts keeps the skill, of equals the first; the others wait until the skill ends.
+    Facts that said the same earlier may differ now. If groups share a skill, the group with most of
+    its facts owns the skill, the first of equals. The other groups wait for the skill to end.
     """
     names_by_group = [
         [skills_of[fact.id] for fact in facts if fact.id in skills_of] for facts in groups
@@ -177,7 +178,7 @@ def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
 
 
 def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
-    """Add the runs that the skill is to report; for human facts only the time of the last run."""
+    """Add the runs that the skill reports; for facts of persons only the time of the last run."""
     facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
     against = len(runs) - len(run_ids)
@@ -197,7 +198,7 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
 def _runs_at_reading(
     facts: Sequence[str], material: PromotionMaterial
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the runs for facts up to a reading point, by time, and all runs up to there."""
+    """Return the runs for facts up to a reading point, by time, and all runs up to this point."""
     supporters = set(material.counts.supporters(facts))
     runs = sorted(supporters.union(material.counts.opponents(facts)))
     runs = runs[: last_point(len(runs))]
@@ -207,7 +208,7 @@ def _runs_at_reading(
 def _ungrounded_skills(
     material: PromotionMaterial, skills: Mapping[str, Skill], grounded_names: Collection[str]
 ) -> tuple[Skill, ...]:
-    """Return the skills whose facts no longer recur: contested, or told in other words."""
+    """Return the skills whose facts no longer recur: they are contested or reworded."""
     if not material.rules.weighs:
         return ()
     return tuple(
@@ -218,7 +219,7 @@ def _ungrounded_skills(
 
 
 def pools(material: PromotionMaterial) -> dict[str, Pool]:
-    """Map each fact that is not contested to the pool in which it is compared."""
+    """Map each uncontested fact to the pool in which it is compared."""
     endings: Mapping[str, Status] = {}
     current = [fact for fact in material.current_facts if fact.id not in material.contested]
     if material.rules.weighs:
@@ -230,9 +231,9 @@ def pools(material: PromotionMaterial) -> dict[str, Pool]:
 def _find_recurring(
     material: PromotionMaterial, policy: Policy
 ) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
-    """Yield clusters, and facts that enough evaluations of different sessions support.
+    """Yield clusters of facts, and facts that evaluations of enough sessions support.
 
-    Failures teach a warning. A fact with as many runs against it as for it supports no skill.
+    Failures make a warning. A fact with as many runs against it as for it is left out.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
     rules, by_fact = policy.promote, pools(material)
@@ -254,7 +255,7 @@ def _find_recurring(
 def fact_state(
     fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
-    """Return the state of one fact on its way to a skill; `skills` are the living ones."""
+    """Return the state of a fact on its way to a skill; `skills` are the living skills."""
     if fact.id in material.successors:
         return PromotionState("superseded", f"by {material.successors[fact.id]}")
     skill = material.skills_of.get(fact.id)
@@ -279,7 +280,7 @@ def fact_state(
 
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
-    """Return the number of facts like this one and the numbers that are missing."""
+    """Return the number of similar facts, and the numbers that are missing."""
     peers = [
         peer
         for peer in material.current_facts
@@ -301,7 +302,7 @@ def _skill_rejection(fact: Fact, material: PromotionMaterial) -> Rejection | Non
 
 
 def link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of the link by which this fact joined the skill before."""
+    """Return the rejection of the link by which a fact joined a skill before."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
     return material.rejections.of_target(Ref("link", link))
 
@@ -329,7 +330,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
 
 
 def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
-    """Return the facts with their counts, as of the runs that the skill reports."""
+    """Return the facts with the counts of the runs that the skill reports."""
     if pattern.digest is None:
         return pattern.facts
     _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)
@@ -347,7 +348,7 @@ def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fa
 def skill_change(
     pattern: Pattern, draft: Draft, *, is_taken: Callable[[str], bool], now: datetime, rules: Rules
 ) -> Change:
-    """Return the commit that makes a pattern skill of facts."""
+    """Return the commit that adds a pattern skill."""
     lead = pattern.facts[0]
     is_served = pattern.independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
@@ -384,9 +385,9 @@ def growth_change(
     now: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit by which a skill takes in more facts or runs, or is served.
+    """Return the commit that adds facts or runs to a skill, or puts it into service.
 
-    `shelf` is its folder. A person's edits stay.
+    `shelf` is the folder of the skill. A person's edits stay.
     """
     path, expiry = f"{shelf}/{skill.name}/SKILL.md", _expiry(pattern, policy)
     new_skill = replace(
@@ -427,7 +428,7 @@ def linked_change(
     reason: str,
     **parts: Any,
 ) -> Change:
-    """Return a commit that makes or grows a skill, with a `derived` link from each of these facts.
+    """Return a commit that makes or grows a skill, with a `derived` link from each fact.
 
     `parts` are further fields of the change; `writes` is the skill if it is new.
     """

@@ -1,9 +1,9 @@
-"""The rule for facts: which claims the results support, with links to runs for and against.
+"""The rule for facts: find the claims that results support, and link runs for and against.
 
 A claim becomes a fact if a verdict meets the gate, if a strong verdict was wrong, or if runs of two
-sessions make the claim and fewer runs are against it. A run counts for a fact or against it if it
-makes the same claim, states the same ground or did the same; the run's result decides the side,
-whatever its own insight.
+sessions make the claim and fewer runs are against it. A run is about a fact if it makes the same
+claim, states the same ground or did the same. The result of the run decides if it counts for the
+fact or against it, whatever its own insight says.
 """
 
 from collections import Counter, defaultdict
@@ -56,7 +56,7 @@ _LINKS: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradict
 
 
 class NewFact(Struct, frozen=True, kw_only=True):
-    """An insight that becomes a fact: the evaluation that says it, its outcome, and the reason."""
+    """An insight that becomes a fact, with its evaluation, its outcome and the reason (`why`)."""
 
     evaluation: Evaluation
     outcome: Outcome
@@ -66,7 +66,7 @@ class NewFact(Struct, frozen=True, kw_only=True):
 
 
 class Retelling(Struct, frozen=True, kw_only=True):
-    """A fact that an earlier or a surer run says too: its new text, time and importance."""
+    """A fact that an earlier or more certain run says too: new text, time and importance."""
 
     fact: Fact
     evaluation: Evaluation
@@ -78,7 +78,7 @@ class Retelling(Struct, frozen=True, kw_only=True):
 class SupportPlan(Struct, frozen=True):
     """New facts, links of runs for and against facts, and facts to rewrite.
 
-    `withheld` counts the facts that outdated evaluations alone would make.
+    `withheld` counts the facts that only outdated evaluations would make.
     """
 
     facts: Sequence[NewFact]
@@ -89,10 +89,10 @@ class SupportPlan(Struct, frozen=True):
 
 
 def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
-    """Return the stance of a run to another run's fact; `on_ground`: the run states its ground.
+    """Return the stance of a run to the fact of another run; `on_ground`: they share a ground.
 
-    Two opposite claims with opposite results support each other. A claim that differs in a side, a
-    figure or a name supports nothing, although its run did the same.
+    Two opposite claims with opposite results support each other. A claim with another side, figure
+    or name supports nothing, even if its run did the same.
     """
     ends_alike = run.ending == maker.ending
     if is_same(run.claim, maker.claim):
@@ -107,7 +107,8 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
 class Support:
     """The runs for and against facts, weighed one after the other in the order of time.
 
-    Without `upgrades`, no outdated evaluation makes a fact: its own program made its facts.
+    Without `upgrades`, an outdated evaluation makes no fact, because the older program made its
+    facts.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class Support:
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
-        """Yield the runs in order; a run whose judge names another's fact comes after that one."""
+        """Yield the runs by time; a run whose judge names the fact of another comes after it."""
         waiting: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
@@ -180,7 +181,7 @@ class Support:
             self._promote(run, claims)
 
     def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return fact -> the stance of a run, by words, by grounds, and by its judge."""
+        """Return fact -> the stance of a run, by its words, its grounds, and its judge."""
         ground_makers = self._book.first_facts(run.domain, run.states)
         makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
@@ -193,7 +194,7 @@ class Support:
         return stances | self._named_stances(run)
 
     def _matching_facts(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> list[str]:
-        """Return the facts of other runs that make the same claim and ended alike."""
+        """Return the facts of other runs with the same claim and the same result."""
         words = [words for words, claim in claims.items() if is_same(claim, run.claim)]
         makers = self._book.first_facts(run.domain, words)
         return [
@@ -210,7 +211,7 @@ class Support:
         return {fact: runs[name] for fact, name in makers.items() if name in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stance to the fact that the run's judge names, if in the same domain."""
+        """Return the stance to the fact that the judge of a run names, if it is in the domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -232,7 +233,7 @@ class Support:
         return stances
 
     def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
-        """Return True if a fact is current and still says what its supporting run did."""
+        """Return True if a fact is current and still has the text of its source."""
         record = self._material.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
             return self._is_current(fact)
@@ -250,7 +251,7 @@ class Support:
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
-        """Link a run with a fact; if its judge named the fact, by the judge's word."""
+        """Link a run to a fact; if the judge named the fact, as the judge said."""
         if fact == run.named_fact:
             stance = "against" if run.evaluation.contradicts else "for"
         if stance == "for" and fact in run.evaluation.unlike:
@@ -263,7 +264,7 @@ class Support:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
-        """Give a fact the text of its earliest run and the importance of its surest run."""
+        """Give a fact the text of its earliest run and the importance of its most certain run."""
         retelling = self._retellings.get(fact.id)
         importance = retelling.importance if retelling else fact.importance
         new_importance = "high" if "high" in (importance, self._importance(run)) else importance
@@ -279,7 +280,7 @@ class Support:
             )
 
     def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
-        """Return True if a run is earlier than the one that gave a fact its text, ties by id."""
+        """Return True if a run is earlier than the run whose text a fact has; ties by id."""
         if retelling and retelling.is_earlier:
             return run.order < retelling.outcome.order
         at = fact.created_at or run.order[0]
@@ -316,7 +317,7 @@ class Support:
         self._add_fact(source, words, claims)
 
     def _agreeing_words(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
-        """Return the words of the same claim, without facts that the run's judge denied.
+        """Return the words of the same claim, without facts that the judge of the run denied.
 
         None if another run with the same result made a fact already.
         """
@@ -349,7 +350,7 @@ class Support:
     def _add_fact(
         self, source: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
     ) -> None:
-        """Make a fact of the earliest claim, and link all runs for it and against it."""
+        """Make a fact of the earliest claim, and link all runs for and against it."""
         fact = fact_name(source.domain, f"{source.ending} {source.words}", source.about)
         if fact in self._material.facts or fact in self._facts:
             return  # which a person superseded
@@ -418,7 +419,7 @@ def _sessions_of(runs: Sequence[EvaluatedRun] | Sequence[Saying]) -> str:
 def own_support_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of an evaluation by itself, without others that say the same."""
+    """Return the state of an evaluation without regard to other runs with its claim."""
     state = insight_state(evaluation, material, policy)
     if state.state == "due" and evaluation.is_outdated:
         judge = f"{evaluation.judge.name} {evaluation.judge.version}"
@@ -434,7 +435,7 @@ def own_support_state(
 def support_state(
     evaluation: Evaluation, book: RunBook, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of an evaluation, with the number of runs that say the same."""
+    """Return the state of an evaluation, with the number of runs with its claim."""
     state = own_support_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):
@@ -459,7 +460,7 @@ def fact_name(domain: str, words: str, about: str) -> str:
 
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
-    """Yield the commits that make insights facts; facts of one domain share a commit."""
+    """Yield the commits that add facts; facts of one domain share a commit."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
         by_domain[fact.evaluation.domain].append(fact)
@@ -508,7 +509,7 @@ def _records(new_fact: NewFact) -> tuple[Fact, Link]:
 
 
 def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:
-    """Yield the commits that link runs to facts for and against them, fact by fact."""
+    """Yield the commits that link runs for and against facts, fact by fact."""
     ordered_links = sorted(links, key=lambda link: (link.target, link.source))
     for start in range(0, max(len(ordered_links), 1), _LINKS_PER_COMMIT):
         first_retellings = retellings if not start else ()

@@ -1,4 +1,4 @@
-"""Facts in the profile `seed`: a strong, confirmed verdict makes one, and repeats support it."""
+"""Facts in the profile `seed`: a strong, confirmed verdict makes a fact, repeats support it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -33,14 +33,14 @@ class Promotion(Struct, frozen=True):
 
 
 class Repetition(Struct, frozen=True):
-    """Insights that repeat a fact."""
+    """Evaluations whose insights repeat a fact."""
 
     fact: str
     evaluations: tuple[Evaluation, ...]
 
 
 class FactPlan(Struct, frozen=True):
-    """The facts to make or support, and those that a person rejected before."""
+    """The facts to make and to support, and the facts that a person rejected before."""
 
     promotions: tuple[Promotion, ...]
     repetitions: tuple[Repetition, ...]
@@ -48,7 +48,7 @@ class FactPlan(Struct, frozen=True):
 
 
 def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
-    """Return the facts to make or to support, strongest first."""
+    """Return the facts to make and to support, the strongest first."""
     rules = policy.promote
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
@@ -79,7 +79,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
 
 
 def fact_id(evaluation: Evaluation) -> str:
-    """Return a fact's id: slug or first words of its evaluation, and hex of its source."""
+    """Return the id of a fact: the slug or first words of its evaluation, and hex of its source."""
     tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
     # A text in another script has no slug; the domain still says what it is about.
     words_of = evaluation.slug or evaluation.key_insight or ""
@@ -88,7 +88,7 @@ def fact_id(evaluation: Evaluation) -> str:
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
-    """Return True if an evaluation meets every condition but that of its text, or was rejected."""
+    """Return True if an evaluation meets the conditions that do not concern its text."""
     if evaluation.id in material.fact_links:
         return False
     return bool(rejection_of(evaluation, material)) or not find_unmet(evaluation, material, policy)
@@ -97,7 +97,7 @@ def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Poli
 def _candidates(
     material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
 ) -> Iterator[Evaluation]:
-    """Yield the evaluations that meet every condition but that of their text, strongest first."""
+    """Yield the evaluations that meet the conditions not about their text, strongest first."""
     order = sorted(
         material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
     )
@@ -114,7 +114,7 @@ def _candidates(
 
 
 def promotion_change(promotion: Promotion) -> Change:
-    """Return the commit that makes an insight a fact."""
+    """Return the commit that makes a fact of an insight."""
     evaluation = promotion.evaluation
     source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
     fact = Fact(
@@ -160,5 +160,5 @@ def repetition_change(repetition: Repetition, now: datetime) -> Change:
 def pattern_name(
     kind: SkillKind, about: str, _facts: Sequence[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return the name of a skill of facts: its title, with a number if that is taken."""
+    """Return the name of a skill from facts: its title, with a number if that is taken."""
     return numbered_name(kind, about, is_taken)

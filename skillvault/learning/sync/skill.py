@@ -1,7 +1,7 @@
 """Merge a skill that two clones changed: its keys, sections, files and folder.
 
-A section is generated if the file states its digest (`model.section_marks`). Git compares paths; a
-skill that one clone archived and the other changed would end up in two folders.
+The file states the digests of its generated sections (`model.section_marks`). Git compares paths
+only, so a skill that one clone archived and the other changed would be in two folders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ _RULES = {
 
 
 class MarkedSection(NamedTuple):
-    """The text below a heading (None without it), and the digest that its file states."""
+    """The text below a heading (None without the section), and the digest in its file."""
 
     text: str | None = None
     mark: str | None = None
@@ -71,7 +71,7 @@ class MarkedSection(NamedTuple):
 
 
 def merge_skill(versions: Versions) -> bytes:
-    """Merge two versions; a person's change goes before a generated one."""
+    """Merge two versions of SKILL.md; a change by a person wins over a generated change."""
     base, first, second = sides = [
         parse_file(content) for content in (versions.base, versions.first, versions.second)
     ]
@@ -121,7 +121,7 @@ def _marked_sections(
 
 
 def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
-    """Return each section and the description, without the empty lines around them."""
+    """Return the sections and the description, without the empty lines around them."""
     description = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
     sections = {**description, **sections_of(side.body)}
     return {key: plain_section(text) for key, text in sections.items()}
@@ -130,7 +130,7 @@ def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
 def _merge_section(
     key: Key, base: MarkedSection, first: MarkedSection, second: MarkedSection
 ) -> MarkedSection:
-    """Return a person's section before a generated one; of two persons the statements of both."""
+    """Return a person's section before a generated one; of two persons all statements."""
     personal_sides = [side for side in (first, second) if not side.is_programs]
     if len(personal_sides) == 1:
         return personal_sides[0]
@@ -169,7 +169,7 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
 
 
 def is_edited(base: bytes | None, side: bytes) -> bool:
-    """Return True if a person changed the text of a skill since the base, or pinned it."""
+    """Return True if a person changed or pinned a skill since the base."""
     old_file, new_file = parse_file(base), parse_file(side)
     statuses = [_metadata_of(file).get("status") for file in (old_file, new_file)]
     is_pinned = statuses[1] == "pinned" != statuses[0]
@@ -185,7 +185,7 @@ _ORDER = ("version", "patterns", "evolution_log")
 
 
 def merge_expertise(versions: Versions) -> bytes:
-    """Merge the patterns; if both sides counted one, take the entry with more files."""
+    """Merge the patterns; of two counts of one pattern, take the entry with more files."""
     base, first, second = sides = [
         front_matter.as_mapping(strict_yaml.load(front_matter.text_of(side or b"")) or {})
         for side in versions
@@ -211,7 +211,7 @@ def merge_expertise(versions: Versions) -> bytes:
 
 
 def _patterns_by_key(side: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the patterns by the key that equal ones share."""
+    """Return the patterns by the key that equal patterns share."""
     return {rule_key(str(entry.get("pattern"))): entry for entry in side.get("patterns") or ()}
 
 
@@ -233,10 +233,10 @@ _KEY = ("supersedes",)
 
 
 def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
-    """Return id -> file of each fact that changes, so that each fact supersedes the next.
+    """Return id -> the file of each fact that changes, so that each fact supersedes the next.
 
-    The first has the insight of the remaining evaluation, else the least id. A fact that already
-    supersedes another stays as it is.
+    The first fact has the insight of the remaining evaluation, else the least id. A fact that
+    supersedes another already stays as it is.
     """
     words = " ".join(insight.split())
     bodies = {name: " ".join(parse_file(facts[name]).body.split()) for name in facts}
@@ -270,7 +270,7 @@ _INTERNAL = ("metadata", "internal")
 class PlacedSkill(Struct, frozen=True):
     """A version of a skill: its folder in the vault, and its files by their path in its folder.
 
-    `decided`: a person moved it to this folder since the base.
+    `decided` is True if a person moved it to this folder since the base.
     """
 
     shelf: str
@@ -326,7 +326,7 @@ def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: Place
 
 
 def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:
-    """Return a side as if it had not archived the skill, if the merged one is elsewhere."""
+    """Return a side without its retirement, if the merged skill is in another folder."""
     if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
         return side
     status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
@@ -342,7 +342,7 @@ def _status_of(content: bytes) -> str:
 
 
 def _with_internal_mark(content: bytes, shelf: str, sides: list[PlacedSkill]) -> bytes:
-    """Set the key `internal`; a served skill has the key only if a served side had it."""
+    """Set the key `internal`; a served skill has it only if a served side had it."""
     internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
     if internal == _is_internal(content):
         return content
@@ -390,7 +390,7 @@ def _merge_file_versions(
 
 
 def _merge_persons_files(path: str, versions: Versions) -> bytes:
-    """Merge the statements of markdown files; of other files take the greater."""
+    """Merge the statements of two markdown files; of other files take the greater."""
     try:
         texts = [(side or b"").decode() for side in versions]
     except UnicodeDecodeError:

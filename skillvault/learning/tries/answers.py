@@ -1,4 +1,4 @@
-"""Answers: the values that runs gave as their answers, and those that a task refused."""
+"""The answers that runs gave, and the answers that a task refused."""
 
 import re
 from collections import Counter
@@ -152,9 +152,9 @@ def normal_value(value: str) -> str:
 def refused_answers(
     outcomes: Iterable[Outcome], tasks: Mapping[str, str]
 ) -> Iterator[RefusedAnswers]:
-    """Yield the refused answers of each task, without those that its successes gave.
+    """Yield the refused answers of each task, unless a success gave them too.
 
-    `tasks` are by outcome id. An answer is in the words of the first run that gave it.
+    `tasks` are by outcome id. An answer has the words of the first run that gave it.
     """
     by_task: dict[str, list[tuple[Outcome, str]]] = {}
     words: dict[tuple[str, str], str] = {}

@@ -90,7 +90,7 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _is_bare_claim(sentence: str) -> bool:
-    """Return True for a sentence that claims success and names no deed."""
+    """Return True if a sentence claims success without naming a deed."""
     words = set(_WORD.findall(sentence.casefold()))
     return words <= _CLAIMING and not words.isdisjoint(_SUCCESS)
 
@@ -108,7 +108,7 @@ def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
 
 
 def is_note(reasoning: str) -> bool:
-    """Return False for the transcript of a whole run."""
+    """Return True for a short note, False for the transcript of a run."""
     if len(reasoning) >= NOTE:
         return False
     steps = sum(bool(_STEP.match(part)) for part in split_sentences(reasoning))
@@ -116,7 +116,7 @@ def is_note(reasoning: str) -> bool:
 
 
 def _note_deed(parts: Sequence[str]) -> str:
-    """Return a short note whole, or the main sentence of a longer note with its neighbour."""
+    """Return a short note, or the main sentence of a longer note with its neighbour."""
     note = _join_sentences(parts)
     if len(note) <= _LIMIT:
         return note
@@ -135,7 +135,7 @@ def _note_deed(parts: Sequence[str]) -> str:
 
 
 def _join_lists(parts: Iterable[str]) -> list[str]:
-    """Join sentences that end with a colon to the next sentence."""
+    """Join each sentence that ends with a colon to the next sentence."""
     sentences: list[str] = []
     for part in parts:
         if sentences and sentences[-1].endswith(":"):
@@ -146,7 +146,7 @@ def _join_lists(parts: Iterable[str]) -> list[str]:
 
 
 def _join_sentences(parts: Iterable[str]) -> str:
-    """Join sentences; a sentence without an end gets a semicolon."""
+    """Join sentences; a sentence without a stop gets a semicolon."""
     text = ""
     for part in parts:
         text += f"{'' if not text else ' ' if text[-1] in '.!?:;。！？,' else '; '}{part}"
@@ -175,7 +175,7 @@ def _closing(reasoning: str) -> str:
 
 
 def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
-    """Return the most informative deeds of a report beyond its task, in order."""
+    """Return the most informative deeds of a report that its task does not name, in order."""
     sentences = (_SAVED.sub("", _LEADING.sub("", part)).strip().rstrip(".;,") for part in parts)
     items = [
         (score_statement(part) + 2.0 * bool(_METHOD.search(part)), n, part)

@@ -1,6 +1,6 @@
-"""The try of an outcome: its deed, result and advice; and groups of tries with the same deed.
+"""Build the try of an outcome (deed, result, advice), and group tries with the same deed.
 
-Groups depend on the set of tries alone, never on their order of arrival.
+Groups depend on the tries alone, never on their order of arrival.
 """
 
 import re
@@ -48,9 +48,9 @@ _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
 def try_of(
     outcome: Outcome, evaluation: Evaluation | None = None, *, quotes_words: bool = True
 ) -> Try:
-    """Return an outcome as a try, with the conclusions of its evaluation.
+    """Return the try of an outcome, with the conclusions of its evaluation.
 
-    Without `quotes_words` the try says nothing of a person's next words but their status.
+    Without `quotes_words` it uses only the status of a person's next words, not their text.
     """
     if not quotes_words and outcome.result.summary.startswith(NEXT_WORDS):
         outcome = replace(outcome, result=replace(outcome.result, summary=""))
@@ -86,7 +86,7 @@ def _figures_of(text: str) -> set[str]:
 
 
 def _recorded_figures(outcome: Outcome, figures: set[str]) -> tuple[str, ...]:
-    """Return the figures that the context or the result of an outcome also has."""
+    """Return the figures that are also in the context or the result of an outcome."""
     if not figures:
         return ()
     result = outcome.result
@@ -110,7 +110,7 @@ def _advice(outcome: Outcome, verdict: Evaluation | None) -> Iterator[Advice]:
 
 
 def _correction(outcome: Outcome) -> str:
-    """Return the sentence of a person's next words that says what to do; "" if there is none."""
+    """Return the sentence of a person's next words that says what to do; "" without one."""
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
@@ -121,7 +121,7 @@ def _correction(outcome: Outcome) -> str:
 
 
 def requests_of(outcome: Outcome) -> Iterator[str]:
-    """Yield the rules of a person's next words; without one, their first request."""
+    """Yield the rules in a person's next words, or else their first request."""
     result = outcome.result
     if not result.summary.startswith(NEXT_WORDS):
         return
@@ -139,7 +139,7 @@ def requests_of(outcome: Outcome) -> Iterator[str]:
 
 
 def lesson_sentence(lesson: Lesson) -> str:
-    """Return a lesson as one imperative sentence: when W, do D, because B."""
+    """Return a lesson as an imperative sentence: when W, do D, because B."""
     condition = _WHEN.sub("", _as_clause(lesson.when))
     reason = _BECAUSE.sub("", _as_clause(lesson.because))
     request = _as_clause(lesson.do)
@@ -155,7 +155,7 @@ def _as_clause(text: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """Lower the first letter of a clause, but not of a name or an acronym."""
+    """Lower the first letter of a clause, except in a name or an acronym."""
     first = text.partition(" ")[0]
     is_plain = first[1:].islower() or first == "A"
     is_fixed = len(split_sentences(text)) > 1 or not is_plain
@@ -182,7 +182,7 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _error_of(outcome: Outcome) -> str:
-    """Return the signature of a failure's error; "" without a named error."""
+    """Return the signature of a failure's error; "" without an error."""
     if outcome.result.status != "failure":
         return ""
     fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
@@ -192,7 +192,7 @@ def _error_of(outcome: Outcome) -> str:
 
 
 def _result_words(outcome: Outcome) -> str:
-    """Return the summary, followed by the most telling line of evidence."""
+    """Return the summary, followed by the most informative line of evidence."""
     is_failure = outcome.result.status == "failure"
     fault, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if fault is None:
@@ -203,7 +203,7 @@ def _result_words(outcome: Outcome) -> str:
 
 
 def _summary(outcome: Outcome) -> str:
-    """Return the summary, or "" for a bare verdict."""
+    """Return the summary; "" if it only repeats the verdict."""
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
     is_verdict = is_bare(summary) or (_EXIT.match(summary) and any(_telling_lines(outcome)))
     return "" if is_verdict else summary
@@ -214,7 +214,7 @@ def _telling_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """Return a text in one line, cut at the end of a sentence or a clause."""
+    """Return a text on one line, cut at the end of a sentence or a clause."""
     return cut(" ".join(text.split()))
 
 
@@ -222,7 +222,7 @@ def _line(text: str) -> str:
 
 
 def group_by_deed(tries: Iterable[Try]) -> list[list[Try]]:
-    """Group tries with the same deed, in order of time; a try without a deed is alone."""
+    """Group tries with the same deed, by time; a try without a deed is a group of its own."""
     return _group_tries(tries, figures=True)
 
 
@@ -245,7 +245,7 @@ def _time_order(attempt: Try) -> tuple[datetime, str]:
 
 
 def _comparable_deed(attempt: Try) -> str:
-    """Return the deed without the recorded figures of its claims."""
+    """Return the deed without the figures that are recorded."""
     text = attempt.deed
     for claim in attempt.grounds if attempt.observed else ():
         plain_claim = FIGURE.sub(

@@ -44,21 +44,22 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     interval combines Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27, 2008),
     which also holds for few results.
     """
-    sides = [
-        (agreements.get((ended, True), 0), agreements.get((ended, False), 0)) for ended in _BOTH
+    counts = [
+        (agreements.get((succeeded, True), 0), agreements.get((succeeded, False), 0))
+        for succeeded in _BOTH
     ]
-    if not all(map(sum, sides)):
+    if not all(map(sum, counts)):
         return None
-    rates = [hits / (hits + errors) for hits, errors in sides]
-    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in sides]
-    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in sides]
+    rates = [hits / (hits + errors) for hits, errors in counts]
+    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in counts]
+    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in counts]
     balanced = sum(rates) / 2
     return Accuracy(
         balanced=round(balanced, 4),
         low=round(balanced - math.dist(rates, lows) / 2, 4),
         high=round(balanced + math.dist(rates, highs) / 2, 4),
-        successes=sum(sides[0]),
-        failures=sum(sides[1]),
+        successes=sum(counts[0]),
+        failures=sum(counts[1]),
     )
 
 
@@ -86,11 +87,11 @@ def calibration(
     tested = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
     if not tested:
         return None
-    wrong = [e for e in tested if not e.judge_was_right]
+    errors = [e for e in tested if not e.judge_was_right]
     # A good decision was expected to succeed: the farther from the middle, the more wrong.
-    worst = sorted(wrong, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_WORST]
+    worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_WORST]
     quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
-    return Calibration(len(tested), len(tested) - len(wrong), quotes)
+    return Calibration(len(tested), len(tested) - len(errors), quotes)
 
 
 def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:

@@ -68,18 +68,18 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
     """Return the commit that gives a skill the status it earned; None if the status stays."""
-    archived = skill.shelf == _ARCHIVE
-    if skill.status not in _JUDGED or (archived and not skill.ours):
+    is_archived = skill.shelf == _ARCHIVE
+    if skill.status not in _JUDGED or (is_archived and not skill.ours):
         return None
-    if not archived and effect.is_on_trial(skill.evidence, rules.policy):
+    if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
     following = following_status(skill, rules)
-    if following.status == "retired" and archived:
+    if following.status == "retired" and is_archived:
         trial = next_trial(skill, rules)
         is_due = trial is not None and trial.is_due(skill.clock)
         return _trial_change(skill, rules.policy) if is_due else None
-    is_over = skill.retired is not None and skill.evidence.trial and not archived
-    if following.status == skill.status and not archived and not is_over:
+    is_over = skill.retired is not None and skill.evidence.trial and not is_archived
+    if following.status == skill.status and not is_archived and not is_over:
         return None
     return _status_commit(skill, following)
 
@@ -102,8 +102,8 @@ def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
     # What stands in skills/ as retired was brought back by a person.
-    archived = skill.shelf == _ARCHIVE
-    status = "retired" if archived else skill.status.replace("retired", "testing")
+    is_archived = skill.shelf == _ARCHIVE
+    status = "retired" if is_archived else skill.status.replace("retired", "testing")
     return effect.next_status(status, skill.evidence, rules)
 
 

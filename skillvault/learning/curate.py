@@ -38,13 +38,13 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
         return Change(step="put", subject=subject, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
     values = {key: _key_text(skill, key) for key in _PUT}
-    changed = [key for key, value in values.items() if value != _key_text(current, key)]
-    places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
-    edits = tuple(Edit(path, places[key], values[key]) for key in changed)
+    changed_keys = [key for key, value in values.items() if value != _key_text(current, key)]
+    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in changed_keys}
+    edits = tuple(Edit(path, key_paths[key], values[key]) for key in changed_keys)
     texts = (
         (Rewrite(path, skill.body.strip()),) if skill.body.strip() != current.body.strip() else ()
     )
-    changes = join_items([*changed, *(["text"] if texts else [])])
+    changes = join_items([*changed_keys, *(["text"] if texts else [])])
     if not changes:
         return None
     return Change(
@@ -61,10 +61,10 @@ def apply_put(skill: Skill, current: Skill | None) -> Skill:
     """Return the skill that `put` writes, as it is read afterwards."""
     if current is None:
         return skill
-    changed = (key for key in _PUT if _key_text(skill, key) != _key_text(current, key))
+    changed_keys = (key for key in _PUT if _key_text(skill, key) != _key_text(current, key))
     body = skill.body if skill.body.strip() != current.body.strip() else current.body
     return msgspec.structs.replace(
-        current, body=body, **{key: getattr(skill, key) for key in changed}
+        current, body=body, **{key: getattr(skill, key) for key in changed_keys}
     )
 
 
@@ -270,8 +270,8 @@ def _with_former_names(
     path, removes, new_links = f"{folder}/SKILL.md", [], []
     for link in links:
         source, target = (
-            new_ref if end.kind == "skill" and end.id in former_names else end
-            for end in (link.source, link.target)
+            new_ref if ref.kind == "skill" and ref.id in former_names else ref
+            for ref in (link.source, link.target)
         )
         new_link = link_of(link.type, source, target, link.created_at)
         new_links.append(msgspec.structs.replace(new_link, metadata=link.metadata))

@@ -56,12 +56,12 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     return None
 
 
-def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
+def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) -> bool:
     """Return True if a person set an earlier end than skillvault.
 
-    `ends` are the ends that skillvault wrote, oldest first.
+    `written_ends` are the ends that skillvault wrote, oldest first.
     """
-    if skill.expires is None or is_untouched(ends, skill.expires):
+    if skill.expires is None or is_untouched(written_ends, skill.expires):
         return False
     life, usual_life = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
     return life is None or usual_life is None or life.ends < usual_life.ends
@@ -91,24 +91,24 @@ def find_expiry(
     skill: Skill,
     shelf: str,
     *,
-    archived: Callable[[], Skill | None],
-    applied: datetime | None,
+    load_archived: Callable[[], Skill | None],
+    last_applied: datetime | None,
     clock: datetime,
     policy: Policy,
 ) -> Expiry | None:
     """Return the expiry of a skill; None if its time to live is not over.
 
-    `archived` is the skill as this step last archived it, None if this step did not. `applied` is
-    the last time when a trusted outcome applied the skill.
+    `load_archived` returns the skill as this step last archived it, None if this step did not.
+    `last_applied` is the last time when a trusted outcome applied the skill.
     """
     life = lifetime(skill, policy)
     if life is None or clock <= life.ends:
         return None
-    archived_skill, renewal_reason = archived(), None
+    archived_skill, renewal_reason = load_archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
         renewal_reason = _RESTORED
-    elif skill.status == "proven" and applied and applied >= life.ends - life.span / 2:
-        renewal_reason = f"It is proven and was applied on {applied:%Y-%m-%d}"
+    elif skill.status == "proven" and last_applied and last_applied >= life.ends - life.span / 2:
+        renewal_reason = f"It is proven and was applied on {last_applied:%Y-%m-%d}"
     return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
 
 

@@ -17,9 +17,9 @@ def is_due(fact: Fact, day: str) -> bool:
     return bool(day) and fact.review_by is not None and fact.review_by[: len(day)] <= day
 
 
-def due_facts(facts: Iterable[Fact], superseded: Container[str]) -> list[Fact]:
+def due_facts(facts: Iterable[Fact], replaced: Container[str]) -> list[Fact]:
     """Return the current facts that have a day for review, the longest overdue first."""
-    valid_facts = [fact for fact in facts if fact.id not in superseded and fact.trust == "local"]
+    valid_facts = [fact for fact in facts if fact.id not in replaced and fact.trust == "local"]
     return sorted(valid_facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 

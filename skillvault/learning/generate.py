@@ -153,7 +153,7 @@ def new_skill(
     """Return a new skill; its time to live starts at `at`."""
     first, days = findings.account.outcomes[0], policy.days(findings.kind)
     subjects = [outcome.subject for outcome in findings.account.outcomes]
-    labels = [label for place in range(3) for subject in subjects if (label := subject[place])]
+    labels = [label for index in range(3) for subject in subjects if (label := subject[index])]
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -237,13 +237,13 @@ def skill_text(
     total = pluralize(count, "outcome")
     total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
-    most, file = head_line_limit(limit), files.free(STATEMENTS)
+    max_line_tokens, file = head_line_limit(limit), files.free(STATEMENTS)
     day = f"{'the last ' * (count > 1)}on {last.occurred_at:%Y-%m-%d}"
     header = [
-        f"*{trim_to_tokens(about_words(findings), most)}: {total}, {day}*",
+        f"*{trim_to_tokens(about_words(findings), max_line_tokens)}: {total}, {day}*",
         f"*Domain: {last.domain}*",
     ]
-    title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, most)}"
+    title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, max_line_tokens)}"
     body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     texts = {EVIDENCE: to_text(findings), **({file: overflow} if overflow else {})}
     if findings.kind == "guide":

@@ -121,21 +121,21 @@ def update_changes(
     The next update compares with the files of the first change.
     """
     name = install.targets[0].id
-    place = f"proposed/{name}"
+    folder = f"proposed/{name}"
     removed_paths = {path for path in paths if path not in published}
-    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in removed_paths)))
+    update = replace(install, removes=tuple(sorted(f"{folder}/{path}" for path in removed_paths)))
     if merged_files == published:
-        return [first]
+        return [update]
     changed = {path: data for path, data in merged_files.items() if published.get(path) != data}
     merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_below(place, changed),
-        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in merged_files)),
+        files=_below(folder, changed),
+        removes=tuple(sorted(f"{folder}/{path}" for path in published if path not in merged_files)),
         targets=install.targets,
     )
-    return [first, merge_change]
+    return [update, merge_change]
 
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
@@ -151,16 +151,16 @@ def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
     )
 
 
-def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
-    return tuple((f"{place}/{path}", files[path]) for path in sorted(files))
+def _below(folder: str, files: Files) -> tuple[tuple[str, bytes], ...]:
+    return tuple((f"{folder}/{path}", files[path]) for path in sorted(files))
 
 
 def _end_of(url: str) -> str:
     """Return the end of an address that fits into a commit subject, in whole names."""
-    parts = url.split("/")
-    while len(parts) > 1 and sum(map(len, parts)) + len(parts) > _SHOWN_PLACE:
-        del parts[0]
-    end = "/".join(parts)
+    segments = url.split("/")
+    while len(segments) > 1 and sum(map(len, segments)) + len(segments) > _SHOWN_PLACE:
+        del segments[0]
+    end = "/".join(segments)
     return end if end == url else f"…/{end}"
 
 

@@ -128,8 +128,8 @@ def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
     """Yield each secret with its line; a secret over several lines belongs to the whole file."""
     if kinds := secrets(text):
         lines = enumerate(text.splitlines(), 1)
-        places = [(number, kind) for number, line in lines for kind in secrets(line)]
-        for number, kind in places or [(0, kinds[0])]:
+        secret_lines = [(number, kind) for number, line in lines for kind in secrets(line)]
+        for number, kind in secret_lines or [(0, kinds[0])]:
             yield Finding(path, number, KEEPS_OUT, f"looks like a secret ({kind})")
 
 

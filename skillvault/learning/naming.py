@@ -46,9 +46,9 @@ def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], b
 def subject_key(subject: Subject) -> str:
     """Return a subject as the key `metadata.subject`: `perps / open_long / SOL-PERP`."""
     parts = [part for part in subject if part]
-    plain = [" ".join(part.split()).replace("/", "//") for part in parts]
-    changed = any(" ".join(part.split()) != part for part in parts)
-    return " / ".join(plain) + (f" #{_hex(parts)}" if changed else "")
+    plain_parts = [" ".join(part.split()).replace("/", "//") for part in parts]
+    has_changed = any(" ".join(part.split()) != part for part in parts)
+    return " / ".join(plain_parts) + (f" #{_hex(parts)}" if has_changed else "")
 
 
 def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:

@@ -252,8 +252,8 @@ def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
-    changed = [key for key in keys if getattr(approved, key) == getattr(base, key)]
-    return replace(approved, body=body, **{key: getattr(waiting, key) for key in changed})
+    unedited_keys = [key for key in keys if getattr(approved, key) == getattr(base, key)]
+    return replace(approved, body=body, **{key: getattr(waiting, key) for key in unedited_keys})
 
 
 def approve_learned(
@@ -320,14 +320,14 @@ def approve_installed(
     )
 
 
-def says_no_more(text: str, rejected: str, approved: str) -> bool:
+def says_no_more(text: str, rejected_text: str, approved_text: str) -> bool:
     """Return True if a version changes no more than a rejected version did, apart from counts.
 
     The arguments are the texts of the version, of the rejected version, and of the approved skill.
     """
-    base = _forms(approved)
+    base = _forms(approved_text)
     added_forms, removed_forms = _differences(_forms(text), base)
-    rejected_added, rejected_removed = _differences(_forms(rejected), base)
+    rejected_added, rejected_removed = _differences(_forms(rejected_text), base)
     return all(_is_among(form, rejected_added) for form in added_forms) and all(
         _is_among(form, rejected_removed) for form in removed_forms
     )

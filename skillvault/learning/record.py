@@ -69,17 +69,17 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
 
 
 def check_claim(
-    outcome: Outcome, receipts: Iterable[Recommendation], ends: Sequence[Claim]
+    outcome: Outcome, receipts: Iterable[Recommendation], claims: Sequence[Claim]
 ) -> None:
     """Raise BadInputError if the decision of an outcome belongs to another agent.
 
-    `receipts` are all recommendations of the decision, `ends` its trusted outcomes. An untrusted
+    `receipts` are all recommendations of the decision, `claims` its trusted outcomes. An untrusted
     outcome is never joined with them.
     """
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
         return
-    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, ends):
+    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, claims):
         raise BadInputError(
             f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
             "were recommended; give this one an id of its own, or name in source.agent who asked",

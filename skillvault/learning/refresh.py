@@ -101,18 +101,18 @@ def rewrite_change(
     """Return the commit that updates a skill to its findings, or brings it back."""
     skill, findings = refresh.present.skill, refresh.findings
     assert skill is not None
-    shelf, home = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
+    shelf, new_shelf = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
     text = generate.skill_text(findings, draft, policy, references)
     body = sections.rewrite_body(skill.body, texts.bodies, text.body)
     time, target = generate.creation_time(findings), Ref("skill", skill.name)
     links = [link_of("reinforced", Ref("evaluation", i), target, time) for i in refresh.fresh]
-    moves = [Move(place, f"archive/{place.partition('/')[2]}") for place in refresh.merged]
+    moves = [Move(folder, f"archive/{folder.partition('/')[2]}") for folder in refresh.merged]
     if shelf != "archive":
-        home = shelf
+        new_shelf = shelf
     else:
-        home = home_of(skill) if home == "skills" else home
-        moves.insert(0, Move(f"archive/{skill.name}", f"{home}/{skill.name}"))
+        new_shelf = home_of(skill) if new_shelf == "skills" else new_shelf
+        moves.insert(0, Move(f"archive/{skill.name}", f"{new_shelf}/{skill.name}"))
     updated_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
@@ -127,7 +127,9 @@ def rewrite_change(
         commit_with=skill_series(STEP, skill.domain),
         reason=_text_changes(refresh, skill.body, body),
         writes=tuple(links),
-        files=generate.reference_files(skill.name, home, references.files_to_write(text.files)),
+        files=generate.reference_files(
+            skill.name, new_shelf, references.files_to_write(text.files)
+        ),
         edits=tuple(key_edits(path, skill, updated_skill, texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=tuple(moves),
@@ -144,7 +146,7 @@ def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     summary = "its text stays as it is." if old_body == new_body else counts
     count_words = pluralize(len(outcomes), "outcome")
     day = f"{'the last ' * (len(outcomes) > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
-    names = [place.partition("/")[2] for place in refresh.merged]
+    names = [folder.partition("/")[2] for folder in refresh.merged]
     return "\n".join(
         [
             f"{generate.about_words(refresh.findings)}: {count_words}, {day}; {summary}",

@@ -73,8 +73,8 @@ class Rejections:
     def __init__(
         self,
         commits: Iterable[Commit],
-        present: Container[str],
-        withdrawn: Container[str] = frozenset(),
+        records: Container[str],
+        withdrawn_records: Container[str] = frozenset(),
         proposals: Sequence["RejectedSkill"] = (),
         *,
         versions: Callable[[], Container[str]] = frozenset,
@@ -87,7 +87,7 @@ class Rejections:
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
-                if target in present or target in withdrawn:
+                if target in records or target in withdrawn_records:
                     continue
                 kind, _, name = target.partition(":")
                 if not (kind == "skill" and may_be_next(name) and name in self._versions()):
@@ -105,7 +105,9 @@ class Rejections:
     def sources(self, step: str, kind: str) -> Iterator[str]:
         """Yield the sources (`<kind>:<id>`) of the removed records that a step made."""
         return (
-            source for by, source, target_kind in self._sources if (by, target_kind) == (step, kind)
+            source
+            for maker, source, target_kind in self._sources
+            if (maker, target_kind) == (step, kind)
         )
 
     def of_target(self, ref: object) -> Rejection | None:
@@ -116,12 +118,16 @@ class Rejections:
         """Return the rejection of a record that a step made from this source, by name prefix."""
         start = f"{kind}:{prefix}"
         rejections = self._sources.get((step, str(ref), kind), ())
-        return next((why for why in rejections if why.target.startswith(start)), None)
+        return next(
+            (rejection for rejection in rejections if rejection.target.startswith(start)), None
+        )
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """Return (the ids of all sources, the rejection) for every removed record of a step."""
         return [
-            (frozenset(sources), why) for (by, why), sources in self._sets.items() if by == step
+            (frozenset(sources), why)
+            for (maker, why), sources in self._sets.items()
+            if maker == step
         ]
 
 

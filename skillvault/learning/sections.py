@@ -78,12 +78,12 @@ def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
         return persons_sections(versions, current)
     if not versions:
         return frozenset(sections_of(current))
-    changed: set[Key] = set()
+    changed_keys: set[Key] = set()
     text = versions[0].after
     for version in versions[1:]:
-        changed |= _find_differences(text, version.before or "")
+        changed_keys |= _find_differences(text, version.before or "")
         text = version.after
-    return frozenset(changed | _find_differences(text, current))
+    return frozenset(changed_keys | _find_differences(text, current))
 
 
 def is_untouched(versions: Bodies, current: str) -> bool:
@@ -138,10 +138,10 @@ def _insert_section(
     order = list(new_sections)
     predecessors = [k for k in order[: order.index(key)] if k in texts]
     entries = list(texts.items())
-    place = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
-    if place and markdown.swallows_heading(entries[place - 1][1]):
-        place -= 1
-    return dict([*entries[:place], (key, new_sections[key]), *entries[place:]])
+    index = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
+    if index and markdown.swallows_heading(entries[index - 1][1]):
+        index -= 1
+    return dict([*entries[:index], (key, new_sections[key]), *entries[index:]])
 
 
 def _join_sections(texts: Iterable[str], current: str) -> str:

@@ -112,10 +112,10 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
     if skill.status in _PERSONS:
         return f"{skill.status}: {_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:
-        following = assess.following_status(skill, rules).status
-        if following != skill.status:
-            return f"{following} at the next run"
-        event = "tried again" if following == "retired" else "over its trial"
+        next_status = assess.following_status(skill, rules).status
+        if next_status != skill.status:
+            return f"{next_status} at the next run"
+        event = "tried again" if next_status == "retired" else "over its trial"
         return f"{event} at the next run"
     if skill.status == "retired":
         return f"retired: {_return_condition(skill, rules)}"

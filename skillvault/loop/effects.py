@@ -178,7 +178,7 @@ def _find_uses(
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
     ends = head.outcomes.ends(decision) if decision and receipts else []
-    for use in detect.detected_uses(outcome, receipts, names, read_text, ends=ends):
+    for use in detect.detected_uses(outcome, receipts, names, read_text, claims=ends):
         match = (use.match, use.confidence, use.quote, use.offer)
         yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
 

@@ -47,8 +47,8 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
             expiry = domain_time and expire.find_expiry(
                 with_folder_name(name, skill),
                 shelf,
-                archived=partial(_find_archived, run, name),
-                applied=evidence.latest if evidence else None,
+                load_archived=partial(_find_archived, run, name),
+                last_applied=evidence.latest if evidence else None,
                 clock=domain_time,
                 policy=policy,
             )

@@ -346,7 +346,7 @@ class Shelf:
         names, reads = self.uses.skill_names(head), self.uses.text_reader(head)
         results = [o for o in outcomes if o.source.agent == name]
         uses = [
-            u for o in results for u in detect.detected_uses(o, offers, names, reads, ends=ends)
+            u for o in results for u in detect.detected_uses(o, offers, names, reads, claims=ends)
         ]
         summary = detect.decision_stats(decision, parts[name], results, uses)
         other_ends = [detect.end_of(o, outcomes) for o in parts if o != name]

@@ -36,10 +36,10 @@ def to_text(findings: Findings) -> str:
         ]
         if (rule := statement.rule) is not None:
             fields = ("action", "conditions", "result")
-            plain = msgspec.to_builtins({name: getattr(rule, name) for name in fields})
-            plain |= {"lead": True} if rule.lead else {}
-            plain |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
-            lines.append(f"  rule: {json.dumps(plain, ensure_ascii=False)}")
+            rule_values = msgspec.to_builtins({name: getattr(rule, name) for name in fields})
+            rule_values |= {"lead": True} if rule.lead else {}
+            rule_values |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
+            lines.append(f"  rule: {json.dumps(rule_values, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 

@@ -94,5 +94,5 @@ def has_result(outcome: Outcome, result: str, policy: Policy) -> bool:
     """Return True if an outcome has the result that a rule names."""
     if result in _STATUS:
         return outcome.result.status == _STATUS[result]
-    bound = loss_or_gain(outcome, policy)
-    return bound is not None and result == _bound_words(policy)[bound == "gain"]
+    exceeded = loss_or_gain(outcome, policy)
+    return exceeded is not None and result == _bound_words(policy)[exceeded == "gain"]

@@ -264,8 +264,8 @@ def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statem
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in pairs))
     groups: list[list[tuple[Try, Advice]]] = []
-    for places in components(forms):
-        group_forms = {forms[place] for place in places}
+    for indices in components(forms):
+        group_forms = {forms[index] for index in indices}
         groups.append([pair for pair in pairs if normal_form(pair[1].text) in group_forms])
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
@@ -414,11 +414,11 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     tools: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, ids in users.items():
         tools[len(successes.intersection(ids)), len(failures.intersection(ids))].append(name)
-    least = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
+    min_successes = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
     lifts = {
         counts: counts[0] / len(successes) - counts[1] / len(failures)
         for counts in tools
-        if counts[0] >= least
+        if counts[0] >= min_successes
     }
     best = max(lifts, key=lambda counts: lifts[counts], default=None)
     if best is None or lifts[best] < _TOOL_LIFT:

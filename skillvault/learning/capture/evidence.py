@@ -73,8 +73,8 @@ def search_terms(rule: str) -> Terms:
 
 
 def _usable(terms: Iterable[str]) -> list[str]:
-    usable = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
-    return list(dict.fromkeys(usable))[:_MOST]
+    long_terms = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
+    return list(dict.fromkeys(long_terms))[:_MOST]
 
 
 def _distinctive_words(prose: str) -> list[str]:
@@ -132,32 +132,32 @@ def rule_evidence(
 
     `file_count` is the number of searched files.
     """
-    places = {t: occurrences.get(t, frozenset()) for t in terms.all}
+    matches = {t: occurrences.get(t, frozenset()) for t in terms.all}
     if file_count >= _MANY:
-        places = {t: files for t, files in places.items() if len(files) <= _COMMON * file_count}
+        matches = {t: files for t, files in matches.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
-        return _word_evidence(places, 1 if terms.exact else _MIN_WORDS, policy)
+        return _word_evidence(matches, 1 if terms.exact else _MIN_WORDS, policy)
     exact = terms.exact
-    if not places:
+    if not matches:
         return CodeEvidence((), (), confidence(0, policy))
-    has_all = len(places) == len(exact)
-    common_files = frozenset.intersection(*places.values()) if has_all else frozenset()
+    has_all = len(matches) == len(exact)
+    common_files = frozenset.intersection(*matches.values()) if has_all else frozenset()
     if (weight := confidence(len(common_files), policy)).promote:
-        return CodeEvidence(tuple(sorted(common_files)), tuple(places), weight)
-    best = max(places, key=lambda term: (len(places[term]), -exact.index(term)))
-    files = places[best]
+        return CodeEvidence(tuple(sorted(common_files)), tuple(matches), weight)
+    best = max(matches, key=lambda term: (len(matches[term]), -exact.index(term)))
+    files = matches[best]
     return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
 
 
 def _word_evidence(
-    places: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
+    matches: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
     """Return the files that contain at least `min_words` of the words."""
     counts: dict[str, int] = {}
-    for files in places.values():
+    for files in matches.values():
         for file in files:
             counts[file] = counts.get(file, 0) + 1
     files = frozenset(file for file, count in counts.items() if count >= min_words)
     weight = confidence(len(files), policy)
     capped = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
-    return CodeEvidence(tuple(sorted(files)), tuple(places), capped)
+    return CodeEvidence(tuple(sorted(files)), tuple(matches), capped)

@@ -113,8 +113,8 @@ def promote(
     if new_rules:
         log = f"Promoted {len(new_rules)} patterns from Tier 1"
         expertise = _with_log(expertise, now, log, len(new_rules))
-    changed = tuple(pattern for pattern in expertise.patterns if pattern.key in rules)
-    return TierChange(Tiers(without_rules(tiers.text, rules), expertise), changed)
+    changed_patterns = tuple(pattern for pattern in expertise.patterns if pattern.key in rules)
+    return TierChange(Tiers(without_rules(tiers.text, rules), expertise), changed_patterns)
 
 
 def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
@@ -122,9 +122,9 @@ def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
     patterns = tiers.expertise.patterns
     updates = [_update_pattern(pattern, scan) for pattern in patterns]
     pairs = zip(updates, patterns, strict=True)
-    changed = [update for update, pattern in pairs if update != pattern]
+    changed_patterns = [update for update, pattern in pairs if update != pattern]
     expertise = replace(tiers.expertise, patterns=tuple(updates))
-    return TierChange(Tiers(tiers.text, expertise), tuple(changed))
+    return TierChange(Tiers(tiers.text, expertise), tuple(changed_patterns))
 
 
 def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:

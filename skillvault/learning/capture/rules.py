@@ -82,13 +82,13 @@ def rule_texts(text: str) -> list[str]:
 
 def replaced_keys(text: str) -> set[str]:
     """Return the keys of the rules that a later rule replaces by a comment in front of it."""
-    replaced: set[str] = set()
+    keys: set[str] = set()
     for block in blocks_of(text) if "replaces:" in text else ():
         if rule := rule_of(block):
-            replaced.discard(rule.key)  # a value can come back
+            keys.discard(rule.key)  # a value can come back
             comments = _REPLACES.finditer(block.text, 0, _end_of_lead(block.text))
-            replaced.update(rule_key(comment["rule"]) for comment in comments)
-    return replaced
+            keys.update(rule_key(comment["rule"]) for comment in comments)
+    return keys
 
 
 def repeated_rule_texts(text: str) -> list[str]:
@@ -114,8 +114,8 @@ def read_learnings(text: str) -> Learnings:
             if len(_BULLET.findall(block.text)) > 1:
                 message = "several bullets are one rule; part them with lines `---`"
                 notes.append(_problem(rule.line, "several-bullets", message))
-    replaced = replaced_keys(text)
-    valid_rules = tuple(rule for rule in by_key.values() if rule.key not in replaced)
+    replaced_rules = replaced_keys(text)
+    valid_rules = tuple(rule for rule in by_key.values() if rule.key not in replaced_rules)
     return Learnings(valid_rules, tuple(problems), tuple(notes))
 
 
@@ -144,7 +144,7 @@ def with_scope(rule: str, scope: Iterable[str]) -> str:
 
 def with_replaced(rule: str, older_rules: Iterable[str]) -> str:
     """Return the text of a rule with the rules that it replaces in comments in front."""
-    return " ".join([*(f"<!-- replaces: {older} -->" for older in older_rules), rule])
+    return " ".join([*(f"<!-- replaces: {older_rule} -->" for older_rule in older_rules), rule])
 
 
 def can_be_replaced(rule: str) -> bool:
@@ -291,7 +291,7 @@ class AdoptionPlan(Struct, frozen=True):
     waits: bool
 
 
-def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
+def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     """Plan to commit the appended rules, cleaned of secrets; other blocks stay.
 
     The last block waits while an agent may still be writing it.
@@ -299,29 +299,31 @@ def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
     blocks = blocks_of(appended.text)
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
-    whole = blocks if appended.still else blocks[:-1]
-    texts, full = _select_fitting([b for b in whole if not flaw_of(b)], appended, clean)
-    problems = [_FULL] if full else []
+    closed = blocks if appended.still else blocks[:-1]
+    texts, is_full = _select_fitting([b for b in closed if not flaw_of(b)], appended, redact)
+    problems = [_FULL] if is_full else []
     content = "".join(texts.values())
     unfinished_text = "" if appended.still else blocks[-1].text
     waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.whole for b in whole if b.line not in texts)
+    leftover = "".join(b.whole for b in closed if b.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.whole for b in whole)),
+        _encode("".join(b.whole for b in closed)),
         _encode(content),
         _encode(leftover),
     )
-    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in whole if b.line in texts]
+    adopted = [
+        replace(b, text=texts[b.line].removesuffix(b.end)) for b in closed if b.line in texts
+    ]
     change = _adoption_change(adoption, adopted)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 
 
 def _select_fitting(
-    blocks: list[Block], appended: AppendedText, clean: Callable[[str], str]
+    blocks: list[Block], appended: AppendedText, redact: Callable[[str], str]
 ) -> tuple[dict[int, str], bool]:
     """Return (line -> the text of a block to commit, True if others had no room)."""
     free_bytes = MAX_LEARNINGS - len(appended.committed)
@@ -329,9 +331,9 @@ def _select_fitting(
     for block in blocks:
         text = block.text
         if text.count("\r\n") < text.count("\n"):
-            text = clean(text)
+            text = redact(text)
         else:
-            text = clean(text.replace("\r\n", "\n")).replace("\n", "\r\n")
+            text = redact(text.replace("\r\n", "\n")).replace("\n", "\r\n")
         text += block.end
         free_bytes -= len(_encode(text))
         if free_bytes < 0:

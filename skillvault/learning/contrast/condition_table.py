@@ -176,18 +176,18 @@ class _Number(NamedTuple):
     values: Figures
     recorded: Truth
 
-    def bounds(self, parts: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
+    def bounds(self, divisions: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
         """Return the bounds by position: quantiles, or all gaps if there are few values."""
         values = sorted(self.values[self.recorded].tolist())
         steps = sorted(set(values))
         if len(steps) <= value_limit:
             return {i: _round_between(*steps[i - 1 : i + 1]) for i in range(1, len(steps))}
         bounds: dict[int, float] = {}
-        for part in range(1, parts):
-            place = bisect_left(steps, values[len(values) * part // parts])
-            bound = _round_between(steps[place - 1], steps[place]) if place else steps[0]
-            if place and bound not in bounds.values():
-                bounds[part] = bound
+        for division in range(1, divisions):
+            index = bisect_left(steps, values[len(values) * division // divisions])
+            bound = _round_between(steps[index - 1], steps[index]) if index else steps[0]
+            if index and bound not in bounds.values():
+                bounds[division] = bound
         return bounds
 
 
@@ -206,8 +206,8 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
             yield _Number(kind, key, np.where(is_recorded, numbers, 0.0), is_recorded)
 
 
-def _cuts(number: _Number, parts: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
-    for bound in number.bounds(parts, max_values).values():
+def _cuts(number: _Number, divisions: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
+    for bound in number.bounds(divisions, max_values).values():
         upper = (Condition(number.kind, number.key, "at least", bound),)
         lower = (Condition(number.kind, number.key, "below", bound),)
         holds = (number.values >= bound) & number.recorded
@@ -217,8 +217,8 @@ def _cuts(number: _Number, parts: int, max_values: int = _FEW_VALUES) -> Iterato
 def _bands(number: _Number) -> Iterator[Column]:
     bounds = number.bounds(_TENTHS)
     has_few_bounds = len(bounds) < _FEW_VALUES - 1
-    for (place, low), (next_place, high) in combinations(bounds.items(), 2):
-        if has_few_bounds or next_place - place >= _NARROWEST:
+    for (index, low), (next_index, high) in combinations(bounds.items(), 2):
+        if has_few_bounds or next_index - index >= _NARROWEST:
             inside_rule = (Condition(number.kind, number.key, "between", (low, high)),)
             outside_rule = (Condition(number.kind, number.key, "outside", (low, high)),)
             holds = (number.values >= low) & (number.values < high) & number.recorded
@@ -253,14 +253,14 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     """Yield the words of the reasoning, if the reasoning was written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
-    places: dict[str, list[int]] = defaultdict(list)
+    indices_by_term: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(texts):
         for term in terms(text):
-            places[term].append(i)
-    for term in sorted(places):
-        if len(places[term]) >= LEAST and not is_result_word(term):
+            indices_by_term[term].append(i)
+    for term in sorted(indices_by_term):
+        if len(indices_by_term[term]) >= LEAST and not is_result_word(term):
             holds = np.zeros(len(outcomes), dtype=bool)
-            holds[places[term]] = True
+            holds[indices_by_term[term]] = True
             opposite = (Condition("word", "reasoning", "does not mention", term),)
             yield Column(
                 (Condition("word", "reasoning", "mentions", term),), opposite, holds, has_reasoning
@@ -307,12 +307,12 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
     )
 
 
-def _select(table: ConditionTable, places: Sequence[int]) -> ConditionTable:
+def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
-        [table.rules[i] for i in places],
-        [table.opposites[i] for i in places],
-        table.holds[places],
-        table.recorded[places],
+        [table.rules[i] for i in columns],
+        [table.opposites[i] for i in columns],
+        table.holds[columns],
+        table.recorded[columns],
     )
 
 
@@ -335,9 +335,9 @@ def _merge_equal(table: ConditionTable) -> ConditionTable:
     unique = _select(table._replace(holds=holds), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
-    sides = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
+    name_pairs = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
     return ConditionTable(
-        [a or () for a, _ in sides], [b for _, b in sides], holds, unique.recorded
+        [a or () for a, _ in name_pairs], [b for _, b in name_pairs], holds, unique.recorded
     )
 
 
@@ -345,9 +345,9 @@ def _names_of(
     table: ConditionTable, members: Sequence[int], flips: Truth
 ) -> tuple[Rule | None, Rule | None]:
     """Return the most general names of a column and of its complement."""
-    sides = [
+    name_pairs = [
         (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members
     ]
-    rules, opposites = zip(*sides, strict=True)
+    rules, opposites = zip(*name_pairs, strict=True)
     return min(rules, key=generality), min(opposites, key=generality)

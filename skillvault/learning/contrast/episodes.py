@@ -75,17 +75,17 @@ def _occasion(outcome: Outcome) -> Occasion:
     )
 
 
-def _sort_by_time(occasions: Sequence[Occasion], places: Iterable[int]) -> list[int]:
-    return sorted(places, key=lambda i: (occasions[i].at, occasions[i].id))
+def _sort_by_time(occasions: Sequence[Occasion], indices: Iterable[int]) -> list[int]:
+    return sorted(indices, key=lambda i: (occasions[i].at, occasions[i].id))
 
 
 def _close_pairs(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int, int]]:
     """Yield the indices of consecutive decisions on one subject that are close in time."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.is_timed:
-            places[occasion.about].append(i)
-    for members in places.values():
+            groups[occasion.about].append(i)
+    for members in groups.values():
         for a, b in pairwise(_sort_by_time(occasions, members)):
             if occasions[b].at - occasions[a].at <= gap:
                 yield a, b
@@ -93,11 +93,11 @@ def _close_pairs(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int,
 
 def _session_pairs(occasions: Sequence[Occasion]) -> Iterator[tuple[int, int]]:
     """Yield the indices of consecutive decisions of a session on one task."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.session is not None:
-            places[occasion.about, occasion.session].append(i)
-    for members in places.values():
+            groups[occasion.about, occasion.session].append(i)
+    for members in groups.values():
         for a, b in pairwise(_sort_by_time(occasions, members)):
             is_one_task = occasions[a].task == occasions[b].task
             if is_one_task and occasions[b].at - occasions[a].at <= _LONGEST:

@@ -153,17 +153,17 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     holds = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = holds.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
-    places = _distinct(holds, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in places], keys[places], holds[places], is_testable[places])
+    chosen = _distinct(holds, is_testable, np.flatnonzero(is_large))
+    return _Cuts([columns[i] for i in chosen], keys[chosen], holds[chosen], is_testable[chosen])
 
 
-def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
+def _distinct(holds: Truth, recorded: Truth, candidates: Places) -> list[int]:
     """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
     aligned_truths = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
     place_by_bits: dict[bytes, int] = {}
-    for i in places.tolist():
+    for i in candidates.tolist():
         place_by_bits.setdefault(packed_bits[i].tobytes(), i)
     return list(place_by_bits.values())
 
@@ -218,10 +218,10 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     `surplus` is the number of failures beyond the expectation within strata.
     """
     hits, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
-    sizes, place = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
+    sizes, inverse = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
     failures = np.rint(sizes[1] * votes.mean()).clip(1, sizes[1] - 1).astype(int)
     table = np.array([_mid_p(a, n, k, len(votes)) for a, n, k in np.stack([*sizes, failures]).T])
-    row = place.ravel()[:, None]
+    row = inverse.ravel()[:, None]
     expected = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
     counts = np.clip(surplus + expected, 0, failures[row]).astype(np.float32)
     nearest_counts = np.rint(counts)
@@ -235,17 +235,17 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     return surprises
 
 
-def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `of` outcomes."""
-    low, high = max(0, met + failures - of), min(met, failures)
-    logs = np.concatenate([[0], np.log(np.arange(1, of + 1)).cumsum()])  # of the factorials
+def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Figures:
+    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `total`."""
+    low, high = max(0, met + failures - total), min(met, failures)
+    logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)
-    weights = logs[k] + logs[met - k] + logs[failures - k] + logs[of - met - failures + k]
+    weights = logs[k] + logs[met - k] + logs[failures - k] + logs[total - met - failures + k]
     shares = np.exp(weights.min() - weights)
     shares /= shares.sum()
     upper_tail, lower_tail = shares[::-1].cumsum()[::-1], shares.cumsum()
     surprise = -np.log(np.minimum(upper_tail, lower_tail) - shares / 2)
-    return np.pad(surprise, (low, most - high), mode="edge").astype(np.float32)
+    return np.pad(surprise, (low, max_failures - high), mode="edge").astype(np.float32)
 
 
 def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
@@ -279,7 +279,7 @@ def _arrangements(tries: _Tries) -> Figures:
     """Return the votes exchanged within strata (arrangements x episodes), real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
-    counts = [Counter(votes[places].tolist()) for places in members]
+    counts = [Counter(votes[indices].tolist()) for indices in members]
     orders = [
         math.factorial(count.total()) // math.prod(map(math.factorial, count.values()))
         for count in counts
@@ -287,26 +287,24 @@ def _arrangements(tries: _Tries) -> Figures:
     if math.prod(orders) > _ARRANGEMENTS:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
-    for places, count in zip(members, counts, strict=True):
-        open_places = np.repeat(places[None], len(rows), axis=0)
+    for indices, count in zip(members, counts, strict=True):
+        free = np.repeat(indices[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            choices, rest_places = _choices(open_places.shape[1], number)
+            choices, rest_places = _choices(free.shape[1], number)
             rows = np.repeat(rows, len(choices), axis=0)
-            np.put_along_axis(
-                rows, open_places[:, choices].reshape(len(rows), number), value, axis=1
-            )
-            open_places = open_places[:, rest_places].reshape(len(rows), rest_places.shape[1])
+            np.put_along_axis(rows, free[:, choices].reshape(len(rows), number), value, axis=1)
+            free = free[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows
 
 
-def _choices(of: int, number: int) -> tuple[Places, Places]:
-    """Return each choice of `number` out of `of` indices, and the indices that remain."""
-    choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
-    is_free = np.ones((len(choices), of), dtype=bool)
+def _choices(total: int, number: int) -> tuple[Places, Places]:
+    """Return each choice of `number` out of `total` indices, and the indices that remain."""
+    choices = np.array(list(combinations(range(total), number)), dtype=np.intp)
+    is_free = np.ones((len(choices), total), dtype=bool)
     np.put_along_axis(is_free, choices, False, axis=1)
-    return choices, is_free.nonzero()[1].reshape(len(choices), of - number)
+    return choices, is_free.nonzero()[1].reshape(len(choices), total - number)
 
 
 def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
@@ -318,6 +316,6 @@ def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
     )
     shuffles = np.empty((_SHUFFLES + 1, count), dtype=np.intp)
     shuffles[0] = np.arange(count)
-    for places in members:
-        shuffles[1:, places] = np.sort(sort_keys[:, places], axis=1) & mask
+    for indices in members:
+        shuffles[1:, indices] = np.sort(sort_keys[:, indices], axis=1) & mask
     return shuffles

@@ -50,9 +50,9 @@ def rotations(strata: Places, seed: bytes) -> Places:
         offsets = np.frombuffer(random_bytes, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
         offsets = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), offsets])
     shifts = np.empty((len(offsets), len(strata)), dtype=np.intp)
-    for column, places in enumerate(members):
-        shifted_places = (np.arange(len(places)) + offsets[:, column : column + 1]) % len(places)
-        shifts[:, places] = places[shifted_places]
+    for column, indices in enumerate(members):
+        shifted_indices = (np.arange(len(indices)) + offsets[:, column : column + 1]) % len(indices)
+        shifts[:, indices] = indices[shifted_indices]
     return shifts
 
 
@@ -83,8 +83,8 @@ def number_names(names: Sequence[Hashable]) -> Places:
 
 def membership(strata: Places) -> Figures:
     """Return 1 if an outcome belongs to a stratum, else 0 (outcomes x strata)."""
-    places = renumber(strata)
-    member: Figures = (places[:, None] == np.arange(places.max() + 1)).astype(np.float32)
+    numbers = renumber(strata)
+    member: Figures = (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float32)
     return member
 
 

@@ -54,16 +54,16 @@ class Overlaps:
 
     def of(self, session: Session) -> dict[str, Overlap]:
         """Return the overlap with each session that shares a statement with this one."""
-        places: dict[str, set[int]] = defaultdict(set)
+        shared: dict[str, set[int]] = defaultdict(set)
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
-        for place, form in enumerate(forms):
+        for index, form in enumerate(forms):
             for number in self._forms.same(form):
-                places[self._holders[number]].add(place)
+                shared[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
-            name: Overlap(len(places[name]), len(forms), len(numbers[name]), self._counts[name])
-            for name in sorted(places)
+            name: Overlap(len(shared[name]), len(forms), len(numbers[name]), self._counts[name])
+            for name in sorted(shared)
             if name != session.id
         }
 

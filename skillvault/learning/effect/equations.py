@@ -46,10 +46,10 @@ def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[P
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_ROUNDS):
         expected = Belief(mean_rate, _ROOM * spread)
-        bases = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
-        mean_rate = sum(float(base.mean[0]) for base in bases) / len(bases)
-        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in bases)
-        spread = (sum(squares) + _BASE_SPREAD**2) / (len(bases) + 1)
+        updates = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
+        mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
+        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
+        spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
     expected = Belief(mean_rate, _ROOM * spread)
     return [_update_belief(solved, 0, WIDE, expected) for solved in solutions]
 

@@ -209,8 +209,8 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     effects, choosing = equations.split_effects(mean, count)
     chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
     explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
-    bases = np.array([base for _, base in equations.bases(sums, system, mean)])
-    errors = entries.success - bases[entries.group]
+    rates = np.array([base for _, base in equations.bases(sums, system, mean)])
+    errors = entries.success - rates[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
     if correlation:  # only then it is asked how each effect grows with each decision
@@ -223,8 +223,8 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     squares = float(errors @ errors) + _GUESS * system.noise
     noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
     effects_over_time = _over_time(entries, errors, effects, noise * growth, times=prior.latest)
-    recent, changed = zip(*effects_over_time, strict=True) if count else ((), ())
-    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changed, noise=noise)
+    recent, changes = zip(*effects_over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
 
 def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:

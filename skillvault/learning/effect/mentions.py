@@ -211,8 +211,8 @@ def _has_cue(span: _Span, text: str) -> bool:
         return True
     if span.handle and _HEAD.search(head) and (_SAYS.match(tail) or "]" in head[-3:]):
         return True
-    plain = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
-    return any(cue.search(plain) for cue in _BESIDE)
+    sentence = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
+    return any(cue.search(sentence) for cue in _BESIDE)
 
 
 def _is_listed(span: _Span, neighbours: Iterable[_Span], text: str) -> bool:
@@ -381,8 +381,8 @@ def _plain_around(
 def _simplify(sentence: str) -> str:
     """Return a sentence in lower case, without short forms, quotes, and filler words."""
     sentence = sentence.lower()
-    for pattern, by in _REWRITES:
-        sentence = pattern.sub(by, sentence)
+    for pattern, replacement in _REWRITES:
+        sentence = pattern.sub(replacement, sentence)
     return sentence.strip()
 
 

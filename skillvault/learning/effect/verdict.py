@@ -187,8 +187,8 @@ def evidence_by_version(
 
     With `trial`, the last of these times is the start of a new trial of the same text.
     """
-    bases = (NO_EVIDENCE,) * (len(begun) + 1)
-    return _add_later(bases, _split_by_version(decisions, begun), trial=trial)
+    earlier = (NO_EVIDENCE,) * (len(begun) + 1)
+    return _add_later(earlier, _split_by_version(decisions, begun), trial=trial)
 
 
 def evidence_with_later(
@@ -199,13 +199,13 @@ def evidence_with_later(
     trial: bool = False,
 ) -> Evidence | None:
     """Return the evidence with later decisions; None if all decisions must be counted again."""
-    bases, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
-    if len(bases) != len(versions):
+    earlier, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
+    if len(earlier) != len(versions):
         return None
-    pairs = zip(bases, versions, strict=True)
+    pairs = zip(earlier, versions, strict=True)
     if any(0 < decision.look < evidence.last_look for evidence, part in pairs for decision in part):
         return None
-    return _add_later(bases, versions, trial=trial)
+    return _add_later(earlier, versions, trial=trial)
 
 
 def _split_by_version(
@@ -218,10 +218,10 @@ def _split_by_version(
 
 
 def _add_later(
-    bases: Sequence[Evidence], later_decisions: Iterable[Sequence[ClosedDecision]], *, trial: bool
+    earlier: Sequence[Evidence], later_decisions: Iterable[Sequence[ClosedDecision]], *, trial: bool
 ) -> Evidence:
-    *earlier_versions, last = map(_version_evidence, bases, later_decisions)
-    return replace(last, earlier=tuple(earlier_versions), trial=trial)
+    *earlier_versions, last_version = map(_version_evidence, earlier, later_decisions)
+    return replace(last_version, earlier=tuple(earlier_versions), trial=trial)
 
 
 def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
@@ -354,8 +354,8 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
         return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
-        unknown = not evidence.times_applied
-        return NextStatus("proven" if unknown else "testing", f"It is no longer proven: {numbers}.")
+        unused = not evidence.times_applied
+        return NextStatus("proven" if unused else "testing", f"It is no longer proven: {numbers}.")
     return NextStatus("testing", f"Nothing is decided: {numbers}.")
 
 

@@ -179,8 +179,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def current_facts(self) -> list[Fact]:
         """The facts without a newer version, in their order."""
-        current = (fact for fact in self.facts.values() if fact.id not in self.successors)
-        return sorted(current, key=lambda fact: fact.order)
+        facts = (fact for fact in self.facts.values() if fact.id not in self.successors)
+        return sorted(facts, key=lambda fact: fact.order)
 
     @cached_property
     def contested(self) -> frozenset[str]:
@@ -188,11 +188,11 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
-        against = self.counts.opponent_counts(facts)
-        runs = self.counts.supporter_counts(against)
+        opponents = self.counts.opponent_counts(facts)
+        runs = self.counts.supporter_counts(opponents)
         return frozenset(
             name
-            for name, count in against.items()
+            for name, count in opponents.items()
             if is_contested(facts[name], runs.get(name, 0), count)
         )
 
@@ -214,9 +214,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         """
         refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
         for evaluation in self.taken_away:
-            refused = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
-            if refused and evaluation.key_insight:
-                refused_insights[evaluation.domain].append((refused, evaluation.key_insight))
+            rejection = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
+            if rejection and evaluation.key_insight:
+                refused_insights[evaluation.domain].append((rejection, evaluation.key_insight))
         return refused_insights
 
     def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
@@ -263,13 +263,13 @@ def insight_state(
     if rejection := rejection_of(evaluation, material):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
-    if gap := find_unmet(evaluation, material, policy):
-        return gap
+    if unmet := find_unmet(evaluation, material, policy):
+        return unmet
     texts = material.domain_texts(evaluation.domain, policy.promote)
     rejection, _ = texts.find_repeated(evaluation)
     if rejection:
-        origin = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
-        return PromotionState("rejected", f"it repeats {origin} and removed since")
+        source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
+        return PromotionState("rejected", f"it repeats {source} and removed since")
     return PromotionState("due", "`skillvault run`")
 
 
@@ -294,11 +294,11 @@ def find_unmet(
     if strength(evaluation, rules) >= rules.quality:
         return None
     if is_good or rules.gate == "quality":
-        bound = f"{rules.quality:.2f} or more"
+        demand = f"{rules.quality:.2f} or more"
     else:
-        bound = f"{1 - rules.quality:.2f} or less"
+        demand = f"{1 - rules.quality:.2f} or less"
     verdict = "good" if is_good else "bad"
-    reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {bound}"
+    reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {demand}"
     return PromotionState("weak", reason)
 
 
@@ -330,8 +330,8 @@ class DomainTexts:
         for fact in material.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
                 self.add_fact(fact.id, statement_of(fact))
-        for refused, insight in material.refused_insights.get(domain, ()):
-            self._gone.append(refused)
+        for rejection, insight in material.refused_insights.get(domain, ()):
+            self._gone.append(rejection)
             self._refused.add(words(insight))
 
     def add_fact(self, fact: str, text: str) -> None:
@@ -445,12 +445,12 @@ def clusters(
     """
     seeds = Neighbours(threshold)
     groups: list[list[int]] = []
-    for place, text in enumerate(facts):
+    for index, text in enumerate(facts):
         fact_words = words(text)
         seed = seeds.first(fact_words)
         if seed is None:
             seeds.add(fact_words)
-            groups.append([place])
+            groups.append([index])
         else:
-            groups[seed].append(place)
+            groups[seed].append(index)
     return [cluster for cluster in groups if len(cluster) >= min_size]

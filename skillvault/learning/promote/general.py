@@ -96,8 +96,8 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
         if fact.trust == "local" and fact.id not in material.contested
     ]
     makers = runs.makers([fact.id for fact in facts])
-    for places in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
-        group = tuple(facts[place] for place in places)
+    for indices in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
+        group = tuple(facts[index] for index in indices)
         if len({fact.domain for fact in group}) > 1:
             fact, outcome = group[0], makers.get(group[0].id)
             quotes = (i.quote.rstrip(".") for i in (insights_of(outcome) if outcome else ()))

@@ -163,13 +163,13 @@ def assign_skills(
     ]
     skills = [max(sorted(set(names)), key=names.count, default=None) for names in names_by_group]
     owners: dict[str, int] = {}
-    for place, skill in enumerate(skills):
+    for index, skill in enumerate(skills):
         if skill is None:
             continue
-        owner = owners.setdefault(skill, place)
-        if names_by_group[place].count(skill) > names_by_group[owner].count(skill):
-            owners[skill] = place
-    return [(s, s is None or owners[s] == place) for place, s in enumerate(skills)]
+        owner = owners.setdefault(skill, index)
+        if names_by_group[index].count(skill) > names_by_group[owner].count(skill):
+            owners[skill] = index
+    return [(s, s is None or owners[s] == index) for index, s in enumerate(skills)]
 
 
 def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
@@ -181,15 +181,15 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
     """Add the runs that the skill reports; for facts of persons only the time of the last run."""
     facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
-    against = len(runs) - len(run_ids)
+    opposed = len(runs) - len(run_ids)
     last = run_ids[-1] if run_ids else ""
     outcome = material.outcomes.get(last)
     times = [fact.created_at for fact in facts if fact.created_at]
-    lines = [f"{len(run_ids)} {last} {against}", *(f"{fact.id} {fact.text}" for fact in facts)]
+    lines = [f"{len(run_ids)} {last} {opposed}", *(f"{fact.id} {fact.text}" for fact in facts)]
     return replace(
         pattern,
         read=run_ids,
-        against=against,
+        against=opposed,
         ended=outcome.occurred_at if outcome else max(times, default=None),
         digest=sha256("\n".join(lines).encode()).hexdigest()[:12],
     )
@@ -221,11 +221,11 @@ def _ungrounded_skills(
 def pools(material: PromotionMaterial) -> dict[str, Pool]:
     """Map each uncontested fact to the pool in which it is compared."""
     endings: Mapping[str, Status] = {}
-    current = [fact for fact in material.current_facts if fact.id not in material.contested]
+    current_facts = [fact for fact in material.current_facts if fact.id not in material.contested]
     if material.rules.weighs:
-        endings = material.counts.endings([fact.id for fact in current])
+        endings = material.counts.endings([fact.id for fact in current_facts])
     kinds: Mapping[bool, SkillKind] = {True: "warning", False: "pattern"}
-    return {f.id: (f.domain, f.trust, kinds[endings.get(f.id) == "failure"]) for f in current}
+    return {f.id: (f.domain, f.trust, kinds[endings.get(f.id) == "failure"]) for f in current_facts}
 
 
 def _find_recurring(
@@ -243,8 +243,8 @@ def _find_recurring(
     for (_, _, kind), facts in sorted(groups.items()):
         used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
-        for places in clusters(texts, rules.cluster_above, rules.cluster_size):
-            cluster = tuple(facts[i] for i in places)
+        for indices in clusters(texts, rules.cluster_above, rules.cluster_size):
+            cluster = tuple(facts[i] for i in indices)
             used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
@@ -262,17 +262,17 @@ def fact_state(
     if skill and (skill in skills or fact.id not in material.contested):
         absence_note = "" if skill in skills else ", which is no longer live"
         return PromotionState("done", f"derived {skill}{absence_note}")
-    if refused := _skill_rejection(fact, material):
-        return PromotionState("rejected", refused.sentence)
+    if rejection := _skill_rejection(fact, material):
+        return PromotionState("rejected", rejection.sentence)
     if fact.id in material.contested:
         runs, opponents = (
             material.counts.supporter_counts([fact.id]),
             material.counts.opponent_counts([fact.id]),
         )
-        sides = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
+        run_counts = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
         removal = f"; {skill} no longer live" if skill else ""
         return PromotionState(
-            "contested", f"as many runs are against it as for it: {sides}{removal}"
+            "contested", f"as many runs are against it as for it: {run_counts}{removal}"
         )
     if any(fact in cluster for _, cluster in _find_recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
@@ -334,10 +334,10 @@ def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fa
     if pattern.digest is None:
         return pattern.facts
     _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)
-    sides = material.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
+    tally = material.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
     is_counted = len(pattern.facts) > 1
     return tuple(
-        replace(fact, text=text_with_rate(fact, *sides.get(fact.id, (0, 0)), is_counted=is_counted))
+        replace(fact, text=text_with_rate(fact, *tally.get(fact.id, (0, 0)), is_counted=is_counted))
         for fact in pattern.facts
     )
 
@@ -400,7 +400,7 @@ def growth_change(
     edits = [Edit(path, ("metadata", "status"), "testing")] if pattern.is_admitted else []
     edits += key_edits(path, skill, new_skill, versions, policy=policy)
     moves_shelf = pattern.is_admitted or shelf == "archive"
-    home = "skills" if pattern.is_admitted else home_of(skill)
+    new_shelf = "skills" if pattern.is_admitted else home_of(skill)
     body = sections.rewrite_body(skill.body, versions.bodies, _pattern_body(pattern, draft))
     return linked_change(
         pattern.fresh,
@@ -410,7 +410,7 @@ def growth_change(
         reason=_pattern_reason(pattern),
         edits=tuple(edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(Move(f"{shelf}/{skill.name}", f"{home}/{skill.name}"),) if moves_shelf else (),
+        moves=(Move(f"{shelf}/{skill.name}", f"{new_shelf}/{skill.name}"),) if moves_shelf else (),
     )
 
 

@@ -154,9 +154,9 @@ class Support:
                 waiting.append(run)
         while waiting:
             ready_runs = (run for run in waiting if self._is_known(run.named_fact or ""))
-            following = next(ready_runs, waiting[0])
-            waiting.remove(following)
-            yield following
+            next_run = next(ready_runs, waiting[0])
+            waiting.remove(next_run)
+            yield next_run
 
     def _is_known(self, fact: str) -> bool:
         return fact in self._facts or fact in self._material.facts
@@ -241,8 +241,8 @@ class Support:
         if statement == source.evaluation.key_insight:
             return True
         at = record.created_at or source.order[0]
-        tellers = self._book.load(self._book.history.tellers(fact, at)).values()
-        return any(statement == teller.evaluation.key_insight for teller in tellers)
+        runs = self._book.load(self._book.history.tellers(fact, at)).values()
+        return any(statement == run.evaluation.key_insight for run in runs)
 
     def _is_current(self, fact: str) -> bool:
         if fact in self._material.facts:
@@ -258,8 +258,8 @@ class Support:
             return
         source, target = Ref("evaluation", run.id), Ref("fact", fact)
         link = link_of(_LINKS[stance], source, target, run.outcome.occurred_at)
-        if refused := self._material.rejections.of_target(Ref("link", link.id)):
-            self._rejected.add(refused)
+        if rejection := self._material.rejections.of_target(Ref("link", link.id)):
+            self._rejected.add(rejection)
         elif link.id not in self._material.links:
             self._links[link.id] = link
 
@@ -286,22 +286,22 @@ class Support:
         at = fact.created_at or run.order[0]
         if run.order[0] != at:
             return run.order[0] < at
-        tellers = self._book.load(self._book.history.tellers(fact.id, at)).values()
+        sources = self._book.load(self._book.history.tellers(fact.id, at)).values()
         statement = statement_of(fact)
-        orders = [teller.order for teller in tellers if teller.evaluation.key_insight == statement]
+        orders = [source.order for source in sources if source.evaluation.key_insight == statement]
         return bool(orders) and run.order < min(orders)
 
     # ── which become facts ───────────────────────────────────────────────────────────
 
     def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
-        if refused := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
-            self._rejected.add(refused)
+        if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
+            self._rejected.add(rejection)
             return
-        gap = find_unmet(run.evaluation, self._material, self._policy)
+        unmet = find_unmet(run.evaluation, self._material, self._policy)
         words = self._agreeing_words(run, claims)
         if words is None:
             return  # a person has put other words in its place
-        if gap and not (run.tells_more and self._is_supported(run, words, claims)):
+        if unmet and not (run.tells_more and self._is_supported(run, words, claims)):
             return
         sayings = self._book.sayings(run.domain, words)
         runs = self._book.load(s.evaluation for s in sayings.values() if s.status == run.ending)
@@ -309,7 +309,7 @@ class Support:
         if source.id != run.id:  # the fact says what it does, so others are compared with it
             claims = self._book.find_similar(source)
             words = self._agreeing_words(source, claims) or {source.words}
-            if gap and not self._is_supported(source, words, claims):
+            if unmet and not self._is_supported(source, words, claims):
                 return
         if run.evaluation.is_outdated and not self._upgrades:
             self._withheld.add((source.domain, min(words)))
@@ -337,15 +337,15 @@ class Support:
         """Return True if enough sessions make a claim and fewer runs are against it."""
         opposite_words = [words for words, claim in claims.items() if is_opposite(claim, run.claim)]
         runs, sessions = self._book.count(run.domain, words, run.ending)
-        enough = self._policy.promote.min_sessions
-        if len(sessions) < min(enough, 2):
+        least = self._policy.promote.min_sessions
+        if len(sessions) < min(least, 2):
             return False
         opposing, _ = self._book.count(run.domain, words, _OTHER_ENDING[run.ending])
         contradicting, _ = self._book.count(run.domain, opposite_words, run.ending)
         if runs <= opposing + contradicting:
             return False
-        sayings = self._book.sayings(run.domain, words).values() if enough > 2 else ()
-        return enough <= 2 or len({s.session for s in sayings if s.status == run.ending}) >= enough
+        sayings = self._book.sayings(run.domain, words).values() if least > 2 else ()
+        return least <= 2 or len({s.session for s in sayings if s.status == run.ending}) >= least
 
     def _add_fact(
         self, source: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
@@ -395,8 +395,8 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        strong = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
-        evaluation = next(strong, None)
+        qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(qualified, None)
         if evaluation is None:
             return f"Said by {_sessions_of(supporters)}; {pluralize(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"

@@ -44,7 +44,7 @@ def find_versions(
     less the runs against it; a fact without runs is the word of a person. With `keeps_both`,
     nothing is replaced.
     """
-    copies, replaced, remarks = list[Fact](), list[Fact](), list[str]()
+    copies, older_facts, remarks = list[Fact](), list[Fact](), list[str]()
     for fact in sorted(facts, key=lambda fact: fact.order):
         change = find_value_change(_statement_text(fact), text)
         runs = support.get(fact.id, 0)
@@ -53,12 +53,12 @@ def find_versions(
         elif change and keeps_both:
             remarks.append(f"{fact.id} says {change.older} and stays.")
         elif change and is_as_supported(1, fact, runs):
-            replaced.append(fact)
+            older_facts.append(fact)
         elif change:
             count = pluralize(runs, "run")
             remark = f"{fact.id} says {change.older}, by {count} on balance, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
-    return FactVersions(tuple(copies), tuple(replaced), tuple(remarks))
+    return FactVersions(tuple(copies), tuple(older_facts), tuple(remarks))
 
 
 def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
@@ -82,12 +82,12 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
         if first.supersedes is None and first.id not in names:  # else they would form a circle
             pairs.append((family[0], first))
     latest = families[-1][0]
-    ends = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
+    replacements = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
     return Succession(
         latest=latest,
         links=tuple(
             link_of("superseded", Ref("fact", source), Ref("fact", target), now)
-            for source, target in ends
+            for source, target in replacements
         ),
         edits=tuple(
             Edit(f"memory/{target.domain}/{target.id}.md", ("supersedes",), source.id)
@@ -103,64 +103,66 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
     the order of arrival makes no difference. A replaced fact comes back only with more support,
     whatever wording a person gives it.
     """
-    replaced, lines = dict[str, str | None](), dict[str, str]()
-    current: list[Fact] = []
+    replacements, lines = dict[str, str | None](), dict[str, str]()
+    current_facts: list[Fact] = []
     for fact in sorted(facts, key=lambda fact: fact.order):
         if fact.kind != "judge":
             continue
-        replaced[fact.id] = None
-        for predecessor in reversed(current):
+        replacements[fact.id] = None
+        for predecessor in reversed(current_facts):
             change = find_value_change(_statement_text(predecessor), _statement_text(fact))
             if not (change or fact.supersedes == predecessor.id):
                 continue
             if is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
-                replaced[fact.id] = predecessor.id
+                replacements[fact.id] = predecessor.id
                 if change:
                     values = f"says {change.newer}, {predecessor.id} said {change.older}"
                     lines[fact.id] = f"- {fact.id} {values}."
-                current.remove(predecessor)
+                current_facts.remove(predecessor)
                 break
-        current.append(fact)
-    changed = [fact for fact in facts if replaced.get(fact.id, fact.supersedes) != fact.supersedes]
-    if not changed:
+        current_facts.append(fact)
+    changes = [
+        fact for fact in facts if replacements.get(fact.id, fact.supersedes) != fact.supersedes
+    ]
+    if not changes:
         return None
-    at = max(fact.created_at for fact in changed if fact.created_at)
+    at = max(fact.created_at for fact in changes if fact.created_at)
     return Change(
         step=STEP,
-        subject=f"newest values of {pluralize(len(changed), 'fact')}",
+        subject=f"newest values of {pluralize(len(changes), 'fact')}",
         reason="\n".join(
             lines.get(fact.id)
             or f"- {fact.id} replaces {fact.supersedes} no longer: an older value has more runs."
-            for fact in changed
+            for fact in changes
         ),
         edits=tuple(
-            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replaced[fact.id])
-            for fact in changed
+            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replacements[fact.id])
+            for fact in changes
         ),
         writes=tuple(
             link_of(
                 "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
             )
-            for fact in changed
-            if (older_id := replaced[fact.id])
+            for fact in changes
+            if (older_id := replacements[fact.id])
         ),
         removes=tuple(
             f"{LINK}{link_id('superseded', Ref('fact', fact.supersedes), Ref('fact', fact.id))}"
-            for fact in changed
+            for fact in changes
             if fact.supersedes
         ),
-        targets=tuple(Ref("fact", fact.id) for fact in changed),
+        targets=tuple(Ref("fact", fact.id) for fact in changes),
     )
 
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
     """Return the commit by which a person adds a fact, in the person's name."""
     sources = [link.source for link in succession.links]
-    replaced = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
+    replacement_line = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
     return Change(
         step="add",
         subject=f"fact {fact.id}",
-        reason="\n".join(filter(None, [replaced, *remarks, fact.text])),
+        reason="\n".join(filter(None, [replacement_line, *remarks, fact.text])),
         writes=(fact, *succession.links),
         edits=succession.edits,
         sources=tuple(sources),
@@ -189,7 +191,7 @@ def day_of(fact: Fact) -> str:
 def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     """Return the date of a fact and its older value: `(2026-11-20; was 14, until 2026-11-20)`.
 
-    The date is left out if a person replaced a fact by an older statement.
+    The older value has no end if a person replaced a fact by an older statement.
     """
     day = day_of(fact) or "undated"
     if predecessor is None:

@@ -158,9 +158,9 @@ def disclose(
         and quotations.isdisjoint(_find_quotations(hit.text))
     ]
     leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
-    places = paths_of((slot.name, slot.about.path) for slot in slots)
+    paths = paths_of((slot.name, slot.about.path) for slot in slots)
     lines = sum(map(_line_tokens, slots, descriptions))
-    room = budget - _FRAME - lines - count_tokens(" ".join(places))
+    room = budget - _FRAME - lines - count_tokens(" ".join(paths))
     facts = choose_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
     room -= facts_tokens(fact.text for fact in facts)
     return Disclosure(fill_texts(slots, descriptions, room, rules.bodies), facts)
@@ -210,23 +210,23 @@ def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
 
 
 def fill_texts(
-    slots: Sequence[Slot], descriptions: Sequence[str], budget: float, most: int | None
+    slots: Sequence[Slot], descriptions: Sequence[str], budget: float, max_texts: int | None
 ) -> list[AnswerText]:
-    """Fill the tokens that are left with at most `most` texts, in order.
+    """Fill the tokens that are left with at most `max_texts` texts, in order.
 
     The first text is never left out for its length.
     """
     texts: list[AnswerText] = []
-    texts_left = math.inf if most is None else most
+    texts_left = math.inf if max_texts is None else max_texts
     for slot, description in zip(slots, descriptions, strict=True):
         room = budget + _line_tokens(slot, description)
         part = _fit_text(slot, room, is_first=not texts) if texts_left > 0 or slot.pinned else None
-        how: Extent = "named"
+        extent: Extent = "named"
         if part is not None:
-            how = "whole" if part == slot.body and not slot.is_cut else "part"
-            budget = room - count_tokens(part) - _frame_tokens(slot) - _REST * (how == "part")
+            extent = "whole" if part == slot.body and not slot.is_cut else "part"
+            budget = room - count_tokens(part) - _frame_tokens(slot) - _REST * (extent == "part")
         texts_left = texts_left - 1 if part == slot.body else 0
-        texts.append(AnswerText(how, description, part or "", slot.about.path))
+        texts.append(AnswerText(extent, description, part or "", slot.about.path))
     return texts
 
 
@@ -283,9 +283,9 @@ def _first_lines(excerpt: str, room: float) -> str:
     return "\n".join(lines) or first_sections(excerpt, room)
 
 
-def _take_fitting(parts: Sequence[str], room: float) -> str:
+def _take_fitting(texts: Sequence[str], room: float) -> str:
     text = ""
-    for part in parts:
+    for part in texts:
         if count_tokens(text + part) > room:
             break
         text += part

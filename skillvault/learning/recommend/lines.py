@@ -111,7 +111,7 @@ def omits_lines(excerpt: str, body: str) -> bool:
 
 
 def _cut(section: str, nearest: Sequence[str]) -> str:
-    """Return a section with only its head and the lines near the task; "" if there are none."""
+    """Return what is left of a section without the lines near the task; "" for nothing."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _OWN:
         return section.strip()

@@ -241,9 +241,9 @@ def recommend(
     domains = (query.domain, None)
     low: list[_Contender] = []
     high: list[_Contender] = []
-    sure = (c for c in live if c.name not in doubtful_names)
-    near, far = _split_by_match(sure, request)
-    for contender in (_score(c, request) for c in near):
+    rankable = (c for c in live if c.name not in doubtful_names)
+    matching, unmatched = _split_by_match(rankable, request)
+    for contender in (_score(c, request) for c in matching):
         (high if eligible(contender) else low).append(contender)
     doubtful_contenders = (
         _score(c, request)
@@ -257,7 +257,7 @@ def recommend(
         low += (contender for contender in weak_contenders if not eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
     choice = _choose(order, request)
-    irrelevant = [*(contender.name for contender in low), *(c.name for c in far)]
+    irrelevant = [*(contender.name for contender in low), *(c.name for c in unmatched)]
     names = {candidate.name for candidate in live}
     left_out = chain(
         (
@@ -269,7 +269,7 @@ def recommend(
         (_withhold_by_rank(contender, _limit(request)) for contender in order),
         _withhold_irrelevant(low, request),
         # No word of the task brings these, so that they are scored only if that is asked.
-        _withhold_irrelevant((_score(c, request) for c in far), request),
+        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     return Selection(
@@ -314,7 +314,7 @@ def empty(query: Query, near_domain: str) -> Selection:
 def pin_places(query: Query) -> dict[str, int]:
     """Map each pin to its rank."""
     names = dict.fromkeys(pin.replace("_", "-") for pin in query.pins)
-    return {name: place for place, name in enumerate(names)}
+    return {name: rank for rank, name in enumerate(names)}
 
 
 def _select_candidates(
@@ -406,14 +406,14 @@ def _split_by_match(
     query, weighing, leads = request.query, request.weighing, request.background.leads
     if not weighing.has_task or query.explain:
         return list(candidates), []
-    near: list[Candidate] = []
-    far: list[Candidate] = []
+    matching: list[Candidate] = []
+    unmatched: list[Candidate] = []
     for candidate in candidates:
         name = candidate.name
         is_near = weighing.has_match(name) or name in leads
         is_near = is_near or _is_asked(candidate, query, request.pins)
-        (near if is_near else far).append(candidate)
-    return near, far
+        (matching if is_near else unmatched).append(candidate)
+    return matching, unmatched
 
 
 def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
@@ -488,31 +488,34 @@ def _drop_repeats(
     Of two equal skills the one with more evidence stays; a pinned skill always stays.
     """
     limit, read_text, pins = _limit(request), request.read_text, request.pins
-    places: list[_Contender] = []
+    chosen: list[_Contender] = []
     repeats: list[WithheldSkill] = []
-    while len(places) < limit and (contender := next(order, None)) is not None:
+    while len(chosen) < limit and (contender := next(order, None)) is not None:
         name = contender.name
         is_guide = contender.candidate.kind == "guide"  # which `_drop_guided` compares
-        peers = (p for p in places[:_COMPARED] if is_guide == (p.candidate.kind == "guide"))
+        peers = (p for p in chosen[:_COMPARED] if is_guide == (p.candidate.kind == "guide"))
         twins = (peer for peer in peers if says_same(read_text(name), read_text(peer.name)))
         twin = next(twins, None)
         if twin is None or name in pins:
-            places.append(contender)
+            chosen.append(contender)
             continue
         uses, twin_uses = (c.candidate.evidence.times_applied for c in (contender, twin))
         if twin.name not in pins and uses > twin_uses:
-            places[places.index(twin)], contender, twin = contender, twin, contender
+            chosen[chosen.index(twin)], contender, twin = contender, twin, contender
         repeats.append(_withhold(contender.candidate, "same", f"same as {twin.name}"))
-    return places, repeats
+    return chosen, repeats
 
 
 def _drop_guided(
-    places: Sequence[_Contender], request: _Request
+    contenders: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
     """Return the contenders, and the warnings and patterns whose action has a guide among them."""
-    about = {c.name: _actions(request, c.candidate) or frozenset() for c in places}
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in contenders}
     guides = {
-        action: c.name for c in places if c.candidate.kind == "guide" for action in about[c.name]
+        action: c.name
+        for c in contenders
+        if c.candidate.kind == "guide"
+        for action in about[c.name]
     }
 
     def is_guided(contender: _Contender) -> bool:
@@ -522,10 +525,10 @@ def _drop_guided(
 
     withheld = [
         _withhold(c.candidate, "same", f"it is in {guides[min(about[c.name])]}")
-        for c in places
+        for c in contenders
         if is_guided(c)
     ]
-    return [c for c in places if not is_guided(c)], withheld
+    return [c for c in contenders if not is_guided(c)], withheld
 
 
 def _disclose(

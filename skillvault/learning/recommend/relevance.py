@@ -50,8 +50,8 @@ def fold_keys(context: Context) -> dict[str, Scalar]:
 def relevance(kind: str, body: str, context: Context) -> float:
     """Return the relevance (0..1) of a skill of this kind and text by the default boosts."""
     keys = fold_keys(context)
-    applied = (boost for boost in BOOSTS if holds(boost, kind, keys) and says(boost, body))
-    return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applied))
+    applicable = (boost for boost in BOOSTS if holds(boost, kind, keys) and says(boost, body))
+    return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applicable))
 
 
 def value_of(text: str) -> Scalar:
@@ -72,7 +72,7 @@ def holds(boost: Boost, kind: str, context: Context) -> bool:
     return (
         boost.kind in (None, kind)
         and all(_is_same(context.get(fold_name(key)), value) for key, value in boost.when.items())
-        and all(_is_above(context.get(fold_name(key)), least) for key, least in boost.above.items())
+        and all(_is_above(context.get(fold_name(key)), bound) for key, bound in boost.above.items())
         and not any(context.get(fold_name(key)) for key in boost.unless)
     )
 
@@ -133,9 +133,9 @@ class Weighing:
         """True if there is a task."""
         return self._scores is not None
 
-    def names_with_evidence(self, least: float) -> list[str]:
+    def names_with_evidence(self, min_evidence: float) -> list[str]:
         """Return the skills with at least this evidence for the task."""
-        return [name for name, match in self._matches.items() if match.evidence >= least]
+        return [name for name, match in self._matches.items() if match.evidence >= min_evidence]
 
     def has_match(self, name: str) -> bool:
         """Return True if the text of a skill shares a word with the task."""
@@ -167,8 +167,8 @@ def _is_same(value: Scalar, expected: Scalar) -> bool:
     return value == expected and isinstance(value, bool) == isinstance(expected, bool)
 
 
-def _is_above(value: Scalar, least: float) -> bool:
-    return isinstance(value, int | float) and value > least
+def _is_above(value: Scalar, bound: float) -> bool:
+    return isinstance(value, int | float) and value > bound
 
 
 def draw(*words: str) -> float:

@@ -160,8 +160,8 @@ def _named_lines(skills: Sequence[ServedSkill]) -> str:
     ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines: list[str] = []
     for skill in skills:
-        about = f": {skill.description}" if skill.description else ""
-        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{about}".split())))
+        description = f": {skill.description}" if skill.description else ""
+        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{description}".split())))
     return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
 
 

@@ -25,10 +25,10 @@ def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
 def stack_layers(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkill, bool]]:
     """Return (skill, True if it is served) of all layers, by name and then by layer."""
     stack = [[*layer] for layer in layers]
-    best = {id(shelved) for shelved in winners(stack)}
+    winner_ids = {id(shelved) for shelved in winners(stack)}
     order = [shelved for layer in stack for shelved in sorted(layer, key=lambda s: s.path)]
     order.sort(key=lambda shelved: shelved.skill.name)
-    return [(shelved, id(shelved) in best) for shelved in order]
+    return [(shelved, id(shelved) in winner_ids) for shelved in order]
 
 
 def is_hidden(shelved: ShelfSkill, hidden: Collection[str]) -> bool:
@@ -44,8 +44,8 @@ def get(skills: Iterable[Skill], name: str) -> Skill | None:
 
 def get_by_tags(skills: Iterable[Skill], tags: Iterable[str]) -> list[Skill]:
     """Return the skills with any of these tags, in the given order."""
-    wanted = frozenset(tags)
-    return [skill for skill in skills if wanted.intersection(skill.tags)]
+    wanted_tags = frozenset(tags)
+    return [skill for skill in skills if wanted_tags.intersection(skill.tags)]
 
 
 def get_by_role(skills: Iterable[Skill], role: str) -> list[Skill]:

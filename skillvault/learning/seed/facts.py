@@ -53,28 +53,28 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
     by_fact: dict[str, list[Evaluation]] = defaultdict(list)
-    rejected: list[Rejection] = []
-    for evaluation in _candidates(material, policy, rejected):
+    rejections: list[Rejection] = []
+    for evaluation in _candidates(material, policy, rejections):
         domain = evaluation.domain
         if domain not in domains:
             domains[domain] = DomainTexts(domain, material, rules)
         facts = domains[domain]
-        refused, repeated_fact = facts.find_repeated(evaluation)
-        if refused:
-            rejected.append(refused)
+        rejection, repeated_fact = facts.find_repeated(evaluation)
+        if rejection:
+            rejections.append(rejection)
         elif repeated_fact is not None:
             by_fact[repeated_fact].append(evaluation)
         else:
-            high = strength(evaluation, rules) >= rules.high_from
+            is_certain = strength(evaluation, rules) >= rules.high_from
             creation_time = material.outcomes[evaluation.outcome].occurred_at
-            importance: Importance = "high" if high else "medium"
+            importance: Importance = "high" if is_certain else "medium"
             promotion = Promotion(evaluation, fact_id(evaluation), importance, creation_time)
             promotions.append(promotion)
             facts.add_fact(promotion.fact, evaluation.key_insight or "")
     return FactPlan(
         tuple(promotions),
         tuple(Repetition(fact, tuple(evaluations)) for fact, evaluations in by_fact.items()),
-        tuple(sorted(set(rejected))),
+        tuple(sorted(set(rejections))),
     )
 
 
@@ -95,7 +95,7 @@ def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Poli
 
 
 def _candidates(
-    material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
+    material: PromotionMaterial, policy: Policy, rejections: list[Rejection]
 ) -> Iterator[Evaluation]:
     """Yield the evaluations that meet the conditions not about their text, strongest first."""
     order = sorted(
@@ -104,8 +104,8 @@ def _candidates(
     for evaluation in order:
         if not may_be_due(evaluation, material, policy):
             continue
-        if refused := rejection_of(evaluation, material):
-            rejected.append(refused)
+        if rejection := rejection_of(evaluation, material):
+            rejections.append(rejection)
         else:
             yield evaluation
 

@@ -277,8 +277,8 @@ def merge_change(
     """Return the commit that merges several skills into a new one."""
     findings = merge.brief.together
     outcomes = findings.account.outcomes
-    parts = [part for index in range(3) for o in outcomes if (part := o.subject[index])]
-    tags = tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
+    labels = [label for index in range(3) for o in outcomes if (label := o.subject[index])]
+    tags = tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_TAGS]
     name = numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken)
     body, files = evolved_text(merge, draft, policy)
     skill = Skill(
@@ -354,12 +354,12 @@ def _links(merge: SkillMerge, name: str) -> Iterator[Link]:
         yield link_of("merged", source, Ref("skill", name), merge.at)
 
 
-def _skill_ref(place: str) -> Ref:
-    return Ref("skill", place.partition("/")[2])
+def _skill_ref(folder: str) -> Ref:
+    return Ref("skill", folder.partition("/")[2])
 
 
 def _moves(merge: SkillMerge) -> tuple[Move, ...]:
-    return tuple(Move(place, f"archive/{_skill_ref(place).id}") for place in merge.sources)
+    return tuple(Move(folder, f"archive/{_skill_ref(folder).id}") for folder in merge.sources)
 
 
 def _reason(merge: SkillMerge, name: str) -> str:

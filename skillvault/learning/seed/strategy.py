@@ -74,8 +74,8 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     """Return the state of a strategy and the reason; `clock` is the domain's time."""
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
-    if why := _why_kept(material, clock, policy):
-        return SkillState("archived", why)
+    if reason := _why_kept(material, clock, policy):
+        return SkillState("archived", reason)
     count, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
     waits = material.unread < interval
     if material.skill is None:
@@ -196,7 +196,7 @@ def next_change(
         material,
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
-        changed=sections.statement_changes(skill.body, body),
+        changed_paths=sections.statement_changes(skill.body, body),
         edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(restoring_move,) if archived else (),
@@ -207,7 +207,7 @@ def _strategy_change(
     material: StrategyMaterial,
     period: Period,
     subject: str,
-    changed: Sequence[str] = (),
+    changed_paths: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
     """Return a commit with a `generated` link for each evaluation that has none."""
@@ -227,7 +227,7 @@ def _strategy_change(
     return Change(
         step=STEP,
         subject=subject,
-        reason="\n".join([*lines, *changed]),
+        reason="\n".join([*lines, *changed_paths]),
         sources=sources,
         targets=(target,),
         judge=join_items(sorted(judges)) or None,

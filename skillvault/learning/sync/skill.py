@@ -241,20 +241,20 @@ def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes
     words = " ".join(insight.split())
     bodies = {name: " ".join(parse_file(facts[name]).body.split()) for name in facts}
     order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
-    changed: dict[str, bytes] = {}
-    for name, following in pairwise(order):
-        content = _with_supersedes(facts[name], following, order)
+    changed_files: dict[str, bytes] = {}
+    for name, next_fact in pairwise(order):
+        content = _with_supersedes(facts[name], next_fact, order)
         if content != facts[name]:
-            changed[name] = content
-    return changed
+            changed_files[name] = content
+    return changed_files
 
 
-def _with_supersedes(content: bytes, following: str, group: Sequence[str]) -> bytes:
+def _with_supersedes(content: bytes, superseded: str, group: Sequence[str]) -> bytes:
     superseded_id = parse_file(content).values.get("supersedes")
     if superseded_id is not None and superseded_id not in group:
         return content
     try:
-        return front_matter.with_key(content, _KEY, following)
+        return front_matter.with_key(content, _KEY, superseded)
     except BadInputError:  # a person's fact without front matter supersedes nothing
         return content
 
@@ -320,9 +320,11 @@ def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: Place
     deciders = [side for side in (first, second) if side.decided]
     if len(deciders) == 1:
         return deciders[0].shelf
-    low, high = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
-    is_archived = high.shelf == _ARCHIVE and not deciders
-    return low.shelf if is_archived and _is_by_person(low, base) else high.shelf
+    lower_side, higher_side = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
+    is_archived = higher_side.shelf == _ARCHIVE and not deciders
+    return (
+        lower_side.shelf if is_archived and _is_by_person(lower_side, base) else higher_side.shelf
+    )
 
 
 def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:

@@ -73,14 +73,14 @@ def merge_settings(versions: Versions) -> bytes:
     """Merge vault.yaml key by key; a person must decide if both sides changed a key."""
     base, first, second = (_read_settings(side or b"") for side in versions)
     settings = {
-        place: _merge_setting(base.get(place), first.get(place), second.get(place))
-        for place in [*first, *(place for place in second if place not in first)]
+        path: _merge_setting(base.get(path), first.get(path), second.get(path))
+        for path in [*first, *(path for path in second if path not in first)]
     }
-    values = _nest({place: setting.value for place, setting in settings.items()})
+    values = _nest({path: setting.value for path, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        f"# undecided: {'.'.join(place)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
-        for place, s in sorted(settings.items())
+        f"# undecided: {'.'.join(path)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
+        for path, s in sorted(settings.items())
         if s.undecided
     ]
     return (content + "".join(lines)).encode()
@@ -115,20 +115,20 @@ def _read_settings(content: bytes) -> dict[Place, SharedSetting]:
     """Return every setting of the file by its path of keys."""
     text = front_matter.text_of(content)
     values = _leaves(front_matter.as_mapping(strict_yaml.load(text) or {}))
-    settings = {place: SharedSetting(value) for place, value in values}
+    settings = {path: SharedSetting(value) for path, value in values}
     for key, candidates in read_undecided(text).items():
-        place = tuple(key.split("."))
-        value = settings.get(place, SharedSetting()).value
-        settings[place] = SharedSetting(value, frozenset(candidates))
+        path = tuple(key.split("."))
+        value = settings.get(path, SharedSetting()).value
+        settings[path] = SharedSetting(value, frozenset(candidates))
     return settings
 
 
-def _leaves(values: Mapping[str, Any], place: Place = ()) -> Iterable[tuple[Place, Any]]:
+def _leaves(values: Mapping[str, Any], path: Place = ()) -> Iterable[tuple[Place, Any]]:
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, (*place, key))
+            yield from _leaves(value, (*path, key))
         else:
-            yield (*place, key), value
+            yield (*path, key), value
 
 
 def _nest(leaves: Mapping[Place, Any]) -> dict[str, Any]:
@@ -175,13 +175,13 @@ def _edit_chunk(chunk: str, key: str, value: Any) -> str:
     """Edit the values in the lines of a key; rewrite the lines if a key would be out of order."""
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
-        for place, leaf in _leaves({key: value}):
-            chunk = strict_yaml.with_value(chunk, place, tuple(leaf) if _is_words(leaf) else leaf)
+        for path, leaf in _leaves({key: value}):
+            chunk = strict_yaml.with_value(chunk, path, tuple(leaf) if _is_words(leaf) else leaf)
         settings = strict_yaml.load(chunk)
-        places = [place for place, _ in _leaves(settings)]
+        paths = [path for path, _ in _leaves(settings)]
     except BadInputError:
         return new_chunk
-    return chunk if settings == {key: value} and places == sorted(places) else new_chunk
+    return chunk if settings == {key: value} and paths == sorted(paths) else new_chunk
 
 
 def _sort_mapping(value: Any) -> Any:
@@ -234,18 +234,18 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
 
 
 def _merge_mappings(
-    first: Mapping[str, Any], second: Mapping[str, Any], place: str
+    first: Mapping[str, Any], second: Mapping[str, Any], path: str
 ) -> dict[str, Any]:
     """Merge two mappings: the keys of the format in its order, then other keys, sorted."""
     shared_values = {
-        name: _merge_record_values(first[name], second[name], f"{place}.{name}" if place else name)
+        name: _merge_record_values(first[name], second[name], f"{path}.{name}" if path else name)
         for name in first
         if name in second
     }
     all_values = {**first, **second}
     for name in sorted(all_values.keys() - shared_values.keys()):
         if name in _KNOWN and name != _TRUST:
-            raise contradiction(f"{place}.{name}".strip("."), first.get(name), second.get(name))
+            raise contradiction(f"{path}.{name}".strip("."), first.get(name), second.get(name))
         shared_values[name] = all_values[name]
     format_keys = {name: value for name, value in shared_values.items() if name in _KNOWN}
     other_names = sorted(shared_values.keys() - format_keys.keys())

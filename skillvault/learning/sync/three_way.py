@@ -64,28 +64,28 @@ def merge_orders(
     first: Sequence[_Element], second: Sequence[_Element], elements: Iterable[_Element]
 ) -> list[_Element]:
     """Return the elements in the order of both sides; the lesser first if that is open."""
-    places: Any = dict.fromkeys(elements, 0)
-    followers: dict[_Element, list[_Element]] = {element: [] for element in places}
+    counts: Any = dict.fromkeys(elements, 0)
+    followers: dict[_Element, list[_Element]] = {element: [] for element in counts}
     for side in (first, second):
-        for element, follower in pairwise(e for e in dict.fromkeys(side) if e in places):
+        for element, follower in pairwise(e for e in dict.fromkeys(side) if e in counts):
             followers[element].append(follower)
-            places[follower] += 1
-    return _sort_elements(places, followers)
+            counts[follower] += 1
+    return _sort_elements(counts, followers)
 
 
-def _sort_elements(places: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
+def _sort_elements(counts: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
     """Sort elements after those that they follow; if the orders contradict, the least is first."""
-    free_elements = [element for element, count in places.items() if not count]
+    free_elements = [element for element, count in counts.items() if not count]
     heapify(free_elements)
     order: dict[Any, None] = {}
-    while len(order) < len(places):
-        element = heappop(free_elements) if free_elements else min(places.keys() - order.keys())
+    while len(order) < len(counts):
+        element = heappop(free_elements) if free_elements else min(counts.keys() - order.keys())
         if element in order:
             continue
         order[element] = None
         for follower in followers[element]:
-            places[follower] -= 1
-            if places[follower] == 0 and follower not in order:
+            counts[follower] -= 1
+            if counts[follower] == 0 and follower not in order:
                 heappush(free_elements, follower)
     return list(order)
 

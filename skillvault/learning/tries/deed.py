@@ -121,17 +121,19 @@ def _note_deed(parts: Sequence[str]) -> str:
     if len(note) <= _LIMIT:
         return note
     ranks = [rank_of(part) for part in parts]
-    place = ranks.index(max(ranks))
-    first = parts[place]
-    if len(first) > _LIMIT:
-        return first if len(first) <= _SENTENCE else cut(conclusion_of(first) or first)
+    index = ranks.index(max(ranks))
+    main_part = parts[index]
+    if len(main_part) > _LIMIT:
+        return (
+            main_part if len(main_part) <= _SENTENCE else cut(conclusion_of(main_part) or main_part)
+        )
     # A sentence that refers back takes the previous one rather than the next.
-    windows = [(place - 1, place)] if place and refers_back(first) else []
-    for start, end in [*windows, (place, place + 1)]:
+    windows = [(index - 1, index)] if index and refers_back(main_part) else []
+    for start, end in [*windows, (index, index + 1)]:
         text = _join_sentences(parts[start : end + 1])
         if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(text) <= _LIMIT:
             return text
-    return first
+    return main_part
 
 
 def _join_lists(parts: Iterable[str]) -> list[str]:

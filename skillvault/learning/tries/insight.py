@@ -74,11 +74,11 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
         ("risk", _plain_statements(note.risks)),
         ("ground", _plain_statements([*note.reasons, note.thesis])),
     )
-    fault = next((Insight(kind=kind, quote=q[0]) for kind, q in candidates if q and q[0]), None)
+    insight = next((Insight(kind=kind, quote=q[0]) for kind, q in candidates if q and q[0]), None)
     # An error or a refused answer replaces a claim or a risk.
     replaced_kinds = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
-    if fault is not None and fault.kind not in replaced_kinds:
-        yield fault
+    if insight is not None and insight.kind not in replaced_kinds:
+        yield insight
     yield from _discoveries(reading, outcome)
 
 
@@ -138,9 +138,9 @@ def signature(message: str) -> str:
     line = message[:_LINE]
     plain_line = _QUOTED.sub(" ", line)
     # The quoted name is all that `KeyError: 'amount'` has.
-    plain = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
-    plain = _ID.sub(" ", plain)
-    return " ".join(_NUMBER.sub(" ", plain).casefold().split())
+    unquoted_line = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
+    unquoted_line = _ID.sub(" ", unquoted_line)
+    return " ".join(_NUMBER.sub(" ", unquoted_line).casefold().split())
 
 
 def specific_values(outcome: Outcome) -> tuple[str, ...]:

@@ -129,8 +129,8 @@ def requests_of(outcome: Outcome) -> Iterator[str]:
     if rules := read_reaction(words, result.claim).rules:
         yield from rules
         return
-    for part in re.split(r"(?<=[.!;])\s+", words):
-        request = _REFUSAL.sub("", part)
+    for sentence in re.split(r"(?<=[.!;])\s+", words):
+        request = _REFUSAL.sub("", sentence)
         if _UNDOING.match(request):
             continue  # it says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
@@ -185,21 +185,21 @@ def _error_of(outcome: Outcome) -> str:
     """Return the signature of a failure's error; "" without an error."""
     if outcome.result.status != "failure":
         return ""
-    fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
-    if not fault or _EXIT.match(fault) or fault.startswith(NEXT_WORDS):
+    cause = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
+    if not cause or _EXIT.match(cause) or cause.startswith(NEXT_WORDS):
         return ""
-    return signature(fault)
+    return signature(cause)
 
 
 def _result_words(outcome: Outcome) -> str:
     """Return the summary, followed by the most informative line of evidence."""
     is_failure = outcome.result.status == "failure"
-    fault, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
-    if fault is None:
+    cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
+    if cause is None:
         return _line(summary or next(_telling_lines(outcome), ""))
-    summary_with_fault = f"{summary.rstrip('.')}: {_line(fault)}"
-    is_different = summary and fault not in summary and summary not in fault
-    return summary_with_fault if is_different and len(summary_with_fault) <= _BOTH else _line(fault)
+    summary_with_fault = f"{summary.rstrip('.')}: {_line(cause)}"
+    is_different = summary and cause not in summary and summary not in cause
+    return summary_with_fault if is_different and len(summary_with_fault) <= _BOTH else _line(cause)
 
 
 def _summary(outcome: Outcome) -> str:
@@ -235,7 +235,7 @@ def _group_tries(tries: Iterable[Try], *, figures: bool) -> list[list[Try]]:
     ordered_tries = sorted(tries, key=_time_order)
     deed_tries = [attempt for attempt in ordered_tries if attempt.deed]
     forms = [_deed_form(_comparable_deed(t), t.target or "", figures=figures) for t in deed_tries]
-    groups = [[deed_tries[place] for place in places] for places in components(forms)]
+    groups = [[deed_tries[index] for index in indices] for indices in components(forms)]
     groups += [[attempt] for attempt in ordered_tries if not attempt.deed]
     return sorted(groups, key=lambda group: _time_order(group[0]))
 

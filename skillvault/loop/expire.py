@@ -1,4 +1,4 @@
-"""The step `expire`: skills older than their time to live go to archive/, or get more time."""
+"""The step `expire`: archive skills at the end of their time to live, or renew it."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,7 +26,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return the number of skills that leave or get more time."""
+    """Return the number of skills to archive or renew."""
     return len(list(_find_due(run)))
 
 
@@ -57,7 +57,7 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
 
 
 def _find_archived(run: Run, name: str) -> Skill | None:
-    """Return a skill as this step archived it, if that was its last commit."""
+    """Return a skill as this step archived it; None if another commit came later."""
     content = find_archived_file(run, name, {expire.STEP})
     skill = parse_record(layout.skill_path(name), content) if content is not None else None
     return skill if isinstance(skill, Skill) else None

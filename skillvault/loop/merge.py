@@ -76,8 +76,8 @@ def _find_merge(
     if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
-    at = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerge(sessions=tuple(group), own=names, into=evolved_skill, at=at)
+    time = run.rules.time(group[-1].ended_at, run.now)
+    return SessionMerge(sessions=tuple(group), own=names, into=evolved_skill, at=time)
 
 
 def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:

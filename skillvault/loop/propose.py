@@ -10,7 +10,7 @@ from skillvault.model.records import Outcome
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield the changes by which the scopes of trusted outcomes have the rules stated in them."""
+    """Yield the changes that give a scope the rules that persons stated in it."""
     keys = run.view.due.keys(STEP)
     due_outcomes = [o for o in run.view.outcomes.get_many(keys).values() if _is_quoting(o)]
     for scope in sorted({scope_of(outcome) for outcome in due_outcomes}):

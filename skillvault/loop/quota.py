@@ -1,6 +1,6 @@
-"""The daily quota (UTC) of untrusted files and outcomes; the rest of them waits.
+"""The daily quota (UTC) of untrusted files and outcomes; what is over the quota waits.
 
-It is counted from the day's commits, so it survives a restart and covers all clones.
+The quota is counted from the day's commits, so it survives a restart and covers all clones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,9 @@ _RECORD, _EVALUATE = "record", "evaluate"
 
 
 def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datetime) -> list[str]:
-    """Return the untrusted ones of these files that exceed today's quota.
+    """Return the untrusted files that exceed today's quota.
 
-    The files that arrived first are admitted first; a file that is too large leaves room for later
-    ones.
+    Files count in the order of arrival; a file that is too large leaves space for later files.
     """
     arrivals = inbox.arrivals(names)
     if not arrivals:

@@ -179,7 +179,6 @@ def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
 
 
 def _move_path(path: str, source: str, target: str) -> str:
-    """Return a path with the folder `target` in place of the folder `source`."""
     return target + path.removeprefix(source) if path.startswith(source) else path
 
 

@@ -132,7 +132,6 @@ class Rejections:
 
 
 def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:
-    """Return the sources from which a commit made this record."""
     kind, _, name = target.partition(":")
     if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
         return (commit.sources[commit.targets.index(target)],)  # each of one, in their order

@@ -123,7 +123,6 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
 
 
 def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
-    """Return the condition for the return of a retired skill."""
     if not skill.ours:
         return "only a person can restore it"
     if not rules.tries_again:

@@ -263,7 +263,6 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
 
 
 def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
-    """Return the skill that a skill was merged into in the end."""
     if skill not in merged:  # nearly all of a million uses
         return skill
     visited_names: set[str] = set()

@@ -406,7 +406,6 @@ def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple
 
 
 def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
-    """Return the kind of a skill; for an evolved skill the kind of its sources."""
     if skill.kind != "evolved":
         return skill.kind
     sources = map(run.view.skills.find, _sources(run, name))

@@ -192,7 +192,6 @@ class _Number(NamedTuple):
 
 
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
-    """Yield each recorded number with its values."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
         ("number", "entry_value", [o.result.entry_value for o in outcomes])
     ]

@@ -32,7 +32,6 @@ def is_met(condition: Condition, outcome: Outcome) -> bool | None:
 
 
 def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
-    """Return the value of a condition, or the words of the reasoning."""
     decision = outcome.decision
     if condition.kind == "context":
         value = normalize_value(outcome.context.get(condition.key))

@@ -127,7 +127,6 @@ def _find_explicit(
 
 
 def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
-    """Return True if a later reading replaces an earlier one."""
     return {
         "applied": earlier_reading != "applied",
         "overruled": True,

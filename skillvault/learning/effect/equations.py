@@ -220,7 +220,6 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
 def _project(
     roles: Sequence[_Role], positions: Sequence[int], values: Sequence[float], size: int
 ) -> Array:
-    """Add the values at these positions to the unknowns."""
     indices, weights = np.array(positions, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])

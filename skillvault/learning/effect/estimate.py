@@ -194,7 +194,6 @@ def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, A
 
 
 def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
-    """Sum the weights of each code, without codes whose sum is 0."""
     unique_codes, positions = np.unique(codes, return_inverse=True)
     sums = np.bincount(positions, weights, minlength=len(unique_codes))
     return unique_codes[sums != 0], sums[sums != 0]

@@ -210,7 +210,6 @@ def _squash(text: str) -> str:
 
 
 def _reported_figures(outcome: Outcome) -> Iterator[str]:
-    """Yield the figures that only the result has."""
     figures = set(_FIGURE.findall(outcome.decision.reasoning))
     for text in (outcome.result.summary, outcome.result.evidence):
         yield from (figure for figure in _FIGURE.findall(text or "") if figure not in figures)

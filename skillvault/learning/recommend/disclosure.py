@@ -327,7 +327,8 @@ def choose_facts(
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
-        if is_answer and not any(_repeats(hit, fact) for fact in fitting):
+        texts = [fact.text for fact in fitting]
+        if is_answer and hit.text not in texts and not any(says_same(hit.text, t) for t in texts):
             fitting.append(hit)
     del fitting[rules.facts :]
     while fitting:
@@ -349,10 +350,6 @@ def _denies(text: str) -> bool:
 def facts_tokens(lines: Iterable[str]) -> int:
     """Return the number of tokens of facts as shown."""
     return sum(count_tokens(f"[F1] {line}\n") for line in lines)
-
-
-def _repeats(hit: FactHit, fact: FactHit) -> bool:
-    return hit.text == fact.text or says_same(hit.text, fact.text)
 
 
 def _shorten_fact(hit: FactHit, size: int) -> str:

@@ -126,12 +126,9 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
         unpinned.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
         task_words = _tokens(task)
-        unpinned.sort(key=lambda skill: -len(task_words & _search_words(skill)))
+        texts = {s.name: " ".join([s.name, s.description, *s.tags]) for s in unpinned}
+        unpinned.sort(key=lambda skill: -len(task_words & _tokens(texts[skill.name])))
     return [*pinned_skills, *unpinned][: max(0, k)]
-
-
-def _search_words(skill: Skill) -> frozenset[str]:
-    return _tokens(" ".join([skill.name, skill.description, *skill.tags]))
 
 
 def _tokens(text: str) -> frozenset[str]:

@@ -349,7 +349,6 @@ def growth_change(
 
 
 def _links(merge: SkillMerge, name: str) -> Iterator[Link]:
-    """Yield a link from each archived skill."""
     for source in map(_skill_ref, merge.sources):
         yield link_of("merged", source, Ref("skill", name), merge.at)
 

@@ -211,7 +211,6 @@ def merge_expertise(versions: Versions) -> bytes:
 
 
 def _patterns_by_key(side: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the patterns by the key that equal patterns share."""
     return {rule_key(str(entry.get("pattern"))): entry for entry in side.get("patterns") or ()}
 
 

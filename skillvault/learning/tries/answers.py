@@ -127,7 +127,6 @@ def _read_value(match: re.Match[str]) -> str | None:
 
 
 def _strip_marks(value: str) -> str:
-    """Return a value without the punctuation around it."""
     return " ".join(value.split()).lstrip(_MARKS).rstrip(f"{_MARKS}.,")
 
 

@@ -86,7 +86,6 @@ def _figures_of(text: str) -> set[str]:
 
 
 def _recorded_figures(outcome: Outcome, figures: set[str]) -> tuple[str, ...]:
-    """Return the figures that are also in the context or the result of an outcome."""
     if not figures:
         return ()
     result = outcome.result
@@ -203,7 +202,6 @@ def _result_words(outcome: Outcome) -> str:
 
 
 def _summary(outcome: Outcome) -> str:
-    """Return the summary; "" if it only repeats the verdict."""
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
     is_verdict = is_bare(summary) or (_EXIT.match(summary) and any(_telling_lines(outcome)))
     return "" if is_verdict else summary
@@ -245,7 +243,6 @@ def _time_order(attempt: Try) -> tuple[datetime, str]:
 
 
 def _comparable_deed(attempt: Try) -> str:
-    """Return the deed without the figures that are recorded."""
     text = attempt.deed
     for claim in attempt.grounds if attempt.observed else ():
         plain_claim = FIGURE.sub(

@@ -1,7 +1,7 @@
 """Change: the only value that alters a vault.
 
-Every learning rule returns changes. `Store.apply` makes one commit of each change; intake, and many
-neighbouring changes of one kind, share a commit. A dry run prints changes, a test compares them.
+Every learning rule returns changes, and `Store.apply` commits each change. Records that arrive, and
+many similar changes in a row, share a commit. A dry run prints changes, a test compares them.
 """
 
 import textwrap
@@ -75,8 +75,8 @@ class Rewrite(Struct, frozen=True):
 class Replacement(Struct, frozen=True):
     """A new text of a file without front matter.
 
-    `blob` is the version that the text was computed from, None if there was no file. If the file
-    `grows`, agents append to it at any time, and their later additions are kept after the new text.
+    `blob` is the version from which the text was computed, None if there was no file. If the file
+    `grows`, agents may append to it at any time, and their additions stay after the new text.
     """
 
     path: str
@@ -102,8 +102,8 @@ class Adoption(Struct, frozen=True):
 class Join(Struct, frozen=True):
     """The history of another clone up to a commit, to be merged.
 
-    `forward`: it contains our history, so the branch moves to it without a commit. `modes` are
-    those of new files that are not regular files.
+    `forward`: the other history contains ours, so the branch moves without a new commit. `modes`
+    are the modes of new files that are not regular files.
     """
 
     commit: str
@@ -153,7 +153,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """The whole message of a commit with this change alone."""
+        """The message of a commit with this change alone."""
         return message_of([self])
 
     @property
@@ -209,7 +209,7 @@ def parse_parts(trailers: Iterable[str]) -> list[Part]:
 
 
 def headline_of(changes: Iterable[Change]) -> str:
-    """Return the subject of the commit of these changes: `<step>: <what>; <step>: <what>`.
+    """Return the subject of a commit: `<step>: <what>; <step>: <what>`.
 
     Consequences of a decision that do not fit into the line are only counted.
     """
@@ -226,14 +226,14 @@ def headline_of(changes: Iterable[Change]) -> str:
 
 
 def _subject(batch: Sequence[Change]) -> str:
-    """Return the subject of a step; for many skills the first one and their number."""
+    """Return the subject of a step; of many skills the first, and their number."""
     if batch[0].commit_with == INTAKE or len(batch) <= FEW:
         return ", ".join(dict.fromkeys(change.subject for change in batch))
     return f"{batch[0].subject} and {len(batch) - 1} more"
 
 
 def message_of(changes: Sequence[Change]) -> str:
-    """Return the message of the commit of these changes: subject, reasons, trailers."""
+    """Return the message of a commit: subject, reasons, trailers."""
     reasons = [*dict.fromkeys(_wrap(reason) for reason in _reasons(changes))]  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
@@ -258,9 +258,9 @@ def _cut_paragraphs(parts: Sequence[str]) -> str:
     return "\n".join([*lines, _CUT.format(count - len(lines))])
 
 
-def _beginning(lines: Sequence[str], most: int) -> str:
-    first = "\n".join(lines[:most]).rstrip()
-    return first if len(lines) <= most or _in_table(lines[most - 1]) else f"{first} …"
+def _beginning(lines: Sequence[str], max_lines: int) -> str:
+    first = "\n".join(lines[:max_lines]).rstrip()
+    return first if len(lines) <= max_lines or _in_table(lines[max_lines - 1]) else f"{first} …"
 
 
 def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
@@ -304,7 +304,7 @@ def _trailers(change: Change) -> Iterator[str]:
 
 
 def _wrap(reason: str) -> str:
-    """Fill prose to the width, keep tables, part both by blank lines, escape hidden characters."""
+    """Wrap prose, keep tables, separate both by empty lines, escape hidden characters."""
     lines = [line.rstrip() for line in escape_hidden(reason).splitlines() if line.strip()]
     blocks = []
     for is_table, group in groupby(lines, _in_table):

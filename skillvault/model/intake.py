@@ -1,7 +1,7 @@
-"""Make a record of data from outside, or refuse the data and name the key and the next step.
+"""Turn foreign data into a record, or refuse it and name the key and the next step.
 
-An agent's text becomes a record only by `parse_record`. Pure: the time and the trust of the source
-are arguments.
+An agent's text becomes a record only by `parse_record`. The time and the trust of the source are
+arguments.
 """
 
 import math
@@ -264,7 +264,7 @@ def _check_ratio(score: float, computed: float) -> None:
 
 
 def _check_handles(record: Outcome) -> None:
-    """Refuse a handle without a decision, because a handle means a skill only within one answer.
+    """Refuse a handle without a decision, because a handle is only valid within one answer.
 
     A word like `S3` may also be a name.
     """

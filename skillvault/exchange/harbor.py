@@ -167,7 +167,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
 
 
 def _reward(trial: Section) -> float | None:
-    """Return the trial's reward; the lowest reward if none has the usual name."""
+    """Return the reward of a trial; the lowest reward if no reward has the usual name."""
     rewards = trial.section("verifier_result").section("rewards")
     if "reward" in rewards.values:
         return rewards.maybe_number("reward")
@@ -244,7 +244,7 @@ def _instruction(path: Path) -> str:
 
 
 def _read_steps(path: Path) -> list[Mapping[str, Any]]:
-    """Read the steps of a trajectory; an unreadable one is empty, as a trial works without."""
+    """Read the steps of a trajectory; [] for an unreadable file, because steps are optional."""
     if not path.is_file():
         return []
     try:

@@ -1,7 +1,7 @@
-"""Commands that no pattern of checks names, and show all the same how a prompt ended.
+"""Commands that are no checks but still show how a prompt ended.
 
-The last command that failed shows a failure if nothing followed it. A command that failed and later
-passed shows a success. Commands that only look at something show nothing.
+If the last command failed, the prompt failed, unless something followed. A command that failed and
+later passed shows a success. Commands that only look at something show nothing.
 """
 
 import re
@@ -43,7 +43,7 @@ def is_look(command: str) -> bool:
 
 
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
-    """Judge the run of a command by its exit code; None if that says nothing of the work."""
+    """Judge a command by its exit code; None if the code tells nothing about the work."""
     bare_command = _PREFIX.sub("", _REDIRECTION.sub("", command)).strip()
     operators = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
     uses_code = operators <= {"&&"}  # else the exit code may be that of another command
@@ -55,12 +55,12 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
 
 
 def last_failure(commands: Sequence[Check | None]) -> Check | None:
-    """Return the last command if it failed; None stands for a check."""
+    """Return the last command if it failed; None in the list stands for a check."""
     return next((command for command in commands[-1:] if command and not command.passed), None)
 
 
 def last_repair(commands: Sequence[Check | None]) -> Check | None:
-    """Return the latest command that failed and passed when it ran again."""
+    """Return the last command that failed and then passed."""
     failed_names: set[str] = set()
     repair: Check | None = None
     for command in filter(None, commands):

@@ -1,6 +1,6 @@
 """Carry out a person's decisions about skills, each as one commit in the person's name.
 
-`learning.curate` makes the changes; the rules that a person stated are decided in `memory`.
+`learning.curate` makes the changes; `memory` decides about the rules that a person stated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,9 +40,9 @@ _MAX_QUOTED = 60  # characters of a value that is quoted
 
 
 def clean_skill(skill: Skill) -> Skill:
-    """Return a skill without secrets and hidden characters, with a description of one line.
+    """Return a skill without secrets and hidden characters, with a one-line description.
 
-    Empty optional values become None. UsageError for a value of a wrong type.
+    Empty optional values become None. Raise UsageError for a value of a wrong type.
     """
     try:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
@@ -81,7 +81,7 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
 
 
 def parse_edited(name: str, content: bytes) -> Skill:
-    """Return a proposal as a person edited it; BadInputError if it is not a valid skill."""
+    """Return a proposal as a person edited it; BadInputError if the skill is not valid."""
     record = codec.decode(Ref("skill", name), content)
     if not isinstance(record, Skill):
         raise BadInputError(f"{name}: is not a skill; restore its front matter", code="no-skill")
@@ -89,7 +89,7 @@ def parse_edited(name: str, content: bytes) -> Skill:
 
 
 def is_below(url: str, source: str) -> bool:
-    """Return True if a skill's address equals a source or is below it; "" contains any address."""
+    """Return True if a skill's address is the source or below it; "" contains any address."""
     _, address = split_address(url)
     is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
     return address == source or address.startswith(
@@ -127,10 +127,10 @@ class Curator:
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/ with one commit, as a new file or over the existing skill.
 
-        Only the lines that differ change in an existing file; without a difference there is no
-        commit. Values that the skill leaves empty are cleared; its status, origin and trust are
-        kept. UsageError for a skill that is invalid or changes when it is read back,
-        UncommittedEditError if a person is editing the file.
+        In an existing file only the lines that differ change; without a difference there is no
+        commit. Empty values of `skill` are cleared; status, origin and trust stay. Raise UsageError
+        for a skill that is invalid or changes when it is read back, UncommittedEditError if a
+        person is editing the file.
         """
         skill = clean_skill(skill)
         if not dry:
@@ -164,8 +164,8 @@ class Curator:
 
         def approve_change(skill: Skill, shelf: str) -> "Change":
             content = texts[skill.name].encode() if skill.name in texts else None
-            edited = skill if content is None else parse_edited(skill.name, content)
-            return self._approve_change(edited, shelf, content)
+            new_skill = skill if content is None else parse_edited(skill.name, content)
+            return self._approve_change(new_skill, shelf, content)
 
         edits = [curate.edit(name, texts[name]) for name in names if name in texts]
         return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
@@ -173,7 +173,7 @@ class Curator:
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
         """Return the names of the proposals from a source, or from below it.
 
-        With `clean`, only proposals in which the lint finds nothing.
+        With `clean`, only proposals without lint findings.
         """
         head = self._store.head()
         origins = installing.origins(head)
@@ -185,7 +185,7 @@ class Curator:
         return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
-        """Return (the clean, the other) proposals from the source of a proposal.
+        """Return the clean and the other proposals from the source of a proposal.
 
         Skills that were learned here are alike if their kind and domain are equal.
         """
@@ -221,7 +221,7 @@ class Curator:
         return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Take back a rejection: the skill waits again, and similar skills may be proposed."""
+        """Withdraw a rejection: the skill waits again, and similar skills may be proposed."""
         skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
         change = curate.forget(*skill)
         return self._commit(change, now, dry=dry)
@@ -255,7 +255,7 @@ class Curator:
         return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Return an archived skill to skills/ and restart its time to live.
+        """Move an archived skill back to skills/, with a new time to live.
 
         A skill of another layer is no longer hidden or pinned.
         """
@@ -283,7 +283,7 @@ class Curator:
         dry: bool,
         edits: "Sequence[Change]" = (),
     ) -> "run.Report":
-        """Commit the same decision about several skills, and edits of them, as one commit."""
+        """Commit one decision about several skills, and edits of them, together."""
         if not dry:
             self._store.recover()
         decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
@@ -291,8 +291,8 @@ class Curator:
             msgspec.structs.replace(change, commit_with=WHOLE) for change in (*edits, *decisions)
         ]
         now = now or self._clock()
-        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(done)
+        results = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
+        return run.Report(results)
 
     def create(
         self,
@@ -304,9 +304,9 @@ class Curator:
         now: datetime | None = None,
         dry: bool = False,
     ) -> "run.Report":
-        """Write the draft of a person's skill, served once it is committed: now, if `commit`.
+        """Write the draft of a person's skill; with `commit` it is committed and served now.
 
-        UsageError for a name that cannot be used or a domain that does not exist.
+        Raise UsageError for a name that cannot be used or a domain that does not exist.
         """
         self._check_name_is_free(name)
         self._store.head().check_domain(domain)
@@ -321,9 +321,9 @@ class Curator:
     def rename(
         self, name: str, new_name: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Give a skill another name; it keeps its history, links and uses.
+        """Rename a skill; its history, links and uses stay.
 
-        UsageError for a name that cannot be used, and for a skill of another layer.
+        Raise UsageError for a name that cannot be used, and for a skill of another layer.
         """
         layer_skill = self._layer_skill(name)
         if layer_skill is not None:
@@ -341,7 +341,7 @@ class Curator:
         return self._decide(name, rename_change, now, dry=dry)
 
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
-        """Raise UsageError for an invalid name, or that of a skill other than `renamed`."""
+        """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""
         curate.check_name(name)
         head = self._store.head()
         path = head.records.path_of(Ref("skill", name))
@@ -355,7 +355,7 @@ class Curator:
         self._check_no_former_name(name, renamed)
 
     def _check_no_former_name(self, name: str, renamed: str | None = None) -> None:
-        """Raise UsageError for a former name of a skill, unless that is the `renamed` one."""
+        """Raise UsageError for a former name of another skill than `renamed`."""
         skill_name = self._store.head().history.former_names().get(name)
         if skill_name not in (None, renamed):
             raise UsageError(f"{name}: is a former name of {skill_name}; choose another")

@@ -46,7 +46,7 @@ def retraction_changes(
 def if_retracted(run: Run, ref: Ref) -> list[dict[str, str]]:
     """Return `{step, subject}` of each change that a retraction would make.
 
-    The list is empty if the record is not an outcome.
+    [] if the record is not an outcome.
     """
     if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
         return []
@@ -71,7 +71,7 @@ def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
 def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, str]]:
     """Yield the links of records and the facts made from them, each with its path.
 
-    A fact is made anew if enough other records support it. A fact that a person edited stays.
+    A fact is made again if enough other records support it. A fact that a person edited stays.
     """
     view = run.view
     for link in view.links.by_source(sorted(set(sources))):

@@ -92,7 +92,7 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
 
     Pinned skills and skills that are kept without evidence are left out.
     """
-    unsupported_names = {place.name for place in head.skills.without_outcomes()}
+    unsupported_names = {entry.name for entry in head.skills.without_outcomes()}
     paths = [
         path
         for shelf in ("skills", "proposed")

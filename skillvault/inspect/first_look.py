@@ -217,7 +217,7 @@ def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcom
 
 def _repeat_lesson(rule: PersonalRule) -> Takeaway:
     return Takeaway(
-        heading=f'You said it {times(len(rule.origins))}: "{shorten(rule.text, _WORDS)}"',
+        heading=f'You said it {format_times(len(rule.origins))}: "{shorten(rule.text, _WORDS)}"',
         lines=(("the last time after", f'"{shorten(rule.tasks[-1], _TASK)}"'),),
         origins=rule.origins,
         task=rule.tasks[-1],
@@ -225,7 +225,7 @@ def _repeat_lesson(rule: PersonalRule) -> Takeaway:
     )
 
 
-def times(count: int) -> str:
+def format_times(count: int) -> str:
     """Return a count in words: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
@@ -285,12 +285,12 @@ def _is_repair(failure: Outcome, repair: Outcome) -> bool:
         return False
     if words := words_of(failure):
         is_telling = len(words.split()) > _LEAST or bool(read_reaction(words).rules)
-        return is_telling and _begins(repair.decision.task, words)
+        return is_telling and _is_start(repair.decision.task, words)
     command = failure.result.summary.split("`")[1:2]
     return failure.observer in _BY_CHECKS and command == repair.result.summary.split("`")[1:2]
 
 
-def _begins(task: str, words: str) -> bool:
+def _is_start(task: str, words: str) -> bool:
     length = min(len(task), len(words))
     return bool(length) and " ".join(task[:length].split()) == " ".join(words[:length].split())
 

@@ -160,7 +160,7 @@ _BEGINNING = 20  # characters by which a deed is recognized
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
 
-class Touch(Struct, frozen=True):
+class SkillCommit(Struct, frozen=True):
     """A commit that touched a skill; `step` is "" for a commit of a person."""
 
     commit: str
@@ -186,7 +186,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     statements: Sequence[StatementEvidence]
     otherwise: Sequence[str]
     origins: Sequence[tuple[str, str, str]]
-    history: Sequence[Touch]
+    history: Sequence[SkillCommit]
 
     @property
     def path(self) -> str:
@@ -194,7 +194,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
         return f"{self.shelf}/{self.name}/SKILL.md"
 
 
-class Stop(Struct, frozen=True, kw_only=True):
+class FailedDeed(Struct, frozen=True, kw_only=True):
     """A deed that failed, its result, and what to do instead ("" if no lesson tells).
 
     `failures` of `count` runs failed, both 0 for a tested rule. With `is_group` the runs did
@@ -213,11 +213,11 @@ class Stop(Struct, frozen=True, kw_only=True):
 
 def skill_pages(vault: Contents) -> list[SkillPage]:
     """Return the skills of a vault: those that agents get first, each group by name."""
-    history: dict[str, list[Touch]] = defaultdict(list)
+    history: dict[str, list[SkillCommit]] = defaultdict(list)
     for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
-            touches.append(Touch(sha[:10], date, step, subject))
+            touches.append(SkillCommit(sha[:10], date, step, subject))
     keys = {
         subject: subject_key(subject) for subject in {o.subject for o in vault.outcomes.values()}
     }
@@ -232,7 +232,10 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
 
 
 def _page(
-    vault: Contents, key: tuple[str, str], touches: Sequence[Touch], subject: Iterable[Outcome]
+    vault: Contents,
+    key: tuple[str, str],
+    touches: Sequence[SkillCommit],
+    subject: Iterable[Outcome],
 ) -> SkillPage:
     shelf, name = key
     skill, ref = vault.shelves[shelf][name], Ref("skill", name)
@@ -256,7 +259,7 @@ def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
     return [(link.type, link.source.kind, link.source.id) for link in vault.links_to(ref)]
 
 
-def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
+def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[FailedDeed]:
     """Return the failed deeds in the skills that agents get, the most frequent first.
 
     Of equals, deeds with something to do instead come first, and guides come before warnings,
@@ -278,7 +281,7 @@ def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
     return sorted(stops, key=lambda stop: (-stop.failures, not stop.instead))
 
 
-def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> Stop:
+def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> FailedDeed:
     outcome = vault.outcomes.get(statement.supporting[-1])
     subject = subject_words(outcome) if outcome else page.title
     loss, text = "", statement.statement
@@ -299,7 +302,7 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         for lesson in page.statements
         if lesson.kind == "lesson" and not runs.isdisjoint(lesson.supporting)
     )
-    return Stop(
+    return FailedDeed(
         deed=deed,
         result=f"{loss}: {result}" if loss else result.rstrip(" (;"),
         instead=next(lessons, remedy.removesuffix(".").removesuffix(")")),
@@ -546,7 +549,7 @@ class Page(Struct, frozen=True, kw_only=True):
     domain: str | None
     head: str | None
     week: Week
-    stops: Sequence[Stop]
+    stops: Sequence[FailedDeed]
     waiting: Sequence[Waiting]
     benefit: Benefit
     domains: Sequence[DomainFigures]
@@ -593,10 +596,10 @@ def page_of(
     )
 
 
-def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[Stop]:
+def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[FailedDeed]:
     """Return the skills that hurt, and the tested rules about losses."""
     harmful_skills = [
-        Stop(
+        FailedDeed(
             deed=f"Following {skill.skill}",
             result=f"Of 100 decisions, {-100 * (skill.lift or 0):.0f} fewer succeed with it "
             f"(95 %: {-100 * high:.0f} to {-100 * low:.0f})",
@@ -613,7 +616,7 @@ def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[Stop]:
         if high < 0 and skill.status != "retired"
     ]
     rules = [
-        Stop(
+        FailedDeed(
             deed=f"{_action_of(rule)} {condition}",
             result=risk,
             instead="",

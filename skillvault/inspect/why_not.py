@@ -70,7 +70,7 @@ def _fact_answers(run: Run, fact: Fact) -> list[StepAnswer]:
 
 
 def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
-    failed_item = evaluate.set_aside(run).get(outcome.id)
+    failed_item = evaluate.abandoned_outcomes(run).get(outcome.id)
     unevaluated = [] if outcome.id in run.view.evaluations else [outcome]
     edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
     return sentences.answers(

@@ -20,25 +20,25 @@ class Rewording(Struct, frozen=True, kw_only=True):
     """An evaluation with new words, and the records that rest on its old words.
 
     `links` start at the evaluation. `facts` are the facts that it made or supports, by id, and
-    `around` has the links of these facts. `paths` has the path of each fact and link for
+    `fact_links` are the links of these facts. `paths` has the path of each fact and link for
     `Change.removes`.
     """
 
-    before: Evaluation
-    after: Evaluation
+    old: Evaluation
+    new: Evaluation
     links: Sequence[Link]
     facts: Mapping[str, Fact]
-    around: Sequence[Link]
+    fact_links: Sequence[Link]
     paths: Mapping[Ref, str]
 
     @property
     def changes_memory(self) -> bool:
         """True if the new words change a value from which facts are made."""
         names = ("key_insight", "better_approach", "insight_type", "quality_score")
-        return any(getattr(self.before, name) != getattr(self.after, name) for name in names)
+        return any(getattr(self.old, name) != getattr(self.new, name) for name in names)
 
 
-def bare_change(answer: Answer) -> Change:
+def answer_change(answer: Answer) -> Change:
     """Return the commit of an answer alone, if nothing else changes yet."""
     return Change(
         step=STEP,
@@ -68,12 +68,12 @@ def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new
         step=STEP,
         subject=_subject(answer),
         reason=_answer_line(answer),
-        writes=(*answers, *(rewording.after for rewording in rewordings)),
+        writes=(*answers, *(rewording.new for rewording in rewordings)),
         removes=tuple(sorted(paths.values())),
         sources=(*(() if is_new else refs), *sorted(paths)),
         targets=(
             *(refs if is_new else ()),
-            *(Ref("evaluation", rewording.after.id) for rewording in rewordings),
+            *(Ref("evaluation", rewording.new.id) for rewording in rewordings),
         ),
         judge=_author(answer),
     )
@@ -83,7 +83,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
     """Yield the facts and links that rest on the old words of an evaluation."""
     if not rewording.changes_memory:
         return
-    for link in (*rewording.links, *rewording.around):
+    for link in (*rewording.links, *rewording.fact_links):
         if link.type in _TO_FACTS or link.type == "derived":
             yield Ref("link", link.id)
     yield from (Ref("fact", name) for name in rewording.facts)

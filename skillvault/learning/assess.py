@@ -23,11 +23,11 @@ _JUDGED = ("testing", "proven", "retired")
 class AssessedSkill(Struct, frozen=True, kw_only=True):
     """The state of a skill for `assess`.
 
-    `shelf` is its folder; `ours` is True if this step moved it there. `clock` is the time of its
-    domain. `retired` is the time when its use retired it, None if it recovered. `since` counts the
-    decisions of the domain after that time. `trial` is the start of its last trial. `is_rejected`
-    forbids a trial: a person changed the skill later, or its time to live is over. `last_outcome`
-    is the newest outcome of its evidence.
+    `shelf` is its folder; `is_archived_here` is True if this step archived it. `clock` is the time
+    of its domain. `retired` is the time when its use retired it, None if it recovered.
+    `decisions_since` counts the decisions of the domain after that time. `trial` is the start of
+    its last trial. `is_rejected` forbids a trial: a person changed the skill later, or its time to
+    live is over. `last_outcome` is the newest outcome of its evidence.
     """
 
     name: str
@@ -35,10 +35,10 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
     status: str
     evidence: Evidence
     clock: datetime
-    ours: bool = False
+    is_archived_here: bool = False
     retired: datetime | None = None
     trial: datetime | None = None
-    since: int = 0
+    decisions_since: int = 0
     is_rejected: bool = False
     last_outcome: str = ""
 
@@ -69,11 +69,11 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
     """Return the commit that gives a skill the status it earned; None if the status stays."""
     is_archived = skill.shelf == _ARCHIVE
-    if skill.status not in _JUDGED or (is_archived and not skill.ours):
+    if skill.status not in _JUDGED or (is_archived and not skill.is_archived_here):
         return None
     if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
-    following = following_status(skill, rules)
+    following = earned_status(skill, rules)
     if following.status == "retired" and is_archived:
         trial = next_trial(skill, rules)
         is_due = trial is not None and trial.is_due(skill.clock)
@@ -87,17 +87,17 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """Return the next trial of a skill that was retired for its use; None without a trial."""
     numbers, retirement_time = rules.policy.effect, skill.retired
-    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
+    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
     if retirement_time is None or not is_out or skill.is_rejected or not rules.tries_again:
         return None
     return NextTrial(
         at=retirement_time + timedelta(days=numbers.trial_days),
-        decisions=max(0, numbers.trial_decisions - skill.since),
+        decisions=max(0, numbers.trial_decisions - skill.decisions_since),
         not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
 
 
-def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
+def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     """Return the status that the evidence calls for; a trial is judged once, at its end."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
@@ -135,8 +135,8 @@ def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
         step=STEP,
         subject=f"try {skill.name} again",
         reason=(
-            f"Its use retired it {days} days and {skill.since} decisions of its domain ago. "
-            f"It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+            f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
+            f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
         ),
         edits=(
             Edit(path, ("metadata", "status"), "testing"),

@@ -191,17 +191,17 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
     return _move_change("restore", skill, shelf, "skills", edits=tuple(edits))
 
 
-def retire_beside(name: str, policy: Policy) -> Change:
+def hide_layer_skill(name: str, policy: Policy) -> Change:
     """Hide a skill that is not a file of the vault: its source stays as it is."""
     hidden_names = policy.shelf.hidden
     if name in hidden_names:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
     return _shelf_change(
-        "retire", name, {"hidden": (*hidden_names, name), **_without(name, "pinned", policy)}
+        "retire", name, {"hidden": (*hidden_names, name), **_remove_name(name, "pinned", policy)}
     )
 
 
-def pin_beside(name: str, policy: Policy) -> Change:
+def pin_layer_skill(name: str, policy: Policy) -> Change:
     """Pin a skill that is not a file of the vault."""
     pinned_names = policy.shelf.pinned
     if name in policy.shelf.hidden:
@@ -211,9 +211,9 @@ def pin_beside(name: str, policy: Policy) -> Change:
     return _shelf_change("pin", name, {"pinned": (*pinned_names, name)})
 
 
-def restore_beside(name: str, policy: Policy) -> Change:
+def restore_layer_skill(name: str, policy: Policy) -> Change:
     """Undo the hiding and the pinning of a skill that is not a file of the vault."""
-    lists = {**_without(name, "hidden", policy), **_without(name, "pinned", policy)}
+    lists = {**_remove_name(name, "hidden", policy), **_remove_name(name, "pinned", policy)}
     if not lists:
         raise UsageError(
             f"{name}: is neither hidden nor pinned; `skillvault skill retire {name}` hides it"
@@ -236,7 +236,7 @@ def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change
         moves=(Move(path, f"{shelf}/{name}"),),
         targets=(Ref("skill", name),),
     )
-    return _with_former_names(change, path, [*skill.formerly, skill.name], links)
+    return _add_former_names(change, path, [*skill.formerly, skill.name], links)
 
 
 def follow_rename(
@@ -257,12 +257,12 @@ def follow_rename(
         reason=f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
         targets=(Ref("skill", name),),
     )
-    change = _with_former_names(change, f"{shelf}/{name}", former_names, links)
+    change = _add_former_names(change, f"{shelf}/{name}", former_names, links)
     edits = (Edit(f"proposed/{v}/SKILL.md", ("metadata", "replaces"), name) for v in versions)
     return msgspec.structs.replace(change, edits=(*change.edits, *edits))
 
 
-def _with_former_names(
+def _add_former_names(
     change: Change, folder: str, former_names: Collection[str], links: Iterable[Link]
 ) -> Change:
     """Add former names to the skill in a folder, and redirect their links."""
@@ -283,7 +283,7 @@ def _with_former_names(
     )
 
 
-def _without(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
+def _remove_name(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
     """Return the list of `shelf` under a key without this name; {} if the list lacks the name."""
     names: tuple[str, ...] = getattr(policy.shelf, key)
     return {key: tuple(entry for entry in names if entry != name)} if name in names else {}

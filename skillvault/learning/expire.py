@@ -22,7 +22,7 @@ _RESTORED = "It had expired and a person brought it back"
 class Lifetime(Struct, frozen=True):
     """The end of a skill's time to live, and its length."""
 
-    ends: datetime
+    end: datetime
     span: timedelta
 
 
@@ -64,7 +64,7 @@ def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) 
     if skill.expires is None or is_untouched(written_ends, skill.expires):
         return False
     life, usual_life = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
-    return life is None or usual_life is None or life.ends < usual_life.ends
+    return life is None or usual_life is None or life.end < usual_life.end
 
 
 def key_edits(
@@ -82,7 +82,7 @@ def key_edits(
         if getattr(skill, key) != getattr(new_skill, key):
             yield Edit(path, ("metadata", key), getattr(new_skill, key))
     life, new_end = lifetime(skill, policy), new_skill.expires
-    is_longer = life is not None and new_end is not None and stamp(life.ends) < new_end
+    is_longer = life is not None and new_end is not None and stamp(life.end) < new_end
     if new_end and is_longer and not is_cut_short(skill, written.ends, policy):
         yield Edit(path, EXPIRES, new_end)
 
@@ -102,12 +102,12 @@ def find_expiry(
     `last_applied` is the last time when a trusted outcome applied the skill.
     """
     life = lifetime(skill, policy)
-    if life is None or clock <= life.ends:
+    if life is None or clock <= life.end:
         return None
     archived_skill, renewal_reason = load_archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
         renewal_reason = _RESTORED
-    elif skill.status == "proven" and last_applied and last_applied >= life.ends - life.span / 2:
+    elif skill.status == "proven" and last_applied and last_applied >= life.end - life.span / 2:
         renewal_reason = f"It is proven and was applied on {last_applied:%Y-%m-%d}"
     return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
 
@@ -115,7 +115,7 @@ def find_expiry(
 def expiry_change(expiry: Expiry) -> Change:
     """Return the commit that archives a skill or renews its time to live."""
     target = Ref("skill", expiry.name)
-    reason = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
+    reason = f"Its time to live ended on {expiry.life.end:%Y-%m-%d}."
     if expiry.renewed is None:
         move = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
         return Change(

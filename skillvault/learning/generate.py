@@ -44,17 +44,17 @@ State = Literal[
 class ExistingSkill(Struct, frozen=True, kw_only=True):
     """The skill of a subject and a kind, as far as it exists.
 
-    `skill` is in the folder `shelf`, and `more` are other skills of the same subject and kind.
-    `linked` are the evaluations linked to it. `put_away` says who archived the skill, if only a
+    `skill` is in the folder `shelf`, and `others` are other skills of the same subject and kind.
+    `linked` are the evaluations linked to it. `archiver` says who archived the skill, if only a
     person can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a
     skill that cannot be read. `clock` is the time of the domain.
     """
 
     skill: Skill | None = None
     shelf: str = ""
-    more: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()
-    put_away: str | None = None
+    archiver: str | None = None
     rejection: Rejection | None = None
     unreadable: str | None = None
     clock: datetime | None = None
@@ -96,8 +96,8 @@ def _existing_state(existing: ExistingSkill) -> SkillState | None:
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if skill := existing.skill:
-        if existing.put_away:
-            return SkillState("archived", f"{skill.name} was archived by {existing.put_away}")
+        if existing.archiver:
+            return SkillState("archived", f"{skill.name} was archived by {existing.archiver}")
         if existing.shelf == "archive":
             return SkillState("archived", f"{skill.name} is in archive/ until it says more")
         return SkillState("done", f"generated {skill.name}")

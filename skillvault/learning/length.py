@@ -14,7 +14,7 @@ _LINES = 6  # one line of the head has at most a sixth of a text
 class References(NamedTuple):
     """The files of a skill in references/: generated files, and files that a person edited."""
 
-    ours: Collection[str] = ()
+    generated: Collection[str] = ()
     edited: Collection[str] = ()
 
     def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
@@ -22,7 +22,7 @@ class References(NamedTuple):
 
         A generated file that is needed no more keeps its heading alone.
         """
-        empty_files = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
+        empty_files = dict.fromkeys(self.generated, f"{OVERFLOW}\n")
         return empty_files | {self.free(name): text for name, text in files.items()}
 
     def free(self, name: str) -> str:

@@ -40,14 +40,14 @@ def find_rejection(
 class SessionMerge(Struct, frozen=True, kw_only=True):
     """Skills of sessions that say the same, to be merged into one skill.
 
-    `sessions` are excerpts of all sessions, oldest first. `own` are the names of the skills that
-    are archived. `into` is the evolved skill that takes them in, None for a new one. `at` is the
-    time of the merge.
+    `sessions` are excerpts of all sessions, oldest first. `merged_names` are the skills that are
+    archived. `target_skill` is the evolved skill that takes them in, None for a new one. `at` is
+    the time of the merge.
     """
 
     sessions: tuple[Session, ...]
-    own: tuple[str, ...]
-    into: Skill | None
+    merged_names: tuple[str, ...]
+    target_skill: Skill | None
     at: datetime
 
     @property
@@ -58,23 +58,23 @@ class SessionMerge(Struct, frozen=True, kw_only=True):
     @property
     def moves(self) -> tuple[Move, ...]:
         """The moves of the merged skills to archive/."""
-        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.own)
+        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.merged_names)
 
     @property
     def sources(self) -> tuple[Ref, ...]:
         """The skills that are archived, or the sessions if no skill is archived."""
-        skills = tuple(Ref("skill", name) for name in self.own)
+        skills = tuple(Ref("skill", name) for name in self.merged_names)
         return skills or tuple(Ref("session", session.id) for session in self.sessions)
 
     def links(self, name: str) -> Iterator[Link]:
         """Yield a link from each archived skill to the merged skill."""
-        for source in self.own:
+        for source in self.merged_names:
             yield link_of("merged", Ref("skill", source), Ref("skill", name), self.at)
 
     def reason(self, name: str) -> str:
         """Return the reason for the commit that makes or extends the merged skill."""
         lines = [f"{name} stands for {len(self.sessions)} sessions that say the same."]
-        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.own)])
+        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.merged_names)])
 
 
 def sessions_digest(sessions: Sequence[Session]) -> str:

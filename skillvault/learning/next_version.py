@@ -319,7 +319,7 @@ def approve_installed(
     )
 
 
-def says_no_more(text: str, rejected_text: str, approved_text: str) -> bool:
+def repeats_rejected(text: str, rejected_text: str, approved_text: str) -> bool:
     """Return True if a version changes no more than a rejected version did, apart from counts.
 
     The arguments are the texts of the version, of the rejected version, and of the approved skill.

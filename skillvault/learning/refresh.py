@@ -33,7 +33,7 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 
     what: Literal["refresh", "leave", "restore"]
     findings: Findings
-    present: generate.ExistingSkill
+    existing: generate.ExistingSkill
     fresh: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
 
@@ -46,31 +46,33 @@ def find_refresh(
     `unlinked` are evaluations whose link to the skill a person removed.
     """
     skill, archived = existing.skill, existing.shelf == "archive"
-    if skill is None or existing.put_away or skill.status in ("pinned", "retired"):
+    if skill is None or existing.archiver or skill.status in ("pinned", "retired"):
         return None
     if not calls_for_skill(findings):
         if archived:
             return None
-        return SkillRefresh(what="leave", findings=findings, present=existing, merged=existing.more)
+        return SkillRefresh(
+            what="leave", findings=findings, existing=existing, merged=existing.others
+        )
     life, clock = lifetime(skill, policy), existing.clock
-    has_time = not archived and life is not None and clock is not None and clock <= life.ends
+    has_time = not archived and life is not None and clock is not None and clock <= life.end
     if generate.is_expired(findings, existing, policy) and not has_time:
         return None  # the step expire archives it
-    if not archived and skill.account == digest(findings) and not existing.more:
+    if not archived and skill.account == digest(findings) and not existing.others:
         return None
     linked_ids = {*existing.linked, *unlinked}
     return SkillRefresh(
         what="restore" if archived else "refresh",
         findings=findings,
-        present=existing,
+        existing=existing,
         fresh=tuple(name for name in evidence_ids(findings) if name not in linked_ids),
-        merged=existing.more,
+        merged=existing.others,
     )
 
 
 def withdrawal_change(refresh: SkillRefresh) -> Change:
     """Return the commit that archives a skill whose findings are not enough any more."""
-    skill, shelf = refresh.present.skill, refresh.present.shelf
+    skill, shelf = refresh.existing.skill, refresh.existing.shelf
     assert skill is not None
     outcomes = refresh.findings.account.outcomes
     reason = (
@@ -99,9 +101,9 @@ def rewrite_change(
     policy: Policy,
 ) -> Change:
     """Return the commit that updates a skill to its findings, or brings it back."""
-    skill, findings = refresh.present.skill, refresh.findings
+    skill, findings = refresh.existing.skill, refresh.findings
     assert skill is not None
-    shelf, new_shelf = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
+    shelf, new_shelf = refresh.existing.shelf, generate.skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
     text = generate.skill_text(findings, draft, policy, references)
     body = sections.rewrite_body(skill.body, texts.bodies, text.body)

@@ -112,7 +112,7 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
     if skill.status in _PERSONS:
         return f"{skill.status}: {_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:
-        next_status = assess.following_status(skill, rules).status
+        next_status = assess.earned_status(skill, rules).status
         if next_status != skill.status:
             return f"{next_status} at the next run"
         event = "tried again" if next_status == "retired" else "over its trial"
@@ -123,7 +123,7 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
 
 
 def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
-    if not skill.ours:
+    if not skill.is_archived_here:
         return "only a person can restore it"
     if not rules.tries_again:
         return rules.open_words(skill.status, skill.evidence, rules.policy)

@@ -364,11 +364,11 @@ class Accounts:
         return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
-            more=tuple(
+            others=tuple(
                 f"{folder}/{o.name}" for folder, o in living_skills[1:] if self.is_managed(o)
             ),
             linked=frozenset[str]().union(*linked_ids),
-            put_away=self._find_archiver(skill) if skill and shelf == "archive" else None,
+            archiver=self._find_archiver(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),
             unreadable=None if skill else self._find_unreadable(findings.kind, sources),
             clock=self._clocks[domain],

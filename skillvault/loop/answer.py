@@ -40,7 +40,7 @@ def step(run: Run) -> Iterator[Change]:
     """
     new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
     if run.report.learner:  # they stay due, as this clone may become the learner
-        yield from (answers.bare_change(answer) for answer in new_answers)
+        yield from (answers.answer_change(answer) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))
     waiting: set[str] = set()
@@ -49,7 +49,7 @@ def step(run: Run) -> Iterator[Change]:
         if change is None or _find_edits(run, change):
             if change:
                 waiting.add(answer.id)
-            change = answers.bare_change(answer)
+            change = answers.answer_change(answer)
         yield change
     for answer in run.view.answers.get_many(due_keys).values():
         change = _find_effect(run, answer, is_new=False)
@@ -120,11 +120,11 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *fact_links)}
     return Rewording(
-        before=evaluation,
-        after=judgment.evaluation,
+        old=evaluation,
+        new=judgment.evaluation,
         links=links,
         facts=facts,
-        around=fact_links,
+        fact_links=fact_links,
         paths=paths,
     )
 

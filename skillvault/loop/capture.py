@@ -62,7 +62,7 @@ def is_due(run: Run) -> bool:
         return True
     last_scan, scan = run.view.captures.last_scan, _scan(run)
     if last_scan is None:  # an empty vault needs no search
-        return bool(scan.tail or any(learned.counts(run.store, run.view)))
+        return bool(scan.tail or any(learned.count_learned(run.store, run.view)))
     is_old = bool(scan.code) and scan.at - last_scan.at >= run.policy.capture.hours * _HOUR
     return is_old or replace(last_scan, at=scan.at) != scan
 
@@ -181,7 +181,7 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     promotable_rules = _promotable_rules(run, tiers, rules, support)
     promotion = patterns.promote(tiers, promotable_rules, support, run.now)
     yield from learned.captured_change(run, promotion, tiers, "promote")
-    asked_versions = patterns.asked_patterns(promotion.tiers.expertise.patterns, bases.versions)
+    asked_versions = patterns.pattern_versions(promotion.tiers.expertise.patterns, bases.versions)
     search_results = CodeScan(support, asked_versions, run.now)
     demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
     yield from learned.captured_change(run, demoted, promotion.tiers, "put back")
@@ -194,7 +194,9 @@ def _promotable_rules(
     run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
     supported_rules = [rule for rule in rules if rule.key in support]
-    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.worth.promote]
+    supported_rules = [
+        rule for rule in supported_rules if support[rule.key].evidence.rating.promote
+    ]
     pattern_keys = {pattern.key for pattern in tiers.expertise.patterns}
     refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in supported_rules}
     absent_refs = (ref for key, ref in refs.items() if key not in pattern_keys)

@@ -54,7 +54,7 @@ def find_support(
 ) -> dict[str, CodeSupport]:
     """Return rule key -> its support, for the rules that forbid nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _lines(bases, [rule for rule in positive if rule.evidence.worth.promote])
+    lines = _lines(bases, [rule for rule in positive if rule.evidence.rating.promote])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
         rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))
@@ -119,7 +119,7 @@ def open_code_bases(run: Run) -> CodeBases:
         try:
             readable.append(code_base.open_code_base(path, run.store.root, name))
         except UnreadableCodeError as error:
-            problems.append(_not_asked(names[path], str(error)))
+            problems.append(_skipped_problem(names[path], str(error)))
     return CodeBases(readable, problems)
 
 
@@ -132,7 +132,7 @@ def ask_readable(
             return bases, question(bases.readable)
         except UnreadableCodeError as error:
             readable = [base for base in bases.readable if base.name != error.name]
-            bases = CodeBases(readable, [*bases.problems, _not_asked(error.name, str(error))])
+            bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
 
 
 def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
@@ -168,6 +168,6 @@ def _code_places(run: Run) -> dict[str, Path]:
     return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
 
 
-def _not_asked(name: str, reason: str) -> Problem:
+def _skipped_problem(name: str, reason: str) -> Problem:
     message = f"code base not asked, nothing is concluded from it: {reason}"
     return Problem(name, "capture.code", "not-asked", message)

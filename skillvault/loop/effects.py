@@ -164,7 +164,7 @@ class Uses:
         changes: list[tuple[str, Evidence | None]] = []
         for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
             new_evidence = None
-            if evidence.of_any:
+            if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
                 new_evidence = effect.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
@@ -211,7 +211,9 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
     for domain, at in earliest_times.items():
         last = head.uses.sums_end(domain)
         end = last if at > last.at else SumsEnd()
-        while later_end := head.uses.later_end(domain, end, estimate.more_to_add(end.decisions)):
+        while later_end := head.uses.later_end(
+            domain, end, estimate.recount_interval(end.decisions)
+        ):
             end = later_end
         if end != last or at <= last.at:
             head.uses.keep_sums(domain, _sums(head, domain, end), end)
@@ -332,7 +334,7 @@ def load_assessed(
         status=row.status,
         evidence=evidence,
         clock=clock,
-        ours=is_retired,
+        is_archived_here=is_retired,
         last_outcome=last_outcome if Ref("outcome", last_outcome) in view.records else "",
     )
     skill = view.skills.find(row.name) if is_retired or evidence.trial else None
@@ -345,7 +347,7 @@ def load_assessed(
         assessed,
         retired=end,
         trial=time_of(skill.trial),
-        since=count,
+        decisions_since=count,
         is_rejected=any(commit.step not in STEPS for commit in last_commits)
-        or (life is not None and life.ends < clock),
+        or (life is not None and life.end < clock),
     )

@@ -48,7 +48,11 @@ def step(run: Run) -> Iterator[Change]:
     """Yield a change for every batch of outcomes of a domain, untrusted outcomes last."""
     batches, excess = split_by_quota(run)
     if excess:
-        run.wait("evaluations", quota.why_outcomes(run.view, len(excess), run.now), tomorrow=True)
+        run.wait(
+            "evaluations",
+            quota.explain_waiting_outcomes(run.view, len(excess), run.now),
+            tomorrow=True,
+        )
     for domain, batch in batches:
         for judgments in _judge(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
@@ -75,7 +79,7 @@ def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outc
     outcomes = find_unevaluated(run)
     trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
     untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
-    quota_left = quota.left_to_judge(run.view, run.now) if untrusted else 0
+    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted else 0
     batches = [*by_domain(trusted).items(), *by_domain(untrusted[:quota_left]).items()]
     return batches, untrusted[quota_left:]
 
@@ -91,7 +95,7 @@ def find_unevaluated(run: Run) -> list[Outcome]:
     candidates = [o for o in due_outcomes.values() if o.is_described and o.id not in overruled_ids]
     edits = local_edits(run, candidates)
     run.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
-    failed_items = set_aside(run)
+    failed_items = abandoned_outcomes(run)
     outcomes: list[Outcome] = []
     for outcome in candidates:
         if _evaluation_path(outcome) in edits:
@@ -112,7 +116,7 @@ def _evaluation_path(outcome: Outcome) -> str:
     return layout.outcome_path(outcome.domain, outcome.id, "evaluations")
 
 
-def set_aside(run: Run) -> dict[str, FailedItem]:
+def abandoned_outcomes(run: Run) -> dict[str, FailedItem]:
     """Return the outcomes at which the judge failed too often to be asked again."""
     return _failed_items(run, run.policy.judge.attempts)
 
@@ -144,7 +148,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
                 judgments = []
         elif isinstance(answer, NoAnswerError):
             run.store.ledger.count_failure(outcome.id, str(answer), service=False)
-            is_aside = outcome.id in set_aside(run)
+            is_aside = outcome.id in abandoned_outcomes(run)
             advice = (
                 "set aside, `skillvault run --retry` tries again" if is_aside else "tried again"
             )

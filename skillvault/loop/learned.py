@@ -45,7 +45,7 @@ _LISTED_RULES = 3  # in an error
 class LearnedPrompt(Struct, frozen=True):
     """The rules and patterns for a prompt; `problem` says why patterns are missing."""
 
-    told: LearnedText
+    text: LearnedText
     problem: Problem | None = None
 
 
@@ -238,13 +238,13 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     return [rule for _, rule in entries]
 
 
-def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
+def find_mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
     """Return the problems and the notes about the content of LEARNINGS.md."""
     file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
     return list(file.problems), list(file.notes)
 
 
-def counts(store: Store, view: Topics) -> tuple[int, int]:
+def count_learned(store: Store, view: Topics) -> tuple[int, int]:
     """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
     patterns = 0
     with suppress(BadInputError):  # `check` reports it
@@ -433,6 +433,6 @@ def _describe_evidence(rule: "code_bases.RuleEvidence", min_files: int) -> tuple
     terms = ", ".join(f"`{term}`" for term in evidence.terms)
     description = f"{count} file{'s' * (count != 1)} with {terms}"
     description += f": {evidence.file_list}" if count else ""
-    if evidence.worth.promote:
+    if evidence.rating.promote:
         return "due", f"{description}; `skillvault run capture` makes a pattern of it"
     return "weak", f"{description}; it takes {min_files}"

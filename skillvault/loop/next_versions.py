@@ -217,7 +217,7 @@ class VersionGate:
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
         for rejection in self._run.rejections().proposals:
             is_version = rejection.replaces == skill.name
-            if is_version and rules.says_no_more(body, rejection.body, skill.body):
+            if is_version and rules.repeats_rejected(body, rejection.body, skill.body):
                 self._run.rejected.append(
                     Rejection(
                         f"skill:{rejection.skill}",

@@ -36,7 +36,7 @@ def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datet
     return excess_names
 
 
-def left_to_judge(view: Topics, now: datetime) -> int:
+def remaining_outcomes(view: Topics, now: datetime) -> int:
     """Return the number of untrusted outcomes that may still be judged today."""
     judged_ids = _untrusted_today(view, _EVALUATE, now)
     return max(0, view.policy.evaluate.untrusted_per_day - len(judged_ids))
@@ -46,7 +46,7 @@ def _tomorrow(now: datetime) -> str:
     return f"{now.astimezone(UTC).date() + timedelta(days=1)}"
 
 
-def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
+def explain_waiting_files(view: Topics, names: Sequence[str], now: datetime) -> str:
     """Return the reason why these files wait."""
     quota = view.policy.record.untrusted_per_day
     return (
@@ -56,7 +56,7 @@ def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
     )
 
 
-def why_outcomes(view: Topics, count: int, now: datetime) -> str:
+def explain_waiting_outcomes(view: Topics, count: int, now: datetime) -> str:
     """Return the reason why so many outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "

@@ -21,7 +21,7 @@ from skillvault.vault.index.snapshot import Topics
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 
 
-def with_names(
+def resolve_applied(
     outcome: Outcome,
     receipts: Callable[[Outcome], Iterable[Recommendation]],
     read_text: Callable[[str, str], str],

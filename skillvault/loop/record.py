@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, get_args
 from msgspec import Struct
 
 from skillvault.learning import record as rules
-from skillvault.loop.quota import find_over_quota, why_files
-from skillvault.loop.receipts import Receipts, with_names
+from skillvault.loop.quota import explain_waiting_files, find_over_quota
+from skillvault.loop.receipts import Receipts, resolve_applied
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
@@ -54,7 +54,7 @@ def intake_of(
     settle_seconds = head.policy.record.settle_seconds
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
-    reason = why_files(head, excess_names, now) if excess_names else ""
+    reason = explain_waiting_files(head, excess_names, now) if excess_names else ""
     return Intake(stable_names, arrived, obstacles, reason)
 
 
@@ -119,7 +119,7 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
         return run.shelf.uses.text_reader(run.view)(name, blob)
 
     named_outcomes = (
-        (name, with_names(outcome, all_receipts.own_receipts, read_text))
+        (name, resolve_applied(outcome, all_receipts.own_receipts, read_text))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
     )
     return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]

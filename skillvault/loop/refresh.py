@@ -65,14 +65,14 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
 
 def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> SkillRefresh | None:
     name = existing.skill.name if existing.skill else ""
-    folders = (folder for folder in existing.more if not is_edited(run, folder.partition("/")[2]))
+    folders = (folder for folder in existing.others if not is_edited(run, folder.partition("/")[2]))
     sources = find_sources(run, findings.account.outcomes, name)
-    return find_refresh(findings, replace(existing, more=tuple(folders)), sources, run.policy)
+    return find_refresh(findings, replace(existing, others=tuple(folders)), sources, run.policy)
 
 
 def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
     """Yield the change of a skill, if skillvault may change it."""
-    skill = task.present.skill
+    skill = task.existing.skill
     assert skill is not None
     versions = run.versions(skill.name)
     if task.what == "leave":
@@ -88,12 +88,12 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
 
 def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
     """Return the change that rewrites the text of a skill."""
-    skill = task.present.skill
+    skill = task.existing.skill
     assert skill is not None
     return rewrite_change(
         task,
         draft,
         run.versions(skill.name),
-        references=references(run, task.present.shelf, skill),
+        references=references(run, task.existing.shelf, skill),
         policy=run.policy,
     )

@@ -145,7 +145,7 @@ def _repeat_changes(
     ids_by_skill: dict[str, list[str]] = {}
     for material in _materials(run, history, ids):
         state, _ = seed_skills.outcome_state(material, run.policy)
-        skill = _living(run, material.warning) if state.state == "counted" else None
+        skill = _living_skill(run, material.warning) if state.state == "counted" else None
         if skill is None:
             continue
         link = link_id("reinforced", Ref("evaluation", material.outcome.id), Ref("skill", skill))
@@ -158,7 +158,7 @@ def _repeat_changes(
             yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
 
 
-def _living(run: Run, name: str | None) -> str | None:
+def _living_skill(run: Run, name: str | None) -> str | None:
     """Return this skill if it is not archived, else the skill that it was merged into."""
     visited_names: set[str] = set()
     while name and name not in visited_names:
@@ -416,8 +416,8 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
     """Return True, and report it, if a person rejected such a merge."""
     names = set(group.names)
-    if group.into:
-        names.update(_sources(run, group.into))
+    if group.target_skill:
+        names.update(_sources(run, group.target_skill))
     rejection = find_rejection(names, run.rejections.sets(MERGE))
     if rejection:
         run.report.rejected.append(rejection)
@@ -427,7 +427,7 @@ def _is_rejected(run: Run, group: MergeGroup) -> bool:
 def _joint_merge(
     run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
 ) -> SkillMerge:
-    evolved_name = group.into
+    evolved_name = group.target_skill
     names = [*group.names, *([evolved_name] if evolved_name else [])]
     by_skill = run.view.skills.outcomes_behind(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}

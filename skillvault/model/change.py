@@ -254,11 +254,11 @@ def _cut_paragraphs(parts: Sequence[str]) -> str:
     shares = range(LINES, 1, -1)
     fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in paragraphs) <= LINES)
     share = next(fitting, shares[-1])
-    lines = "\n\n".join(_beginning(part, share) for part in paragraphs).split("\n")[: LINES - 1]
+    lines = "\n\n".join(_first_lines(part, share) for part in paragraphs).split("\n")[: LINES - 1]
     return "\n".join([*lines, _CUT.format(count - len(lines))])
 
 
-def _beginning(lines: Sequence[str], max_lines: int) -> str:
+def _first_lines(lines: Sequence[str], max_lines: int) -> str:
     first = "\n".join(lines[:max_lines]).rstrip()
     return first if len(lines) <= max_lines or _in_table(lines[max_lines - 1]) else f"{first} …"
 

@@ -53,7 +53,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise _in_words(error, "", raw) from None
+        raise _explain_error(error, "", raw) from None
 
 
 def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
@@ -86,7 +86,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise _in_words(error, key_path, raw) from None
+        raise _explain_error(error, key_path, raw) from None
 
 
 def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
@@ -118,7 +118,7 @@ def _join(path: str, key: str) -> str:
     return f"{path}{dot}{key}" if path else key
 
 
-def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
+def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
     """Return the message of msgspec as one sentence that names the key and the next step."""
     message = str(error)
     path_match = _AT.search(message)
@@ -127,7 +127,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
     if missing := re.match(r"Object missing required field `(.+)`", text):
         key = _join(key, missing[1])
         return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
-    value = _dig(raw, path_match["key"] if path_match else "")
+    value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):
         problem = f"{value!r} is not one of the values it may have"
         problem += f"; write {', '.join(_CHOICES[key])}" if key in _CHOICES else ""
@@ -150,7 +150,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
     )
 
 
-def _dig(raw: Any, path: str) -> Any:
+def _value_at(raw: Any, path: str) -> Any:
     """Return the value at a dotted path; stop at a part that is not a key."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:

@@ -117,7 +117,7 @@ class FileMerge(Struct, frozen=True):
         ]
 
 
-def keep_changes(git: Git, base: Files, local: Files, remote: Files) -> FileMerge:
+def merge_changes(git: Git, base: Files, local: Files, remote: Files) -> FileMerge:
     """Merge the local changes since the base into the author's files."""
     merge = FileMerge({}, [])
     for path in sorted({*base, *local, *remote}):
@@ -502,7 +502,7 @@ class _Installation:
         local = as_proposed(local_files, name)
         remote = as_proposed(skill.folder.files, name)
         base = self._base(head, origin, name)
-        merge = keep_changes(self._store.git, base, local, remote)
+        merge = merge_changes(self._store.git, base, local, remote)
         target, replaces = rules.place_of_update(name, local_files, is_approved=shelf == "skills")
         if not asks and _was_removed(head, skill.origin, target):
             self.report.known.append(

@@ -385,7 +385,7 @@ def _read_tree(
         )
     root, is_folder = str(path or address), path is not None and path.is_dir()
     skills = [
-        _incoming(root, is_folder, format_name, entry)
+        _with_origin(root, is_folder, format_name, entry)
         for entry in entries
         if isinstance(entry, TreeSkill)
     ]
@@ -426,13 +426,13 @@ def _path_tree(path: Path) -> SourceTree:
     )
 
 
-def _incoming(root: str, is_folder: bool, format_name: str, skill: TreeSkill) -> SourceSkill:
+def _with_origin(root: str, is_folder: bool, format_name: str, skill: TreeSkill) -> SourceSkill:
     """Return a skill with its origin; for a plain folder the origin that `install` writes."""
-    url = f"{root}/{skill.place}" if skill.place and is_folder else root
-    if not is_folder and "#" in skill.place:
-        url = f"{root}#{skill.place.partition('#')[2]}"
+    url = f"{root}/{skill.path}" if skill.path and is_folder else root
+    if not is_folder and "#" in skill.path:
+        url = f"{root}#{skill.path.partition('#')[2]}"
     if format_name != ORIGIN:
         url = f"{format_name}:{url}"
     digest = digest_of(skill.published)
     origin = Origin(url, "", digest, len(skill.folder.files))
-    return SourceSkill(skill.folder, skill.published, origin, skill.place)
+    return SourceSkill(skill.folder, skill.published, origin, skill.path)

@@ -302,7 +302,7 @@ def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> 
     evidence = {name: bits * factors.get(name, 1.0) for name, bits in evidence.items()}
     for older, newer in current_versions(head, evidence).items():
         evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
-    facts = _in_force(head, evidence)
+    facts = _current_facts(head, evidence)
     actions = head.facts.actions(facts)
     notes = fact_notes(head, facts.values())
     return [
@@ -366,12 +366,12 @@ def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
     """Return the ids of the facts from other domains that apply to this one."""
     return {
         fact.id
-        for fact in _in_force(head, ids).values()
+        for fact in _current_facts(head, ids).values()
         if fact.domain != domain and _applies(domain, fact, head.evaluations.supporting([fact.id]))
     }
 
 
-def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
+def _current_facts(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     """Return the trusted facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
     superseded = head.facts.superseded_ids(facts)

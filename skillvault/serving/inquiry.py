@@ -77,7 +77,7 @@ class Notebook:
 
         They have at most `capture.budget` tokens.
         """
-        return prompt.append_learned(base, self.learned_rules().told)
+        return prompt.append_learned(base, self.learned_rules().text)
 
     def learned_rules(self, repository: str | None = None) -> "tiers.LearnedPrompt":
         """Return the same patterns and rules, how many were cut, and why patterns are missing.

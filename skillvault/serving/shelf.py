@@ -219,7 +219,7 @@ class Shelf:
 
     def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
         if (near_domain := ground.unknown_domain(head, query.domain)) is not None:
-            return recommend.empty(query, near_domain)
+            return recommend.empty_selection(query, near_domain)
         ranks = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
         nearness = nearness_measure() if ranks and query.strategy == "semantic" else None

@@ -31,7 +31,7 @@ class TreeSkill(Struct, frozen=True):
     `published` holds its files in the tree; if these files change, there is a new version.
     """
 
-    place: str
+    path: str
     folder: SkillFolder
     published: Mapping[str, bytes]
 

@@ -69,14 +69,14 @@ class RuleHost(NamedTuple):
 
     `file` is the path of a skill's file with `{}` for its name. `front` writes the front matter of
     a file; None for a folder with all files of the skill. `is_shared`: a person may write in the
-    page. `most` limits the characters of a file.
+    page. `max_characters` limits the characters of a file.
     """
 
     page: str
     file: str
     front: Callable[[Scope], str] | None = None
     is_shared: bool = True
-    most: int | None = None
+    max_characters: int | None = None
 
 
 HOSTS = {
@@ -95,7 +95,7 @@ HOSTS = {
         ".windsurf/rules/{}.md",
         _windsurf_front,
         is_shared=False,
-        most=12_000,
+        max_characters=12_000,
     ),
 }
 
@@ -177,7 +177,7 @@ def _write_files(
                 yield skill.name, (path, agent_skills.write_valid(skill))
             else:
                 text = _file_text(skill, host.front)
-                _check_length(text, host.most)
+                _check_length(text, host.max_characters)
                 yield skill.name, (path, {"": text.encode()})
         except BadInputError as error:
             omitted.append(OmittedSkill(skill.name, error.message))

@@ -36,7 +36,7 @@ _NOTHING_TO_DO = regex(r"nothing to commit|no changes added to commit|Everything
 _STATEMENT = frozenset({"", "done", "fi"})
 
 
-def is_look(command: str) -> bool:
+def is_read_only(command: str) -> bool:
     """Return True if all parts of a command only look at something."""
     parts = _PARTS.split(_QUOTATION.sub("''", command))
     return all(part.strip() in _STATEMENT or _LOOK.match(part) for part in parts)
@@ -47,7 +47,7 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
     bare_command = _PREFIX.sub("", _REDIRECTION.sub("", command)).strip()
     operators = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
     uses_code = operators <= {"&&"}  # else the exit code may be that of another command
-    if code is None or not uses_code or is_look(command) or _NOTHING_TO_DO.search(output):
+    if code is None or not uses_code or is_read_only(command) or _NOTHING_TO_DO.search(output):
         return None
     name = " ".join(bare_command.split())
     check = judge_check(command, (name, True), output, code=code, at=None)

@@ -66,13 +66,13 @@ def search_terms(rule: str) -> Terms:
     quoted = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
     return Terms(
         polarity="negative" if negative else "positive",
-        code=_usable(code),
-        quoted=_usable(quoted),
+        code=_long_terms(code),
+        quoted=_long_terms(quoted),
         words=_distinctive_words(_QUOTED.sub(" ", prose)),
     )
 
 
-def _usable(terms: Iterable[str]) -> list[str]:
+def _long_terms(terms: Iterable[str]) -> list[str]:
     long_terms = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
     return list(dict.fromkeys(long_terms))[:_MOST]
 
@@ -109,7 +109,7 @@ class CodeEvidence(Struct, frozen=True):
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
-    worth: Confidence
+    rating: Confidence
 
     @property
     def file_list(self) -> str:
@@ -118,7 +118,7 @@ class CodeEvidence(Struct, frozen=True):
         return ", ".join(self.files[:_SHOWN]) + (f" (+{more} more)" if more > 0 else "")
 
 
-def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
+def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
     """Return the confidence that this number of distinct files gives."""
     if files < policy.files:
         return Confidence("low", promote=False)
@@ -139,14 +139,14 @@ def rule_evidence(
         return _word_evidence(matches, 1 if terms.exact else _MIN_WORDS, policy)
     exact = terms.exact
     if not matches:
-        return CodeEvidence((), (), confidence(0, policy))
+        return CodeEvidence((), (), rate_confidence(0, policy))
     has_all = len(matches) == len(exact)
     common_files = frozenset.intersection(*matches.values()) if has_all else frozenset()
-    if (weight := confidence(len(common_files), policy)).promote:
+    if (weight := rate_confidence(len(common_files), policy)).promote:
         return CodeEvidence(tuple(sorted(common_files)), tuple(matches), weight)
     best = max(matches, key=lambda term: (len(matches[term]), -exact.index(term)))
     files = matches[best]
-    return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
+    return CodeEvidence(tuple(sorted(files)), (best,), rate_confidence(len(files), policy))
 
 
 def _word_evidence(
@@ -158,6 +158,6 @@ def _word_evidence(
         for file in files:
             counts[file] = counts.get(file, 0) + 1
     files = frozenset(file for file, count in counts.items() if count >= min_words)
-    weight = confidence(len(files), policy)
+    weight = rate_confidence(len(files), policy)
     capped = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
     return CodeEvidence(tuple(sorted(files)), tuple(matches), capped)

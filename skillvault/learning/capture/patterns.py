@@ -71,12 +71,12 @@ class CodeSupport(Struct, frozen=True):
 class CodeScan(Struct, frozen=True):
     """The result of a scan of the code bases.
 
-    `support` maps the key of each positive rule to its evidence. `asked` maps each pattern with
+    `support` maps the key of each positive rule to its evidence. `versions` maps each pattern with
     readable code bases to the versions of these code bases.
     """
 
     support: Mapping[str, CodeSupport]
-    asked: Mapping[str, str]
+    versions: Mapping[str, str]
     now: datetime
 
 
@@ -103,7 +103,7 @@ def promote(
     rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
     new_keys = rules.keys() - {pattern.key for pattern in patterns}
     new_rules = [rule for rule in ready if rule.key in new_keys]
-    at = _zoneless(now)
+    at = _format_time(now)
     patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
     promoted_patterns = tuple(
         replace(_with_support(p, support[p.key]), scope=rules[p.key].scope) if p.key in rules else p
@@ -128,13 +128,13 @@ def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
 
 
 def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
-    if pattern.key not in scan.asked or pattern.key not in scan.support:
+    if pattern.key not in scan.versions or pattern.key not in scan.support:
         return pattern
     support = scan.support[pattern.key]
-    if not support.evidence.worth.promote:
-        miss = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
+    if not support.evidence.rating.promote:
+        miss = MissedEvidence(_format_time(scan.now), scan.versions[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=miss)
-    if pattern.missed or pattern.confidence != support.evidence.worth.confidence:
+    if pattern.missed or pattern.confidence != support.evidence.rating.confidence:
         return _with_support(pattern, support)
     return pattern
 
@@ -159,15 +159,15 @@ def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
 
 
 def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
-    miss, versions = pattern.missed, scan.asked.get(pattern.key)
+    miss, versions = pattern.missed, scan.versions.get(pattern.key)
     if miss is None or versions is None or pattern.key not in scan.support:
         return False
-    if scan.support[pattern.key].evidence.worth.promote or versions == miss.code:
+    if scan.support[pattern.key].evidence.rating.promote or versions == miss.code:
         return False
-    return scan.now - _time(miss.at) >= span
+    return scan.now - _parse_time(miss.at) >= span
 
 
-def asked_patterns(
+def pattern_versions(
     patterns: Iterable[LearnedPattern], versions: Mapping[str, str]
 ) -> dict[str, str]:
     """Map the key of each captured pattern to the versions of its code bases.
@@ -186,7 +186,7 @@ def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPatte
     evidence = support.evidence
     return replace(
         pattern,
-        confidence=evidence.worth.confidence,
+        confidence=evidence.rating.confidence,
         occurrences=len(evidence.files),
         evidence=evidence.file_list,
         lines=support.lines,
@@ -202,12 +202,12 @@ def _with_log(expertise: Expertise, now: datetime, change: str, pattern_count: i
     return replace(expertise, evolution_log=(*expertise.evolution_log, entry))
 
 
-def _zoneless(now: datetime) -> str:
+def _format_time(now: datetime) -> str:
     """Return a UTC time without its zone, the format of expertise.yaml."""
     return f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def _time(at: str) -> datetime:
+def _parse_time(at: str) -> datetime:
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:

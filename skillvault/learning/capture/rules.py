@@ -39,14 +39,14 @@ _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
 class WrittenRule(Struct, frozen=True):
     """A rule on one line, the key that equal rules share, and its line number.
 
-    `seen` counts the blocks with this rule; `line` is that of the last block. `scope` has the file
+    `count` counts the blocks with this rule; `line` is that of the last block. `scope` has the file
     patterns of a comment `<!-- scope: *.yaml -->` in front of the rule.
     """
 
     text: str
     key: str
     line: int
-    seen: int = 1
+    count: int = 1
     scope: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ class Block(Struct, frozen=True):
     header: bool = False
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """The block with its separator."""
         return self.text + self.end
 
@@ -110,7 +110,7 @@ def read_learnings(text: str) -> Learnings:
             problems.append(flaw)
         elif rule := rule_of(block):
             earlier_rule = by_key.pop(rule.key, None)
-            by_key[rule.key] = replace(rule, seen=1 + (earlier_rule.seen if earlier_rule else 0))
+            by_key[rule.key] = replace(rule, count=1 + (earlier_rule.count if earlier_rule else 0))
             if len(_BULLET.findall(block.text)) > 1:
                 message = "several bullets are one rule; part them with lines `---`"
                 notes.append(_problem(rule.line, "several-bullets", message))
@@ -237,7 +237,7 @@ def without_rules(text: str, keys: Collection[str]) -> str:
     for block in blocks_of(text):
         rule = None if flaw_of(block) else rule_of(block)
         if rule is None or rule.key not in keys:
-            parts.append(block.whole)
+            parts.append(block.full_text)
     return "".join(parts)
 
 
@@ -251,7 +251,7 @@ def render_addition(text: str, rules: Iterable[str]) -> str:
 
 def whole_blocks(text: str) -> str:
     """Return the text up to its last separator; an agent may still be writing after it."""
-    return "".join(block.whole for block in blocks_of(text)[:-1])
+    return "".join(block.full_text for block in blocks_of(text)[:-1])
 
 
 # ── adopting appended rules ──────────────────────────────────────────────────────────
@@ -307,11 +307,11 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.whole for b in closed if b.line not in texts)
+    leftover = "".join(b.full_text for b in closed if b.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.whole for b in closed)),
+        _encode("".join(b.full_text for b in closed)),
         _encode(content),
         _encode(leftover),
     )

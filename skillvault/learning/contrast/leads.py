@@ -153,11 +153,11 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     holds = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = holds.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
-    chosen = _distinct(holds, is_testable, np.flatnonzero(is_large))
+    chosen = _distinct_cuts(holds, is_testable, np.flatnonzero(is_large))
     return _Cuts([columns[i] for i in chosen], keys[chosen], holds[chosen], is_testable[chosen])
 
 
-def _distinct(holds: Truth, recorded: Truth, candidates: Places) -> list[int]:
+def _distinct_cuts(holds: Truth, recorded: Truth, candidates: Places) -> list[int]:
     """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
     aligned_truths = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
@@ -190,7 +190,7 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     starts = np.flatnonzero(np.diff(cuts.keys, prepend=-1))
     by_key = np.maximum.reduceat(surprises, starts, axis=0)
     by_key[:, 0] -= _ROUNDING
-    shares = np.array([_tail(row) for row in by_key])
+    shares = np.array([_tail_shares(row) for row in by_key])
     smallest = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])
@@ -198,7 +198,7 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     return best, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
-def _tail(values: Figures) -> Figures:
+def _tail_shares(values: Figures) -> Figures:
     """Return the share of values that are at least as great, for each value.
 
     Shuffles give too few values beyond the highest hundredth, so there the share falls with the

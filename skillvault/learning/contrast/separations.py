@@ -241,7 +241,7 @@ def _select_rules(
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
         if any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted):
             continue
-        if _adds(candidate, accepted, decisions) and _holds_in_parts(
+        if _adds_information(candidate, accepted, decisions) and _holds_in_parts(
             candidate, single_sources, decisions
         ):
             yield separation_of(candidate, accepted, decisions)
@@ -259,7 +259,7 @@ def _source(condition: Condition) -> tuple[str, str]:
     return condition.kind, condition.key
 
 
-def _adds(
+def _adds_information(
     candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
     """Return True if a rule adds to the accepted rules and to its sessions."""

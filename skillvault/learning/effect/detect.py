@@ -116,7 +116,7 @@ def _find_explicit(
     for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
         earlier_reading = readings.get(mention.skill, ("open", ""))[0]
         if _is_stronger(reading, earlier_reading):
-            readings[mention.skill] = reading, _around(text, mention.start, mention.end)
+            readings[mention.skill] = reading, _quote_around(text, mention.start, mention.end)
     return {
         name: NONE
         if reading == "declined"
@@ -143,7 +143,7 @@ def find_implicit_use(body: str, reasoning: str) -> Detection:
     spans = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
     if len(spans) < PHRASES:
         return NONE
-    return _detection("implicit", _around(reasoning, *min(spans)))
+    return _detection("implicit", _quote_around(reasoning, *min(spans)))
 
 
 @lru_cache(maxsize=1024)
@@ -180,7 +180,7 @@ def _detection(match: Match, quote: str | None = None) -> Detection:
     return Detection(match in APPLIED, match, CONFIDENCE[match], quote)
 
 
-def _around(text: str, start: int, end: int) -> str:
+def _quote_around(text: str, start: int, end: int) -> str:
     return text[max(0, start - AROUND) : end + AROUND].strip()
 
 

@@ -310,7 +310,7 @@ def _effects(
 ) -> Iterator[tuple[Column, DomainEffect]]:
     """Yield the effect of each column, its variance, the base of its decisions and its weight."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
-    for group, base in bases(sums, domain, solved.mean):
+    for group, base in base_rates(sums, domain, solved.mean):
         for i, weight in group.weights.items():
             if weight > 0 and i < len(totals):
                 totals[i] += weight
@@ -336,7 +336,7 @@ def _shrink(
     return mean / variance / growth / precision, 1 / precision
 
 
-def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
+def base_rates(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
     """Return each group with its rate of success without any skill."""
     group_bases: list[tuple[DecisionGroup, float]] = []
     effects, choosing = split_effects(mean, len(sums.columns))

@@ -57,7 +57,7 @@ class _Entries(NamedTuple):
     offered: Array
 
 
-def more_to_add(count: int) -> int:
+def recount_interval(count: int) -> int:
     """Return the number of new decisions after which a domain is summed again.
 
     So each decision costs the same amount of work, and lifts are at most 1/64 behind.
@@ -208,7 +208,7 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     effects, choosing = equations.split_effects(mean, count)
     chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
     explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
-    rates = np.array([base for _, base in equations.bases(sums, system, mean)])
+    rates = np.array([base for _, base in equations.base_rates(sums, system, mean)])
     errors = entries.success - rates[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
@@ -221,7 +221,9 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
     noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
-    effects_over_time = _over_time(entries, errors, effects, noise * growth, times=prior.latest)
+    effects_over_time = _latest_effects(
+        entries, errors, effects, noise * growth, times=prior.latest
+    )
     recent, changes = zip(*effects_over_time, strict=True) if count else ((), ())
     return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
@@ -260,7 +262,7 @@ def _episode_correlation(errors: Array, episodes: Places) -> float:
     return min(1.0, max(0.0, products / pairs / variance))
 
 
-def _over_time(
+def _latest_effects(
     entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
 ) -> Iterator[tuple[tuple[float, float], float]]:
     """Yield the (precision, effect) of each column's latest uses, and the variance of a change.
@@ -282,7 +284,7 @@ def _over_time(
             latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _FEWEST:
             middle = uses[len(uses) // 2]
-            change = _change(
+            change = _change_variance(
                 _span_effect(column, uses[0], middle), _span_effect(column, middle, len(errors))
             )
         yield latest_effect, change
@@ -310,7 +312,7 @@ def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
     return float(squares / column.variance), float(products / squares) if squares else 0.0
 
 
-def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
+def _change_variance(early: tuple[float, float], late: tuple[float, float]) -> float:
     """Return the variance that a change of the effect adds; 0 if chance explains the change.
 
     Sources: Chow 1960 for the test; DerSimonian and Laird 1986 for the amount.

@@ -113,7 +113,7 @@ def shortest_form(name: str) -> str:
 
     Every mention of a skill that was not shown contains these words.
     """
-    return "-".join(_split(name)[1])
+    return "-".join(_split_name(name)[1])
 
 
 def find_mentions(
@@ -247,13 +247,15 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
     The kind at the start with its next word, and the hex at the end, are optional.
     """
-    start, required_words, tail = ([re.escape(part) for part in parts] for parts in _split(name))
+    start, required_words, tail = (
+        [re.escape(part) for part in parts] for parts in _split_name(name)
+    )
     pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required_words)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
     return regex(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
 
 
-def _split(name: str) -> tuple[list[str], list[str], list[str]]:
+def _split_name(name: str) -> tuple[list[str], list[str], list[str]]:
     """Return the parts of a name: its kind with the next word, the needed words, its hex."""
     parts = _PART.findall(name) or [name]
     last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)
@@ -324,14 +326,14 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
                     yield from ((mention, cue) for mention in group)
                 group = ()
             continue
-        groups = _join(text, mentions[first:index])
+        groups = _group_mentions(text, mentions[first:index])
         for number, group in enumerate(groups):
             words = _plain_around(text, (start, end), groups, number)
             is_one_more = first > 0 and text[:start].rstrip().endswith(";")
             if not (is_one_more and words.strip(" .") == X):  # `shown: x; y`
-                reading = _look_up(words)
+                reading = _find_reading(words)
                 if heading and _BULLET.match(text, start) and reading in ("named", "open"):
-                    reading = _look_up(f"{heading}: {words.lstrip('-+ ')}")
+                    reading = _find_reading(f"{heading}: {words.lstrip('-+ ')}")
                 if reading == "due":
                     reading = "named" if text[end:].strip() else "open"
             yield from ((mention, reading) for mention in group)
@@ -342,7 +344,7 @@ def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
     sentence = _IT.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
-    turn_reading = _look_up(f"{words} {sentence}")
+    turn_reading = _find_reading(f"{words} {sentence}")
     return turn_reading if turn_reading in ("overruled", "declined") else None
 
 
@@ -351,7 +353,7 @@ def _heading_of(sentence: str) -> str:
     return _simplify(match[1] or match[2]).rstrip(":") if match else ""
 
 
-def _join(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
+def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     """Combine the mentions that a sentence lists together."""
     groups = [[mentions[0]]]
     for previous, mention in pairwise(mentions):
@@ -386,7 +388,7 @@ def _simplify(sentence: str) -> str:
     return sentence.strip()
 
 
-def _look_up(sentence: str) -> Reading:
+def _find_reading(sentence: str) -> Reading:
     """Return the reading of the first cue in a plain sentence, and if it returns to a mention."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)

@@ -102,7 +102,7 @@ class Evidence(Struct, frozen=True):
         return any(version.shown or version.held_out for version in (self, *self.earlier))
 
     @property
-    def of_any(self) -> bool:
+    def has_decisions(self) -> bool:
         """True if a decision applied, overruled or was offered any version of the skill."""
         return any(
             e.times_applied or e.overruled or e.shown or e.held_out for e in (self, *self.earlier)

@@ -56,13 +56,13 @@ _LINKS: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradict
 
 
 class NewFact(Struct, frozen=True, kw_only=True):
-    """An insight that becomes a fact, with its evaluation, its outcome and the reason (`why`)."""
+    """An insight that becomes a fact: its evaluation, its outcome and the `reason`."""
 
     evaluation: Evaluation
     outcome: Outcome
     fact: str
     importance: Importance
-    why: str
+    reason: str
 
 
 class Retelling(Struct, frozen=True, kw_only=True):
@@ -372,7 +372,7 @@ class Support:
             outcome=source.outcome,
             fact=fact,
             importance="high" if "high" in importances else "medium",
-            why=self._why(supporters, [*stances.values()].count("against")),
+            reason=self._why(supporters, [*stances.values()].count("against")),
         )
         for name, stance in stances.items():
             self._add_link(related_runs[name], fact, stance)
@@ -473,9 +473,9 @@ def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
     """Return one commit; the sources are in the order of their facts."""
     if len(facts) == 1:
         text = fact_text(facts[0].evaluation)
-        reason = f"{facts[0].why} Importance {facts[0].importance}.\n{text}"
+        reason = f"{facts[0].reason} Importance {facts[0].importance}.\n{text}"
     else:
-        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.why}" for fact in facts]))
+        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.reason}" for fact in facts]))
     judges = {f"{fact.evaluation.judge.name} {fact.evaluation.judge.version}" for fact in facts}
     return Change(
         step=STEP,

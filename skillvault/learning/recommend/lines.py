@@ -97,7 +97,7 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         if heading not in _ALWAYS:
             label = f"- {heading}: " if heading in ("Do", "Avoid") else "- "
             labelled_lines.append(line.replace("- ", label, 1))
-    cuts = [text for section in sections if (text := _cut(section, nearest))]
+    cuts = [text for section in sections if (text := _cut_section(section, nearest))]
     first_cuts = [text for text in cuts if text.startswith(tuple(f"## {name}" for name in _ALWAYS))]
     task_section = ["\n".join(["## For This Task", "", *labelled_lines])] if labelled_lines else []
     later_cuts = [text for text in cuts if text not in first_cuts]
@@ -110,7 +110,7 @@ def omits_lines(excerpt: str, body: str) -> bool:
     return any(line not in excerpt for line in lines)
 
 
-def _cut(section: str, nearest: Sequence[str]) -> str:
+def _cut_section(section: str, nearest: Sequence[str]) -> str:
     """Return what is left of a section without the lines near the task; "" for nothing."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _OWN:

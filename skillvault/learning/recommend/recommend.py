@@ -236,7 +236,7 @@ def recommend(
     live = _select_candidates(candidates, query, pins)
     doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
     doubtful_names = {c.name for c in doubtful}
-    unasked = {c.name for c in live if c.seed and not _is_asked(c, query, pins)}
+    unasked = {c.name for c in live if c.seed and not _is_requested(c, query, pins)}
     eligible = _eligibility_test(request, unasked)
     domains = (query.domain, None)
     low: list[_Contender] = []
@@ -303,7 +303,7 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
     return sorted(live, key=place)
 
 
-def empty(query: Query, near_domain: str) -> Selection:
+def empty_selection(query: Query, near_domain: str) -> Selection:
     """Return the answer for an unknown domain; `near_domain` has a similar name, or is ""."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
@@ -339,7 +339,7 @@ def _has_label(candidate: Candidate, query: Query) -> bool:
     return query.role in candidate.roles or query.stage in candidate.stages
 
 
-def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
+def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
     """Return True if a skill is pinned, or has the requested role or stage.
 
     A skill that was learned here and pinned by its status must still match the task.
@@ -360,7 +360,7 @@ def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[
     has_task, least = request.weighing.has_task, rules.min_relevance
 
     def eligible(contender: _Contender) -> bool:
-        if _is_asked(contender.candidate, query, request.pins):
+        if _is_requested(contender.candidate, query, request.pins):
             return True
         is_near = contender.name in answering if has_task else contender.relevance >= least
         return contender.name not in unasked and is_near
@@ -411,7 +411,7 @@ def _split_by_match(
     for candidate in candidates:
         name = candidate.name
         is_near = weighing.has_match(name) or name in leads
-        is_near = is_near or _is_asked(candidate, query, request.pins)
+        is_near = is_near or _is_requested(candidate, query, request.pins)
         (matching if is_near else unmatched).append(candidate)
     return matching, unmatched
 

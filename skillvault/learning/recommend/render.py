@@ -119,7 +119,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
     }
 
 
-def plain(answer: Selection) -> dict[str, Any]:
+def selection_values(answer: Selection) -> dict[str, Any]:
     """Return the answer for JSON, without the prompt."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
     del plain_answer["over_budget"], plain_answer["prompt"]

@@ -172,10 +172,10 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
 
 
 class MergeGroup(Struct, frozen=True, kw_only=True):
-    """The skills to merge into a new skill, or into the evolved skill `into`."""
+    """The skills to merge into a new skill, or into the evolved skill `target_skill`."""
 
     names: tuple[str, ...]
-    into: str | None = None
+    target_skill: str | None = None
 
 
 def statement_words(body: str) -> frozenset[str]:
@@ -218,7 +218,9 @@ def find_merge_groups(
             members = (*names, wording.name)
             groups.append(MergeGroup(names=tuple(sorted(members))))
             grouped_names.update(members)
-    return groups + [MergeGroup(names=(*growths[name],), into=name) for name in sorted(growths)]
+    return groups + [
+        MergeGroup(names=(*growths[name],), target_skill=name) for name in sorted(growths)
+    ]
 
 
 class SkillMerge(Struct, frozen=True, kw_only=True):

@@ -104,7 +104,7 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
     life = lifetime(skill, policy) if material.expired and skill.status != "retired" else None
-    has_expired = life is not None and life.ends < clock
+    has_expired = life is not None and life.end < clock
     if path.startswith("archive/") and not has_expired:
         return f"{path} was archived; `skillvault skill restore {material.name}` brings it back"
     return None

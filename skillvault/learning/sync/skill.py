@@ -218,13 +218,16 @@ def _merge_patterns(*sides: Mapping[str, Any]) -> list[Any]:
     base, first, second = sides
     return [
         merge_values(
-            base.get(key), first.get(key) or second[key], second.get(key) or first[key], _more
+            base.get(key),
+            first.get(key) or second[key],
+            second.get(key) or first[key],
+            _more_frequent,
         )
         for key in merge_sets(base, [*first], [*second])
     ]
 
 
-def _more(first: Any, second: Any) -> Any:
+def _more_frequent(first: Any, second: Any) -> Any:
     return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
 
 

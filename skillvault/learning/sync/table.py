@@ -267,7 +267,7 @@ def _rank(content: bytes) -> tuple[bool, tuple[int, ...], str]:
 def merge_learnings(versions: Versions) -> bytes:
     """Merge the headers, and the rules of both sides, each once."""
     texts = [(side or b"").decode(errors="surrogateescape") for side in versions]
-    headers = ["".join(b.whole for b in blocks_of(text) if b.header) for text in texts]
+    headers = ["".join(b.full_text for b in blocks_of(text) if b.header) for text in texts]
     header = merge_values(headers[0], headers[1], headers[2], max)
     base, first, second = map(_rule_blocks, texts)
     blocks = {

@@ -7,7 +7,7 @@ from skillvault.learning.tries import words_pattern
 from skillvault.learning.tries.insight import is_new
 from skillvault.learning.tries.sentences import (
     Rank,
-    announces,
+    announces_step,
     conclusion_of,
     rank_of,
     refers_back,
@@ -75,14 +75,16 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
     parts = split_sentences(reasoning)
     if not is_note(reasoning):
         return _transcript_deed(outcome, reasoning, answer)
-    deeds = [part for part in _join_lists(parts) if not (announces(part) or _is_bare_claim(part))]
+    deeds = [
+        part for part in _join_lists(parts) if not (announces_step(part) or _is_bare_claim(part))
+    ]
     if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
         sentences = [_PRAISE.sub("", part) for part in split_sentences(outcome.result.claim)]
         # A claim that names nothing but its own success is no deed.
         claims = [
             part
             for part in sentences
-            if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces(part))
+            if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces_step(part))
             and not _is_bare_claim(part)
         ]
         return _report_items(claims, outcome) or _note_deed(claims or deeds) or _log_text(outcome)
@@ -125,7 +127,9 @@ def _note_deed(parts: Sequence[str]) -> str:
     main_part = parts[index]
     if len(main_part) > _LIMIT:
         return (
-            main_part if len(main_part) <= _SENTENCE else cut(conclusion_of(main_part) or main_part)
+            main_part
+            if len(main_part) <= _SENTENCE
+            else cut_text(conclusion_of(main_part) or main_part)
         )
     # A sentence that refers back takes the previous one rather than the next.
     windows = [(index - 1, index)] if index and refers_back(main_part) else []
@@ -155,7 +159,7 @@ def _join_sentences(parts: Iterable[str]) -> str:
     return text
 
 
-def cut(text: str) -> str:
+def cut_text(text: str) -> str:
     """Cut a text at the end of a sentence or a clause, else after a word with `…`."""
     line = cut_at_clause(text, _LIMIT, _LIMIT // 3)
     is_whole = line == text or line.endswith((".", "!", "?", "。")) or _ENDS.match(text, len(line))
@@ -165,7 +169,7 @@ def cut(text: str) -> str:
 def _log_text(outcome: Outcome) -> str:
     """Return the changes in the tool log of a transcript."""
     changes = outcome.result.extra.get("done")
-    return cut(changes) if isinstance(changes, str) else ""
+    return cut_text(changes) if isinstance(changes, str) else ""
 
 
 def _closing(reasoning: str) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from skillvault.learning.tries.answers import answer_text
-from skillvault.learning.tries.deed import cut, deed_of, is_note
+from skillvault.learning.tries.deed import cut_text, deed_of, is_note
 from skillvault.learning.tries.insight import signature
 from skillvault.learning.tries.sentences import (
     FIGURE,
@@ -173,7 +173,7 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
-        return words or (answer and f"answered {answer}") or _line(outcome.result.summary)
+        return words or (answer and f"answered {answer}") or _cut_line(outcome.result.summary)
     score_text = format_percent(score)
     if not words:
         return f"{score_text}, answered {answer}" if answer else score_text
@@ -195,10 +195,14 @@ def _result_words(outcome: Outcome) -> str:
     is_failure = outcome.result.status == "failure"
     cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if cause is None:
-        return _line(summary or next(_telling_lines(outcome), ""))
-    summary_with_fault = f"{summary.rstrip('.')}: {_line(cause)}"
+        return _cut_line(summary or next(_telling_lines(outcome), ""))
+    summary_with_fault = f"{summary.rstrip('.')}: {_cut_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
-    return summary_with_fault if is_different and len(summary_with_fault) <= _BOTH else _line(cause)
+    return (
+        summary_with_fault
+        if is_different and len(summary_with_fault) <= _BOTH
+        else _cut_line(cause)
+    )
 
 
 def _summary(outcome: Outcome) -> str:
@@ -211,9 +215,9 @@ def _telling_lines(outcome: Outcome) -> Iterator[str]:
     return (line for line in evidence_lines(outcome) if not is_bare(line))
 
 
-def _line(text: str) -> str:
+def _cut_line(text: str) -> str:
     """Return a text on one line, cut at the end of a sentence or a clause."""
-    return cut(" ".join(text.split()))
+    return cut_text(" ".join(text.split()))
 
 
 # ── groups of tries ──────────────────────────────────────────────────────────────────

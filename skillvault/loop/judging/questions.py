@@ -253,7 +253,7 @@ def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Re
     for account in chain(run.accounts.accounts_of(outcomes), strategy):
         for findings, existing in run.accounts.find_skills(account):
             if existing.skill is not None and _is_current(findings, existing):
-                task = SkillRefresh(what="refresh", findings=findings, present=existing)
+                task = SkillRefresh(what="refresh", findings=findings, existing=existing)
                 yield RewritableText(
                     existing.skill.name, findings, partial(rewrite_skill, run, task)
                 )
@@ -262,7 +262,7 @@ def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Re
 def _is_current(findings: Findings, existing: ExistingSkill) -> bool:
     """Return True if a skill lives, is managed by skillvault, and has today's counts."""
     skill = existing.skill
-    if skill is None or existing.shelf == "archive" or existing.put_away:
+    if skill is None or existing.shelf == "archive" or existing.archiver:
         return False
     is_managed = skill.status not in ("pinned", "retired") and skill.origin == "generated"
     return is_managed and calls_for_skill(findings) and skill.account == digest(findings)

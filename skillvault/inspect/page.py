@@ -400,9 +400,7 @@ def _rules(pages: Iterable[SkillPage]) -> Iterator[tuple[SkillPage, StatementEvi
     """Yield the rules and leads of the guides that agents get."""
     for page in pages:
         if page.shelf == "skills" and page.skill.kind == "guide":
-            yield from (
-                (page, statement) for statement in page.statements if statement.rule is not None
-            )
+            yield from ((page, s) for s in page.statements if s.rule is not None)
 
 
 def _action_of(rule: StatementEvidence) -> str:

@@ -118,9 +118,7 @@ class Rejections:
         """Return the rejection of a record that a step made from this source, by name prefix."""
         start = f"{kind}:{prefix}"
         rejections = self._sources.get((step, str(ref), kind), ())
-        return next(
-            (rejection for rejection in rejections if rejection.target.startswith(start)), None
-        )
+        return next((why for why in rejections if why.target.startswith(start)), None)
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """Return (the ids of all sources, the rejection) for every removed record of a step."""

@@ -49,9 +49,7 @@ def step(run: Run) -> Iterator[Change]:
     batches, excess = split_by_quota(run)
     if excess:
         run.wait(
-            "evaluations",
-            quota.explain_waiting_outcomes(run.view, len(excess), run.now),
-            tomorrow=True,
+            "evaluations", quota.explain_outcomes(run.view, len(excess), run.now), tomorrow=True
         )
     for domain, batch in batches:
         for judgments in _judge(run, domain, batch):

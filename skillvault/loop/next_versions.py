@@ -201,10 +201,10 @@ class VersionGate:
         """Return the files of a version that differ and that no person edited."""
         current = self._view.files.read([path for path, _ in files])
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
-        addresses = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
-        contents = self._run.git.objects.read_files(list(addresses.values()))
+        specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
+        contents = self._run.git.objects.read_files(list(specs.values()))
         unedited_paths = {
-            path for path, address in addresses.items() if contents.get(address) == current[path]
+            path for path, spec in specs.items() if contents.get(spec) == current[path]
         }
         return tuple(
             (path, data)
@@ -315,15 +315,13 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     """Return the other files of a version that no person edited."""
     base = _base_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
-    targets = {path: f"skills/{name}/{path}" for path in files if path != FILE}
-    current = view.files.read(list(targets.values()))
-    bases = (
-        git.objects.read_files([f"{base}:{target}" for target in targets.values()]) if base else {}
-    )
+    paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
+    current = view.files.read(list(paths.values()))
+    bases = git.objects.read_files([f"{base}:{file}" for file in paths.values()]) if base else {}
     return {
         path: files[path]
-        for path, target in targets.items()
-        if current.get(target) == bases.get(f"{base}:{target}")
+        for path, file in paths.items()
+        if current.get(file) == bases.get(f"{base}:{file}")
     }
 
 
@@ -331,8 +329,8 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return the approved skill at the time of the first text of its version, if git can tell."""
     base = _base_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
-    addresses = [(base, path)] if base else []
-    for _, content in skill_files(git, addresses, view.history.former_names()).values():
+    specs = [(base, path)] if base else []
+    for _, content in skill_files(git, specs, view.history.former_names()).values():
         skill = parse_record(path, content)
         return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved

@@ -113,7 +113,7 @@ def shortest_form(name: str) -> str:
 
     Every mention of a skill that was not shown contains these words.
     """
-    return "-".join(_split_name(name)[1])
+    return "-".join(_split(name)[1])
 
 
 def find_mentions(
@@ -247,15 +247,13 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
     The kind at the start with its next word, and the hex at the end, are optional.
     """
-    start, required_words, tail = (
-        [re.escape(part) for part in parts] for parts in _split_name(name)
-    )
+    start, required_words, tail = ([re.escape(part) for part in parts] for parts in _split(name))
     pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required_words)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
     return regex(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
 
 
-def _split_name(name: str) -> tuple[list[str], list[str], list[str]]:
+def _split(name: str) -> tuple[list[str], list[str], list[str]]:
     """Return the parts of a name: its kind with the next word, the needed words, its hex."""
     parts = _PART.findall(name) or [name]
     last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)

@@ -50,11 +50,7 @@ def fold_keys(context: Context) -> dict[str, Scalar]:
 def relevance(kind: str, body: str, context: Context) -> float:
     """Return the relevance (0..1) of a skill of this kind and text by the default boosts."""
     keys = fold_keys(context)
-    applicable = (
-        boost
-        for boost in BOOSTS
-        if meets_conditions(boost, kind, keys) and has_boost_word(boost, body)
-    )
+    applicable = (boost for boost in BOOSTS if applies(boost, kind, keys) and has_word(boost, body))
     return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applicable))
 
 
@@ -71,7 +67,7 @@ def value_of(text: str) -> Scalar:
     return text
 
 
-def meets_conditions(boost: Boost, kind: str, context: Context) -> bool:
+def applies(boost: Boost, kind: str, context: Context) -> bool:
     """Return True if kind and context, with normalized keys, meet all conditions of a boost."""
     return (
         boost.kind in (None, kind)
@@ -81,7 +77,7 @@ def meets_conditions(boost: Boost, kind: str, context: Context) -> bool:
     )
 
 
-def has_boost_word(boost: Boost, body: str) -> bool:
+def has_word(boost: Boost, body: str) -> bool:
     """Return True if the text has a word of a boost, or the boost has no words."""
     text = body.lower() if boost.says else ""
     return not boost.says or any(word.lower() in text for word in boost.says)
@@ -117,17 +113,13 @@ class Weighing:
         if name not in self._matches and kind in self._plain:
             return self._plain[kind]
         if kind not in self._kinds:
-            boosts = [
-                boost
-                for boost in self._policy.boosts
-                if meets_conditions(boost, kind, self._context)
-            ]
+            boosts = [boost for boost in self._policy.boosts if applies(boost, kind, self._context)]
             fixed = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
             self._kinds[kind] = fixed, [boost for boost in boosts if boost.says]
         total, asking = self._kinds[kind]
         if asking:
             body = self._read(name)
-            total += sum(boost.add for boost in asking if has_boost_word(boost, body))
+            total += sum(boost.add for boost in asking if has_word(boost, body))
         if self._scores is not None:
             total += self._task_part(name)
         # Rounded, so that sums of the same parts in another order are the same.
@@ -157,9 +149,7 @@ class Weighing:
         """Return part -> addend, in the order of the policy, without zeros."""
         contributions = {"base": self._policy.base}
         for boost in self._policy.boosts:
-            if meets_conditions(boost, kind, self._context) and has_boost_word(
-                boost, self._read(name)
-            ):
+            if applies(boost, kind, self._context) and has_word(boost, self._read(name)):
                 contributions[boost.name] = contributions.get(boost.name, 0.0) + boost.add
         if self._scores is not None:
             contributions["task"] = self._task_part(name)

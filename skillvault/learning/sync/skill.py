@@ -218,16 +218,13 @@ def _merge_patterns(*sides: Mapping[str, Any]) -> list[Any]:
     base, first, second = sides
     return [
         merge_values(
-            base.get(key),
-            first.get(key) or second[key],
-            second.get(key) or first[key],
-            _more_frequent,
+            base.get(key), first.get(key) or second[key], second.get(key) or first[key], _larger
         )
         for key in merge_sets(base, [*first], [*second])
     ]
 
 
-def _more_frequent(first: Any, second: Any) -> Any:
+def _larger(first: Any, second: Any) -> Any:
     return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
 
 
@@ -322,11 +319,9 @@ def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: Place
     deciders = [side for side in (first, second) if side.decided]
     if len(deciders) == 1:
         return deciders[0].shelf
-    lower_side, higher_side = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
-    is_archived = higher_side.shelf == _ARCHIVE and not deciders
-    return (
-        lower_side.shelf if is_archived and _is_by_person(lower_side, base) else higher_side.shelf
-    )
+    lower, higher = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
+    is_archived = higher.shelf == _ARCHIVE and not deciders
+    return lower.shelf if is_archived and _is_by_person(lower, base) else higher.shelf
 
 
 def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:

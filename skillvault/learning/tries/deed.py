@@ -7,7 +7,7 @@ from skillvault.learning.tries import words_pattern
 from skillvault.learning.tries.insight import is_new
 from skillvault.learning.tries.sentences import (
     Rank,
-    announces_step,
+    announces,
     conclusion_of,
     rank_of,
     refers_back,
@@ -75,16 +75,14 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
     parts = split_sentences(reasoning)
     if not is_note(reasoning):
         return _transcript_deed(outcome, reasoning, answer)
-    deeds = [
-        part for part in _join_lists(parts) if not (announces_step(part) or _is_bare_claim(part))
-    ]
+    deeds = [part for part in _join_lists(parts) if not (announces(part) or _is_bare_claim(part))]
     if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
         sentences = [_PRAISE.sub("", part) for part in split_sentences(outcome.result.claim)]
         # A claim that names nothing but its own success is no deed.
         claims = [
             part
             for part in sentences
-            if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces_step(part))
+            if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces(part))
             and not _is_bare_claim(part)
         ]
         return _report_items(claims, outcome) or _note_deed(claims or deeds) or _log_text(outcome)
@@ -124,20 +122,16 @@ def _note_deed(parts: Sequence[str]) -> str:
         return note
     ranks = [rank_of(part) for part in parts]
     index = ranks.index(max(ranks))
-    main_part = parts[index]
-    if len(main_part) > _LIMIT:
-        return (
-            main_part
-            if len(main_part) <= _SENTENCE
-            else cut_text(conclusion_of(main_part) or main_part)
-        )
+    main = parts[index]
+    if len(main) > _LIMIT:
+        return main if len(main) <= _SENTENCE else cut_text(conclusion_of(main) or main)
     # A sentence that refers back takes the previous one rather than the next.
-    windows = [(index - 1, index)] if index and refers_back(main_part) else []
+    windows = [(index - 1, index)] if index and refers_back(main) else []
     for start, end in [*windows, (index, index + 1)]:
         text = _join_sentences(parts[start : end + 1])
         if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(text) <= _LIMIT:
             return text
-    return main_part
+    return main
 
 
 def _join_lists(parts: Iterable[str]) -> list[str]:

@@ -159,7 +159,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 def rank_of(sentence: str) -> Rank:
     """Rank a sentence by its information about the deed."""
-    if _ASIDE.match(sentence) or announces_step(sentence) or sentence.endswith("?"):
+    if _ASIDE.match(sentence) or announces(sentence) or sentence.endswith("?"):
         return Rank.ASIDE
     if _CONTINGENT.match(sentence):
         return Rank.STATE
@@ -179,7 +179,7 @@ def _tells_deed(text: str) -> bool:
     return bool(_DOES.match(text) or _I_DO.search(text))
 
 
-def announces_step(sentence: str) -> bool:
+def announces(sentence: str) -> bool:
     """Return True if a sentence only announces the next step."""
     is_next = is_narration(sentence) and not _tells_deed(sentence)
     return is_next or bool(_LOOK.match(sentence))

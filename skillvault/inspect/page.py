@@ -160,7 +160,7 @@ _BEGINNING = 20  # characters by which a deed is recognized
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
 
-class SkillCommit(Struct, frozen=True):
+class Revision(Struct, frozen=True):
     """A commit that touched a skill; `step` is "" for a commit of a person."""
 
     commit: str
@@ -186,7 +186,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     statements: Sequence[StatementEvidence]
     otherwise: Sequence[str]
     origins: Sequence[tuple[str, str, str]]
-    history: Sequence[SkillCommit]
+    history: Sequence[Revision]
 
     @property
     def path(self) -> str:
@@ -213,11 +213,11 @@ class FailedDeed(Struct, frozen=True, kw_only=True):
 
 def skill_pages(vault: Contents) -> list[SkillPage]:
     """Return the skills of a vault: those that agents get first, each group by name."""
-    history: dict[str, list[SkillCommit]] = defaultdict(list)
+    history: dict[str, list[Revision]] = defaultdict(list)
     for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
-            touches.append(SkillCommit(sha[:10], date, step, subject))
+            touches.append(Revision(sha[:10], date, step, subject))
     keys = {
         subject: subject_key(subject) for subject in {o.subject for o in vault.outcomes.values()}
     }
@@ -232,10 +232,7 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
 
 
 def _page(
-    vault: Contents,
-    key: tuple[str, str],
-    touches: Sequence[SkillCommit],
-    subject: Iterable[Outcome],
+    vault: Contents, key: tuple[str, str], commits: Sequence[Revision], peers: Iterable[Outcome]
 ) -> SkillPage:
     shelf, name = key
     skill, ref = vault.shelves[shelf][name], Ref("skill", name)
@@ -248,9 +245,9 @@ def _page(
         title=title_of(skill),
         sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
         statements=evidence.statements if evidence else (),
-        otherwise=[outcome.id for outcome in subject if outcome.result.status == opposite],
+        otherwise=[outcome.id for outcome in peers if outcome.result.status == opposite],
         origins=origins_of(vault, ref),
-        history=touches,
+        history=commits,
     )
 
 

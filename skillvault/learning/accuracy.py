@@ -44,22 +44,22 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     interval combines Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27, 2008),
     which also holds for few results.
     """
-    counts = [
-        (agreements.get((succeeded, True), 0), agreements.get((succeeded, False), 0))
-        for succeeded in _BOTH
+    tally = [
+        (agreements.get((ended_well, True), 0), agreements.get((ended_well, False), 0))
+        for ended_well in _BOTH
     ]
-    if not all(map(sum, counts)):
+    if not all(map(sum, tally)):
         return None
-    rates = [hits / (hits + errors) for hits, errors in counts]
-    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in counts]
-    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in counts]
+    rates = [hits / (hits + errors) for hits, errors in tally]
+    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in tally]
+    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in tally]
     balanced = sum(rates) / 2
     return Accuracy(
         balanced=round(balanced, 4),
         low=round(balanced - math.dist(rates, lows) / 2, 4),
         high=round(balanced + math.dist(rates, highs) / 2, 4),
-        successes=sum(counts[0]),
-        failures=sum(counts[1]),
+        successes=sum(tally[0]),
+        failures=sum(tally[1]),
     )
 
 

@@ -191,7 +191,7 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
     return _move_change("restore", skill, shelf, "skills", edits=tuple(edits))
 
 
-def hide_layer_skill(name: str, policy: Policy) -> Change:
+def hide_in_layer(name: str, policy: Policy) -> Change:
     """Hide a skill that is not a file of the vault: its source stays as it is."""
     hidden_names = policy.shelf.hidden
     if name in hidden_names:
@@ -201,7 +201,7 @@ def hide_layer_skill(name: str, policy: Policy) -> Change:
     )
 
 
-def pin_layer_skill(name: str, policy: Policy) -> Change:
+def pin_in_layer(name: str, policy: Policy) -> Change:
     """Pin a skill that is not a file of the vault."""
     pinned_names = policy.shelf.pinned
     if name in policy.shelf.hidden:
@@ -211,7 +211,7 @@ def pin_layer_skill(name: str, policy: Policy) -> Change:
     return _shelf_change("pin", name, {"pinned": (*pinned_names, name)})
 
 
-def restore_layer_skill(name: str, policy: Policy) -> Change:
+def restore_in_layer(name: str, policy: Policy) -> Change:
     """Undo the hiding and the pinning of a skill that is not a file of the vault."""
     lists = {**_remove_name(name, "hidden", policy), **_remove_name(name, "pinned", policy)}
     if not lists:

@@ -40,14 +40,14 @@ def find_rejection(
 class SessionMerge(Struct, frozen=True, kw_only=True):
     """Skills of sessions that say the same, to be merged into one skill.
 
-    `sessions` are excerpts of all sessions, oldest first. `merged_names` are the skills that are
-    archived. `target_skill` is the evolved skill that takes them in, None for a new one. `at` is
+    `sessions` are excerpts of all sessions, oldest first. `names` are the skills that are
+    archived. `target` is the evolved skill that takes them in, None for a new one. `at` is
     the time of the merge.
     """
 
     sessions: tuple[Session, ...]
-    merged_names: tuple[str, ...]
-    target_skill: Skill | None
+    names: tuple[str, ...]
+    target: Skill | None
     at: datetime
 
     @property
@@ -58,23 +58,23 @@ class SessionMerge(Struct, frozen=True, kw_only=True):
     @property
     def moves(self) -> tuple[Move, ...]:
         """The moves of the merged skills to archive/."""
-        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.merged_names)
+        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.names)
 
     @property
     def sources(self) -> tuple[Ref, ...]:
         """The skills that are archived, or the sessions if no skill is archived."""
-        skills = tuple(Ref("skill", name) for name in self.merged_names)
+        skills = tuple(Ref("skill", name) for name in self.names)
         return skills or tuple(Ref("session", session.id) for session in self.sessions)
 
     def links(self, name: str) -> Iterator[Link]:
         """Yield a link from each archived skill to the merged skill."""
-        for source in self.merged_names:
+        for source in self.names:
             yield link_of("merged", Ref("skill", source), Ref("skill", name), self.at)
 
     def reason(self, name: str) -> str:
         """Return the reason for the commit that makes or extends the merged skill."""
         lines = [f"{name} stands for {len(self.sessions)} sessions that say the same."]
-        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.merged_names)])
+        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.names)])
 
 
 def sessions_digest(sessions: Sequence[Session]) -> str:

@@ -105,9 +105,7 @@ class Rejections:
     def sources(self, step: str, kind: str) -> Iterator[str]:
         """Yield the sources (`<kind>:<id>`) of the removed records that a step made."""
         return (
-            source
-            for maker, source, target_kind in self._sources
-            if (maker, target_kind) == (step, kind)
+            source for by, source, target_kind in self._sources if (by, target_kind) == (step, kind)
         )
 
     def of_target(self, ref: object) -> Rejection | None:
@@ -123,9 +121,7 @@ class Rejections:
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """Return (the ids of all sources, the rejection) for every removed record of a step."""
         return [
-            (frozenset(sources), why)
-            for (maker, why), sources in self._sets.items()
-            if maker == step
+            (frozenset(sources), why) for (by, why), sources in self._sets.items() if by == step
         ]
 
 

@@ -364,9 +364,7 @@ class Accounts:
         return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
-            others=tuple(
-                f"{folder}/{o.name}" for folder, o in living_skills[1:] if self.is_managed(o)
-            ),
+            others=tuple(f"{at}/{s.name}" for at, s in living_skills[1:] if self.is_managed(s)),
             linked=frozenset[str]().union(*linked_ids),
             archiver=self._find_archiver(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),

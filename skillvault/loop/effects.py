@@ -178,7 +178,7 @@ def _find_uses(
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
     claims = head.outcomes.ends(decision) if decision and receipts else []
-    for use in detect.detected_uses(outcome, receipts, names, read_text, claims=claims):
+    for use in detect.detected_uses(outcome, receipts, names, read_text, ends=claims):
         match = (use.match, use.confidence, use.quote, use.offer)
         yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
 
@@ -211,9 +211,7 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
     for domain, at in earliest_times.items():
         last = head.uses.sums_end(domain)
         end = last if at > last.at else SumsEnd()
-        while later_end := head.uses.later_end(
-            domain, end, estimate.recount_interval(end.decisions)
-        ):
+        while later_end := head.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
             end = later_end
         if end != last or at <= last.at:
             head.uses.keep_sums(domain, _sums(head, domain, end), end)

@@ -48,9 +48,7 @@ def step(run: Run) -> Iterator[Change]:
     """Yield a change for every batch of outcomes of a domain, untrusted outcomes last."""
     batches, excess = split_by_quota(run)
     if excess:
-        run.wait(
-            "evaluations", quota.explain_outcomes(run.view, len(excess), run.now), tomorrow=True
-        )
+        run.wait("evaluations", quota.wait_reason(run.view, len(excess), run.now), tomorrow=True)
     for domain, batch in batches:
         for judgments in _judge(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)

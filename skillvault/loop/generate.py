@@ -75,10 +75,9 @@ def strategy_state(run: Run, domain: str) -> SkillState:
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)
-    count = run.view.outcomes.count_evaluated(domain)
-    min_outcomes = run.policy.generate.strategy_every
-    if count < min_outcomes:
-        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {min_outcomes}")
+    count, needed = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
+    if count < needed:
+        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {needed}")
     return SkillState("waiting", "none of its actions has a rule or a lead")
 
 

@@ -30,7 +30,7 @@ def session_changes(run: Run) -> Iterator[Change]:
     for domain in run.view.due.keys(SESSIONS):
         is_done = True
         for merge in list(_find_merges(run, domain)):
-            name = merge.target_skill.name if merge.target_skill else merge.merged_names[0]
+            name = merge.target.name if merge.target else merge.names[0]
             brief = excerpt_of(merge.sessions)
             changes = list(run.write_skill(name, brief, partial(_compose, run, merge)))
             is_done = is_done and not changes and run.report.unavailable is None
@@ -76,23 +76,21 @@ def _find_merge(
     if rejection := find_rejection({*names, *merged_sources}, run.rejections.sets(STEP)):
         run.report.rejected.append(rejection)
         return None
-    time = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerge(
-        sessions=tuple(group), merged_names=names, target_skill=evolved_skill, at=time
-    )
+    at = run.rules.time(group[-1].ended_at, run.now)
+    return SessionMerge(sessions=tuple(group), names=names, target=evolved_skill, at=at)
 
 
 def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:
     if not draft.sections:
         return None
-    if merge.target_skill is None:
+    if merge.target is None:
         is_taken = run.view.skills.is_name_taken
         return merging.merge_change(merge, draft, taken=is_taken, policy=run.policy)
     return merging.growth_change(
         merge,
-        merge.target_skill,
+        merge.target,
         draft,
-        run.versions(merge.target_skill.name),
-        references=references(run, "skills", merge.target_skill),
+        run.versions(merge.target.name),
+        references=references(run, "skills", merge.target),
         policy=run.policy,
     )

@@ -203,28 +203,21 @@ class VersionGate:
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
         specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
         contents = self._run.git.objects.read_files(list(specs.values()))
-        unedited_paths = {
-            path for path, spec in specs.items() if contents.get(spec) == current[path]
-        }
+        unedited = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
         return tuple(
             (path, data)
             for path, data in files
-            if current.get(path) != data and (path not in current or path in unedited_paths)
+            if current.get(path) != data and (path not in current or path in unedited)
         )
 
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
         """Return True, and report it, if a person rejected a version with this text."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for rejection in self._run.rejections().proposals:
-            is_version = rejection.replaces == skill.name
-            if is_version and rules.repeats_rejected(body, rejection.body, skill.body):
+        for past in self._run.rejections().proposals:
+            is_version = past.replaces == skill.name
+            if is_version and rules.repeats_rejected(body, past.body, skill.body):
                 self._run.rejected.append(
-                    Rejection(
-                        f"skill:{rejection.skill}",
-                        rejection.commit,
-                        rejection.reason,
-                        rejection.skill,
-                    )
+                    Rejection(f"skill:{past.skill}", past.commit, past.reason, past.skill)
                 )
                 return True
         return False

@@ -46,7 +46,7 @@ def _tomorrow(now: datetime) -> str:
     return f"{now.astimezone(UTC).date() + timedelta(days=1)}"
 
 
-def explain_files(view: Topics, names: Sequence[str], now: datetime) -> str:
+def file_wait_reason(view: Topics, names: Sequence[str], now: datetime) -> str:
     """Return the reason why these files wait."""
     quota = view.policy.record.untrusted_per_day
     return (
@@ -56,7 +56,7 @@ def explain_files(view: Topics, names: Sequence[str], now: datetime) -> str:
     )
 
 
-def explain_outcomes(view: Topics, count: int, now: datetime) -> str:
+def wait_reason(view: Topics, count: int, now: datetime) -> str:
     """Return the reason why so many outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 from msgspec import Struct
 
 from skillvault.learning import record as rules
-from skillvault.loop.quota import explain_files, find_over_quota
+from skillvault.loop.quota import file_wait_reason, find_over_quota
 from skillvault.loop.receipts import Receipts, resolve_applied
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
@@ -54,7 +54,7 @@ def intake_of(
     settle_seconds = head.policy.record.settle_seconds
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
-    reason = explain_files(head, excess_names, now) if excess_names else ""
+    reason = file_wait_reason(head, excess_names, now) if excess_names else ""
     return Intake(stable_names, arrived, obstacles, reason)
 
 

@@ -416,8 +416,8 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
     """Return True, and report it, if a person rejected such a merge."""
     names = set(group.names)
-    if group.target_skill:
-        names.update(_sources(run, group.target_skill))
+    if group.target:
+        names.update(_sources(run, group.target))
     rejection = find_rejection(names, run.rejections.sets(MERGE))
     if rejection:
         run.report.rejected.append(rejection)
@@ -427,7 +427,7 @@ def _is_rejected(run: Run, group: MergeGroup) -> bool:
 def _joint_merge(
     run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
 ) -> SkillMerge:
-    evolved_name = group.target_skill
+    evolved_name = group.target
     names = [*group.names, *([evolved_name] if evolved_name else [])]
     by_skill = run.view.skills.outcomes_behind(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}

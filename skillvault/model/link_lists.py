@@ -86,9 +86,7 @@ def edit_links(
             lines.append(line)
             del pending[link.id]
     for new_line in sorted(map(_line_of, pending.values())):
-        later = (
-            index for index, line in enumerate(lines) if line.startswith(b"- ") and line > new_line
-        )
+        later = (i for i, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
         lines.insert(next(later, len(lines)), new_line)
     return b"\n".join([*lines, b""]) if lines else None
 

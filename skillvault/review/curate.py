@@ -239,7 +239,7 @@ class Curator:
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
         return self._decide(
-            name, self._retire_change, now, dry=dry, change_layer=curate.hide_layer_skill
+            name, self._retire_change, now, dry=dry, change_layer=curate.hide_in_layer
         )
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":
@@ -252,7 +252,7 @@ class Curator:
 
         A skill of another layer is added to `shelf.pinned`.
         """
-        return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_layer_skill)
+        return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_in_layer)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move an archived skill back to skills/, with a new time to live.
@@ -261,9 +261,7 @@ class Curator:
         """
         now = now or self._clock()
         make_change = partial(self._restore_change, now=now)
-        return self._decide(
-            name, make_change, now, dry=dry, change_layer=curate.restore_layer_skill
-        )
+        return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_in_layer)
 
     def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()

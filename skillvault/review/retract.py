@@ -43,7 +43,7 @@ def retraction_changes(
     return recompute(Run(store, judge=judge, now=now, options=options), retraction_change)
 
 
-def preview_retraction(run: Run, ref: Ref) -> list[dict[str, str]]:
+def preview(run: Run, ref: Ref) -> list[dict[str, str]]:
     """Return `{step, subject}` of each change that a retraction would make.
 
     [] if the record is not an outcome.

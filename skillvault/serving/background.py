@@ -274,12 +274,10 @@ def with_line_evidence(
     """
     new_matches = dict(matches)
     for name in guides.keys() & matches.keys():
-        best_match = guides[name].best_match(task)
-        evidence = matches[name].evidence * (
-            1.0 if best_match.strength >= RELATED else _NO_LINE_PART
-        )
-        if best_match.strength >= ANSWERS:
-            evidence = max(evidence, answers, best_match.share)
+        match = guides[name].best_match(task)
+        evidence = matches[name].evidence * (1.0 if match.strength >= RELATED else _NO_LINE_PART)
+        if match.strength >= ANSWERS:
+            evidence = max(evidence, answers, match.share)
         new_matches[name] = matches[name]._replace(evidence=evidence)
     return new_matches
 

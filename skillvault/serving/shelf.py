@@ -231,24 +231,19 @@ class Shelf:
             scores = ground.with_line_evidence(task, scores, guides, answers)
             scores = ground.with_named_subjects(head, query.domain, task, scores, answers=answers)
         candidates = self._candidates(head, query)
-        read_text = _read_text(head)
+        read = _read_text(head)
         task_matches = None if scores is None else (task, scores)
         background = ground.background_of(head, query, task_matches, actions, nearness)
         cuts = {name: guide.excerpt(task) for name, guide in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)
         answer = recommend.recommend(
-            candidates,
-            query,
-            rules_of(head.policy),
-            read_text,
-            scores=scores,
-            background=background,
+            candidates, query, rules_of(head.policy), read, scores=scores, background=background
         )
         answer = msgspec.structs.replace(answer, prompt=render.prompt(answer))
         if not (query.explain and query.context):
             return answer
-        texts = (read_text(candidate.name) for candidate in candidates)
+        texts = (read(candidate.name) for candidate in candidates)
         unknown_keys = ground.unknown_context(head.policy, query.context, texts)
         return msgspec.structs.replace(answer, unknown_context=unknown_keys)
 
@@ -350,7 +345,7 @@ class Shelf:
         names, reads = self.uses.skill_names(head), self.uses.text_reader(head)
         results = [o for o in outcomes if o.source.agent == name]
         uses = [
-            u for o in results for u in detect.detected_uses(o, offers, names, reads, claims=claims)
+            u for o in results for u in detect.detected_uses(o, offers, names, reads, ends=claims)
         ]
         summary = detect.decision_stats(decision, groups[name], results, uses)
         other_ends = [detect.end_of(o, outcomes) for o in groups if o != name]

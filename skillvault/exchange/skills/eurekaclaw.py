@@ -51,9 +51,8 @@ _CONFIDENCE = 0.8  # of a memory that states none
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
-    if any(
-        map(_IS_MEMORY.search, read_pages(tree, lambda path: bool(_MEMORY.search(path))).values())
-    ):
+    memories = read_pages(tree, lambda path: bool(_MEMORY.search(path)))
+    if any(map(_IS_MEMORY.search, memories.values())):
         return True
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True

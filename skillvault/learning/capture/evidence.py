@@ -109,7 +109,7 @@ class CodeEvidence(Struct, frozen=True):
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
-    rating: Confidence
+    grade: Confidence
 
     @property
     def file_list(self) -> str:

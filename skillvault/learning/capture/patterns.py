@@ -131,10 +131,10 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
     if pattern.key not in scan.versions or pattern.key not in scan.support:
         return pattern
     support = scan.support[pattern.key]
-    if not support.evidence.rating.promote:
+    if not support.evidence.grade.promote:
         miss = MissedEvidence(_format_time(scan.now), scan.versions[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=miss)
-    if pattern.missed or pattern.confidence != support.evidence.rating.confidence:
+    if pattern.missed or pattern.confidence != support.evidence.grade.confidence:
         return _with_support(pattern, support)
     return pattern
 
@@ -162,7 +162,7 @@ def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
     miss, versions = pattern.missed, scan.versions.get(pattern.key)
     if miss is None or versions is None or pattern.key not in scan.support:
         return False
-    if scan.support[pattern.key].evidence.rating.promote or versions == miss.code:
+    if scan.support[pattern.key].evidence.grade.promote or versions == miss.code:
         return False
     return scan.now - _parse_time(miss.at) >= span
 
@@ -186,7 +186,7 @@ def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPatte
     evidence = support.evidence
     return replace(
         pattern,
-        confidence=evidence.rating.confidence,
+        confidence=evidence.grade.confidence,
         occurrences=len(evidence.files),
         evidence=evidence.file_list,
         lines=support.lines,

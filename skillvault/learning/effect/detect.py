@@ -222,17 +222,15 @@ def detected_uses(
     names: Mapping[str, Iterable[str]],
     read_text: ReadText,
     *,
-    claims: Sequence[Claim] = (),
+    ends: Sequence[Claim] = (),
 ) -> list[DetectedUse]:
     """Return the skills that a decision applied, overruled, saw or was denied.
 
-    `answers` are the recommendations of the decision, `claims` its trusted outcomes (see `claims`).
+    `answers` are the recommendations of the decision, `ends` its trusted outcomes (see `ends`).
     `names` are the names of all skills by `by_first_word`. A held-out skill that the decision
     mentions counts as shown, because the agent has read it.
     """
-    answers = decision_outcomes.select_receipts(
-        decision_outcomes.claim_of(outcome), answers, claims
-    )
+    answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
     held_out_names = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
     titles = aliases.aliases_of(answers, lambda name, _: aliases.title_of(texts[name]))

@@ -57,7 +57,7 @@ class _Entries(NamedTuple):
     offered: Array
 
 
-def recount_interval(count: int) -> int:
+def recount_after(count: int) -> int:
     """Return the number of new decisions after which a domain is summed again.
 
     So each decision costs the same amount of work, and lifts are at most 1/64 behind.
@@ -221,7 +221,7 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
     noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
-    effects_over_time = _latest_effects(
+    effects_over_time = _recent_effects(
         entries, errors, effects, noise * growth, times=prior.latest
     )
     recent, changes = zip(*effects_over_time, strict=True) if count else ((), ())
@@ -262,7 +262,7 @@ def _episode_correlation(errors: Array, episodes: Places) -> float:
     return min(1.0, max(0.0, products / pairs / variance))
 
 
-def _latest_effects(
+def _recent_effects(
     entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
 ) -> Iterator[tuple[tuple[float, float], float]]:
     """Yield the (precision, effect) of each column's latest uses, and the variance of a change.

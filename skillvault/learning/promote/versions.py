@@ -103,27 +103,25 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
     the order of arrival makes no difference. A replaced fact comes back only with more support,
     whatever wording a person gives it.
     """
-    replacements, lines = dict[str, str | None](), dict[str, str]()
+    targets, lines = dict[str, str | None](), dict[str, str]()
     current_facts: list[Fact] = []
     for fact in sorted(facts, key=lambda fact: fact.order):
         if fact.kind != "judge":
             continue
-        replacements[fact.id] = None
+        targets[fact.id] = None
         for predecessor in reversed(current_facts):
             change = find_value_change(_statement_text(predecessor), _statement_text(fact))
             if not (change or fact.supersedes == predecessor.id):
                 continue
             if is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
-                replacements[fact.id] = predecessor.id
+                targets[fact.id] = predecessor.id
                 if change:
                     values = f"says {change.newer}, {predecessor.id} said {change.older}"
                     lines[fact.id] = f"- {fact.id} {values}."
                 current_facts.remove(predecessor)
                 break
         current_facts.append(fact)
-    changes = [
-        fact for fact in facts if replacements.get(fact.id, fact.supersedes) != fact.supersedes
-    ]
+    changes = [fact for fact in facts if targets.get(fact.id, fact.supersedes) != fact.supersedes]
     if not changes:
         return None
     at = max(fact.created_at for fact in changes if fact.created_at)
@@ -136,7 +134,7 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
             for fact in changes
         ),
         edits=tuple(
-            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replacements[fact.id])
+            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), targets[fact.id])
             for fact in changes
         ),
         writes=tuple(
@@ -144,7 +142,7 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
                 "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
             )
             for fact in changes
-            if (older_id := replacements[fact.id])
+            if (older_id := targets[fact.id])
         ),
         removes=tuple(
             f"{LINK}{link_id('superseded', Ref('fact', fact.supersedes), Ref('fact', fact.id))}"

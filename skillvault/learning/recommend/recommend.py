@@ -507,15 +507,12 @@ def _drop_repeats(
 
 
 def _drop_guided(
-    contenders: Sequence[_Contender], request: _Request
+    chosen: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
     """Return the contenders, and the warnings and patterns whose action has a guide among them."""
-    about = {c.name: _actions(request, c.candidate) or frozenset() for c in contenders}
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in chosen}
     guides = {
-        action: c.name
-        for c in contenders
-        if c.candidate.kind == "guide"
-        for action in about[c.name]
+        action: c.name for c in chosen if c.candidate.kind == "guide" for action in about[c.name]
     }
 
     def is_guided(contender: _Contender) -> bool:
@@ -525,10 +522,10 @@ def _drop_guided(
 
     withheld = [
         _withhold(c.candidate, "same", f"it is in {guides[min(about[c.name])]}")
-        for c in contenders
+        for c in chosen
         if is_guided(c)
     ]
-    return [c for c in contenders if not is_guided(c)], withheld
+    return [c for c in chosen if not is_guided(c)], withheld
 
 
 def _disclose(

@@ -172,10 +172,10 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
 
 
 class MergeGroup(Struct, frozen=True, kw_only=True):
-    """The skills to merge into a new skill, or into the evolved skill `target_skill`."""
+    """The skills to merge into a new skill, or into the evolved skill `target`."""
 
     names: tuple[str, ...]
-    target_skill: str | None = None
+    target: str | None = None
 
 
 def statement_words(body: str) -> frozenset[str]:
@@ -196,7 +196,7 @@ def find_merge_groups(
     """
     sorted_wordings = sorted(wordings)
     grouped_names: set[str] = set()
-    growths: dict[str, list[str]] = {}
+    grown: dict[str, list[str]] = {}
     groups: list[MergeGroup] = []
     for wording in sorted_wordings:
         if wording.evolved or wording.name not in new_names or wording.name in grouped_names:
@@ -212,15 +212,13 @@ def find_merge_groups(
         evolved = next((skill.name for skill in matches if skill.evolved), None)
         names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
         if evolved:
-            growths.setdefault(evolved, []).append(wording.name)
+            grown.setdefault(evolved, []).append(wording.name)
             grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)
             groups.append(MergeGroup(names=tuple(sorted(members))))
             grouped_names.update(members)
-    return groups + [
-        MergeGroup(names=(*growths[name],), target_skill=name) for name in sorted(growths)
-    ]
+    return groups + [MergeGroup(names=(*grown[name],), target=name) for name in sorted(grown)]
 
 
 class SkillMerge(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,6 @@ from skillvault.model.text.text import flatten, shorten
 ENOUGH = 20  # successes and failures from which on a judge can be no better than chance
 _Z = 1.96  # two-sided 95 %
 _CHANCE = 0.5
-_BOTH = (True, False)
 VERDICTS = 20  # latest verdicts of a domain in a calibration
 _WORST = 2  # of them are quoted
 _QUOTE = 240  # characters of a reasoning
@@ -45,8 +44,8 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     which also holds for few results.
     """
     tally = [
-        (agreements.get((ended_well, True), 0), agreements.get((ended_well, False), 0))
-        for ended_well in _BOTH
+        (agreements.get((succeeded, True), 0), agreements.get((succeeded, False), 0))
+        for succeeded in (True, False)
     ]
     if not all(map(sum, tally)):
         return None

@@ -299,25 +299,24 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     blocks = blocks_of(appended.text)
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
-    complete = blocks if appended.still else blocks[:-1]
-    texts, is_full = _select_fitting([b for b in complete if not flaw_of(b)], appended, redact)
+    unfinished_text = "" if appended.still else blocks[-1].text
+    blocks = blocks if appended.still else blocks[:-1]
+    texts, is_full = _select_fitting([b for b in blocks if not flaw_of(b)], appended, redact)
     problems = [_FULL] if is_full else []
     content = "".join(texts.values())
-    unfinished_text = "" if appended.still else blocks[-1].text
     waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.full_text for b in complete if b.line not in texts)
+    leftover = "".join(b.full_text for b in blocks if b.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.full_text for b in complete)),
+        _encode("".join(b.full_text for b in blocks)),
         _encode(content),
         _encode(leftover),
     )
-    adopted = [
-        replace(b, text=texts[b.line].removesuffix(b.end)) for b in complete if b.line in texts
-    ]
+    written = [b for b in blocks if b.line in texts]
+    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in written]
     change = _adoption_change(adoption, adopted)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 

@@ -221,10 +221,8 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
     noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
-    effects_over_time = _recent_effects(
-        entries, errors, effects, noise * growth, times=prior.latest
-    )
-    recent, changes = zip(*effects_over_time, strict=True) if count else ((), ())
+    latest = _recent_effects(entries, errors, effects, noise * growth, times=prior.latest)
+    recent, changes = zip(*latest, strict=True) if count else ((), ())
     return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
 

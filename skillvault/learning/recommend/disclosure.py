@@ -323,7 +323,8 @@ def choose_facts(
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
     # Of equals, what something is comes before what it is not.
-    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.evidence, _denies(hit.text))):
+    denials = {hit.id: not NEGATIONS.isdisjoint(hit.text.lower().split()) for hit in newest_first}
+    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.evidence, denials[hit.id])):
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
@@ -341,10 +342,6 @@ def choose_facts(
                 ]
         fitting.pop()
     return []
-
-
-def _denies(text: str) -> bool:
-    return not NEGATIONS.isdisjoint(text.lower().split())
 
 
 def facts_tokens(lines: Iterable[str]) -> int:

@@ -147,8 +147,8 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     reward = _reward(trial)
     exception = trial.section("exception_info")
     report = _report_result(folder)
-    failed = bool(exception.values) or (reward is not None and reward < 1)
-    status = "failure" if failed else "neutral" if reward is None else "success"
+    has_failed = bool(exception.values) or (reward is not None and reward < 1)
+    status = "failure" if has_failed else "neutral" if reward is None else "success"
     kind = exception.maybe_text("exception_type")
     execution = trial.section("agent_execution")
     start, stop = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
@@ -158,7 +158,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     return drop_empty(
         status=status,
         summary=_summary(reward, exception, report),
-        evidence=_evidence(exception, report) or (_printed_evidence(folder) if failed else ""),
+        evidence=_evidence(exception, report) or (_printed_evidence(folder) if has_failed else ""),
         reward=reward,
         exception_type=kind,
         duration_minutes=minutes,

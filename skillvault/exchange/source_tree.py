@@ -116,25 +116,25 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     paths = sorted(p for p in (*tree.sizes, *tree.unusable) if not within or p.startswith(prefixes))
     skill_files = [path for path in paths if path.rpartition("/")[2] in SKILL_FILES]
     folders = {path.rpartition("/")[0] for path in skill_files}
-    passed_over = [
+    skipped_files = [
         SkippedFile(path, reason)
         for path in skill_files
         if (reason := _explain_no_skill(path, within, folders, tree.unusable))
     ]
-    passed_over += [
+    skipped_files += [
         SkippedFile(path, "its name is not SKILL.md in these letters; rename it")
         for path in paths
         if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
         if path[-9:-8] in ("", "/")
     ]
-    folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
+    folders -= {entry.path.rpartition("/")[0] for entry in skipped_files}
     upper, lower = SKILL_FILES
     left_out = {
         f"{folder}/{lower}".lstrip("/")
         for folder in folders
         if {f"{folder}/{name}".lstrip("/") for name in SKILL_FILES} <= tree.sizes.keys()
     }
-    passed_over += [SkippedFile(page, f"beside a {upper}, which is read") for page in left_out]
+    skipped_files += [SkippedFile(page, f"beside a {upper}, which is read") for page in left_out]
     left_out |= {path for path, reason in tree.unusable.items() if reason.startswith(_LEFT_OUT)}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
@@ -148,14 +148,14 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     for folder in sorted(folders):
         files = (path for path in members[folder] if path not in left_out)
         skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
-    mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
-    passed_over += [
+    mentions = {entry.path for entry in skipped_files}.union(*(skill.paths for skill in skills))
+    skipped_files += [
         SkippedFile(path, tree.unusable[path])
         for path in paths
         if path in tree.unusable and path not in mentions
         if _PACKAGES.isdisjoint(path.removeprefix(within).split("/"))
     ]
-    return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(skill_files))
+    return SkillScan(skills, sorted(skipped_files, key=lambda entry: entry.path), len(skill_files))
 
 
 def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:

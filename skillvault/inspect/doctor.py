@@ -187,12 +187,12 @@ def _libraries(_: Examination) -> Iterator[Row]:
         yield _version(name.lower(), versions[name], required)
 
 
-def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
+def _version(name: str, version: str, required: tuple[int, ...]) -> Row:
     numbers = version.partition(" ")[0].split(".")
     parts = tuple(int(part) for part in numbers if part.isdigit())
-    if parts[: len(least)] >= least:
+    if parts[: len(required)] >= required:
         return Row(name, "ok", version)
-    minimum = ".".join(map(str, least))
+    minimum = ".".join(map(str, required))
     return Row(name, "problem", f"{version} is too old", f"install {name} {minimum} or newer")
 
 

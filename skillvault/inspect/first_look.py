@@ -71,8 +71,8 @@ class Need(Struct, frozen=True):
 
     def is_met(self, lines: Iterable[str]) -> bool:
         """Return True if a line has half of the words."""
-        wanted = terms(self.words)
-        return any(2 * len(wanted & terms(line)) >= len(wanted) for line in lines)
+        need_terms = terms(self.words)
+        return any(2 * len(need_terms & terms(line)) >= len(need_terms) for line in lines)
 
 
 class FirstLook(Struct, frozen=True, kw_only=True):

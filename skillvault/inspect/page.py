@@ -137,10 +137,10 @@ def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
     """Split decisions into days, weeks or longer spans, as many as fit a line."""
     if not closed:
         return []
-    first = closed[0][0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    day_count = (closed[-1][0] - first).days + 1
+    start_day = closed[0][0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    day_count = (closed[-1][0] - start_day).days + 1
     days = next((n for n in _DAYS if day_count / n <= _MOST), -(-day_count // _MOST))
-    starts = [first + timedelta(days=days * n) for n in range(-(-day_count // days))]
+    starts = [start_day + timedelta(days=days * n) for n in range(-(-day_count // days))]
     members: dict[int, list[tuple[Status, bool]]] = defaultdict(list)
     for at, status, is_used in closed:
         members[bisect_right(starts, at) - 1].append((status, is_used))

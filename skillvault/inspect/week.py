@@ -360,8 +360,8 @@ def _text_of(vault: Contents, ref: Ref) -> str:
 
 def title_of(skill: Skill) -> str:
     """Return the heading of a skill, or its name if it has no heading."""
-    first = skill.body.lstrip().partition("\n")[0]
-    return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
+    line = skill.body.lstrip().partition("\n")[0]
+    return first_sentences(flatten(line), _WHAT) if line.startswith("# ") else skill.name
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────

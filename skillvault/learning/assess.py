@@ -73,15 +73,15 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
         return None
     if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
-    following = earned_status(skill, rules)
-    if following.status == "retired" and is_archived:
+    new_status = earned_status(skill, rules)
+    if new_status.status == "retired" and is_archived:
         trial = next_trial(skill, rules)
         is_due = trial is not None and trial.is_due(skill.clock)
         return _trial_change(skill, rules.policy) if is_due else None
     is_over = skill.retired is not None and skill.evidence.trial and not is_archived
-    if following.status == skill.status and not is_archived and not is_over:
+    if new_status.status == skill.status and not is_archived and not is_over:
         return None
-    return _status_commit(skill, following)
+    return _status_commit(skill, new_status)
 
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
@@ -107,19 +107,19 @@ def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     return effect.next_status(status, skill.evidence, rules)
 
 
-def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
+def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
     """Return the commit of a new status, with the move to its folder."""
-    is_retirement = following.status == "retired"
+    is_retirement = new_status.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
     target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
-    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status)]
+    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), new_status.status)]
     if is_retirement or skill.retired is not None:
         at = stamp(skill.clock) if is_retirement else ""
         edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
     return Change(
         step=STEP,
-        subject=f"{following.status} {skill.name}",
-        reason=f"Was {skill.status}. {following.reason}",
+        subject=f"{new_status.status} {skill.name}",
+        reason=f"Was {skill.status}. {new_status.reason}",
         edits=tuple(edits),
         moves=(Move(source, target),) if source != target else (),
         sources=skill.source_refs,

@@ -43,16 +43,16 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     """Return the time to live of a skill; None for a skill that never expires.
 
     The key `expires` decides; without it, a generated skill lives the days of its kind from
-    `created`. Pinned skills never expire.
+    `start`. Pinned skills never expire.
     """
     if skill.status == "pinned":
         return None
-    created, days = time_of(skill.created), policy.days(skill.kind)
+    start, days = time_of(skill.created), policy.days(skill.kind)
     if end := time_of(skill.expires):
         usual_span = timedelta(days=days) if days else None
-        return Lifetime(end, usual_span or (end - created if created else timedelta()))
-    if skill.origin in PROGRAM_ORIGINS and created and days:
-        return Lifetime(created + timedelta(days=days), timedelta(days=days))
+        return Lifetime(end, usual_span or (end - start if start else timedelta()))
+    if skill.origin in PROGRAM_ORIGINS and start and days:
+        return Lifetime(start + timedelta(days=days), timedelta(days=days))
     return None
 
 
@@ -68,14 +68,14 @@ def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) 
 
 
 def key_edits(
-    path: str, skill: Skill, new_skill: Skill, written: WrittenTexts, *, policy: Policy
+    path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, *, policy: Policy
 ) -> Iterator[Edit]:
     """Yield the edits of the keys that turn a skill into its new version.
 
     A person's description stays. A person's end of the time to live stays, unless the new end is
     later.
     """
-    is_own = is_untouched(written.descriptions, skill.description)
+    is_own = is_untouched(old_texts.descriptions, skill.description)
     if is_own and new_skill.description != skill.description:
         yield Edit(path, ("description",), new_skill.description)
     for key in ("subject", "account", "created"):
@@ -83,7 +83,7 @@ def key_edits(
             yield Edit(path, ("metadata", key), getattr(new_skill, key))
     life, new_end = lifetime(skill, policy), new_skill.expires
     is_longer = life is not None and new_end is not None and stamp(life.end) < new_end
-    if new_end and is_longer and not is_cut_short(skill, written.ends, policy):
+    if new_end and is_longer and not is_cut_short(skill, old_texts.ends, policy):
         yield Edit(path, EXPIRES, new_end)
 
 

@@ -114,23 +114,23 @@ def _outcome_counts(findings: Findings) -> str:
 
 def skill_subject(findings: Findings) -> Subject:
     """Return the subject of a skill: an action for a guide, a domain for a strategy."""
-    first = findings.account.outcomes[0]
+    outcome = findings.account.outcomes[0]
     if findings.kind in OF_DOMAIN:
-        return first.domain, "", None
-    return first.subject if findings.kind != "guide" else (*first.subject[:2], None)
+        return outcome.domain, "", None
+    return outcome.subject if findings.kind != "guide" else (*outcome.subject[:2], None)
 
 
 # ── the change ───────────────────────────────────────────────────────────────────────
 
 
 def skill_change(
-    findings: Findings, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
+    findings: Findings, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
     """Return the commit that adds the skill of a subject, with its links."""
-    first = findings.account.outcomes[0]
+    outcome = findings.account.outcomes[0]
     subject = skill_subject(findings)
-    names = subject_names(findings.kind, subject, first.trust)
-    name = next(name for name in names if not taken(name))
+    names = subject_names(findings.kind, subject, outcome.trust)
+    name = next(name for name in names if not is_taken(name))
     at = creation_time(findings)
     text = skill_text(findings, draft, policy)
     skill = replace(
@@ -173,16 +173,16 @@ def addition_change(
     findings: Findings, skill: Skill, text: "ComposedText", *, sources: Iterable[str], at: datetime
 ) -> Change:
     """Return the commit that adds a skill, with links from these outcomes."""
-    first, target = findings.account.outcomes[0], Ref("skill", skill.name)
+    outcome, target = findings.account.outcomes[0], Ref("skill", skill.name)
     refs = tuple(Ref("evaluation", outcome_id) for outcome_id in sources)
     links = tuple(link_of("generated", source, target, at) for source in refs)
     return Change(
         step=STEP,
         subject=skill.name,
-        commit_with=skill_series(STEP, first.domain),
+        commit_with=skill_series(STEP, outcome.domain),
         reason=_reason(findings),
         writes=(skill, *links),
-        files=reference_files(skill.name, skill_shelf(first), text.files),
+        files=reference_files(skill.name, skill_shelf(outcome), text.files),
         sources=refs,
         targets=(target,),
         judge=judges_of(findings),
@@ -233,15 +233,15 @@ def skill_text(
     guide.
     """
     account, files = findings.account, references or References()
-    last, count = account.outcomes[-1], len(account.outcomes)
+    last_outcome, count = account.outcomes[-1], len(account.outcomes)
     total = pluralize(count, "outcome")
     total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
     max_line_tokens, file = head_line_limit(limit), files.free(STATEMENTS)
-    day = f"{'the last ' * (count > 1)}on {last.occurred_at:%Y-%m-%d}"
+    day = f"{'the last ' * (count > 1)}on {last_outcome.occurred_at:%Y-%m-%d}"
     header = [
         f"*{trim_to_tokens(about_words(findings), max_line_tokens)}: {total}, {day}*",
-        f"*Domain: {last.domain}*",
+        f"*Domain: {last_outcome.domain}*",
     ]
     title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, max_line_tokens)}"
     body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)

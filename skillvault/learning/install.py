@@ -126,12 +126,12 @@ def update_changes(
     update = replace(install, removes=tuple(sorted(f"{folder}/{path}" for path in removed_paths)))
     if merged_files == published:
         return [update]
-    changed = {path: data for path, data in merged_files.items() if published.get(path) != data}
+    edited = {path: data for path, data in merged_files.items() if published.get(path) != data}
     merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_below(folder, changed),
+        files=_below(folder, edited),
         removes=tuple(sorted(f"{folder}/{path}" for path in published if path not in merged_files)),
         targets=install.targets,
     )

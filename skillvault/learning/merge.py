@@ -83,7 +83,7 @@ def sessions_digest(sessions: Sequence[Session]) -> str:
 
 
 def merge_change(
-    merge: SessionMerge, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
+    merge: SessionMerge, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
     """Return the commit that merges several skills into a new one."""
     brief = excerpt_of(merge.sessions)
@@ -91,7 +91,7 @@ def merge_change(
     counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
     main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
     subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
-    name = free_name("evolved", subject, (session.id for session in merge.sessions), taken)
+    name = free_name("evolved", subject, (session.id for session in merge.sessions), is_taken)
     text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
         name=name,

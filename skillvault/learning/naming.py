@@ -60,11 +60,11 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
     """
     parts = [part for part in subject if part]
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
-    full = "-".join(filter(None, [kind, *slugs]))
+    base = "-".join(filter(None, [kind, *slugs]))
     is_exact = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
-    if is_exact and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in OPEN_WORDS:
-        yield full
-    yield from _names_with_hex(full, [*parts, trust])
+    if is_exact and len(base) <= MAX_SLUG and base.rpartition("-")[2] not in OPEN_WORDS:
+        yield base
+    yield from _names_with_hex(base, [*parts, trust])
 
 
 def free_name(
@@ -79,9 +79,9 @@ def next_names(name: str) -> Iterator[str]:
 
     All but the first name end in hex, in case another skill has the first name.
     """
-    full = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
-    yield full
-    yield from _names_with_hex(full, [name])
+    base = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
+    yield base
+    yield from _names_with_hex(base, [name])
 
 
 def may_be_next(name: str) -> bool:
@@ -89,10 +89,10 @@ def may_be_next(name: str) -> bool:
     return _NEXT_NAME.search(name) is not None
 
 
-def _free_name(full: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    if full.rpartition("-")[2] not in OPEN_WORDS and not is_taken(full):
-        return full
-    return next(name for name in _names_with_hex(full, sorted(sources)) if not is_taken(name))
+def _free_name(base: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    if base.rpartition("-")[2] not in OPEN_WORDS and not is_taken(base):
+        return base
+    return next(name for name in _names_with_hex(base, sorted(sources)) if not is_taken(name))
 
 
 def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
@@ -103,19 +103,19 @@ def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
 
 def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:
     """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken, as the designs ask."""
-    full = slug(f"{kind}-{about}")
-    if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(full):
-        while full.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
-            full = full.rpartition("-")[0]
+    base = slug(f"{kind}-{about}")
+    if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(base):
+        while base.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
+            base = base.rpartition("-")[0]
     tails = chain([""], (f"-{number}" for number in count(2)))
-    names = (slug(full, limit=MAX_SLUG - len(tail)) + tail for tail in tails)
+    names = (slug(base, limit=MAX_SLUG - len(tail)) + tail for tail in tails)
     return next(name for name in names if not is_taken(name))
 
 
-def _names_with_hex(full: str, parts: Iterable[str]) -> Iterator[str]:
+def _names_with_hex(base: str, parts: Iterable[str]) -> Iterator[str]:
     """Yield a name with more and more hex digits of a digest of its parts."""
     digits = sha256("\0".join(parts).encode(errors="replace")).hexdigest()
-    yield from (f"{slug(full, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
+    yield from (f"{slug(base, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
 
 
 def _hex(parts: Iterable[str]) -> str:

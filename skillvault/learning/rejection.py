@@ -99,8 +99,8 @@ class Rejections:
         step = GENERAL if kind == "skill" and is_general(name) else commit.step
         for source in _sources_of(commit, rejection.target):
             self._sources.setdefault((step, source, kind), []).append(rejection)
-            first = self._targets[rejection.target]
-            self._sets.setdefault((step, first), set()).add(source.partition(":")[2])
+            rejected_at = self._targets[rejection.target]
+            self._sets.setdefault((step, rejected_at), set()).add(source.partition(":")[2])
 
     def sources(self, step: str, kind: str) -> Iterator[str]:
         """Yield the sources (`<kind>:<id>`) of the removed records that a step made."""

@@ -298,12 +298,12 @@ class Accounts:
 
     def _keep_said(self, account: Account) -> None:
         """Store the statement keys of an action, for later comparison with other actions."""
-        first = account.outcomes[0]
+        outcome = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = ActionKeys(first.decision.action, first.id, account_keys(account), *counts)
+        row = ActionKeys(outcome.decision.action, outcome.id, account_keys(account), *counts)
         if self._store:
-            self._store.keep_action_keys(first.domain, row)
-        self._said.setdefault(first.domain, {})[row.action] = row
+            self._store.keep_action_keys(outcome.domain, row)
+        self._said.setdefault(outcome.domain, {})[row.action] = row
 
     def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
         """Return an outcome of each action that agrees with others, and the shared statements."""

@@ -101,7 +101,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
     return distill.distilled_change(
         brief,
         draft,
-        taken=run.view.skills.is_name_taken,
+        is_taken=run.view.skills.is_name_taken,
         at=run.rules.time(session.ended_at, run.now),
         policy=run.policy,
     )

@@ -209,11 +209,11 @@ def _add_up(head: Staging, changes: Iterable[str]) -> bool:
         earliest_times[domain] = min(int(time), earliest_times.get(domain, int(time)))
     is_summed = False
     for domain, at in earliest_times.items():
-        last = head.uses.sums_end(domain)
-        end = last if at > last.at else SumsEnd()
+        last_end = head.uses.sums_end(domain)
+        end = last_end if at > last_end.at else SumsEnd()
         while later_end := head.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
             end = later_end
-        if end != last or at <= last.at:
+        if end != last_end or at <= last_end.at:
             head.uses.keep_sums(domain, _sums(head, domain, end), end)
             is_summed = True
     return is_summed
@@ -299,9 +299,9 @@ def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCou
 
 
 def _decisions(
-    head: Topics, skills: Iterable[str], last: str = ""
+    head: Topics, skills: Iterable[str], last_id: str = ""
 ) -> list["effect.ClosedDecision"]:
-    rows = head.uses.by_skill(skills, last)
+    rows = head.uses.by_skill(skills, last_id)
     # A bulk counts as one look when it is complete, not each of its full commits.
     bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
     return [

@@ -38,9 +38,9 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
         return
     load_evidence = cache(lambda: run.shelf.uses.evidence(view))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
-    created = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
+    created_before = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
-        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created)
+        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created_before)
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
             domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)

@@ -54,14 +54,14 @@ def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
 def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
     """Map each skill that a person renamed to its old name, also the skills in `names`."""
     moves: dict[str, str] = {}
-    pending = [name for name in names if is_slug(name)]  # else its file cannot be found by it
-    while pending:
-        first_touches = run.view.history.first_touches(pending)
-        pending = []
+    names_left = [name for name in names if is_slug(name)]  # else its file cannot be found by it
+    while names_left:
+        first_touches = run.view.history.first_touches(names_left)
+        names_left = []
         for name, (sha, made_by) in first_touches.items():
             if not made_by and (old_name := _find_old_name(run, name, sha)):
                 moves[name] = old_name
-                pending.append(old_name)
+                names_left.append(old_name)
     return moves
 
 

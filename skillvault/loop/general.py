@@ -34,9 +34,9 @@ _TRUST = "local"  # of the facts that are compared
 class SimilarFacts:
     """An index of the trusted facts by their words; facts in `changed` are not stored yet."""
 
-    def __init__(self, view: Topics, changed: Collection[str]) -> None:
+    def __init__(self, view: Topics, changed_ids: Collection[str]) -> None:
         self._view = view
-        self._due = frozenset(changed)
+        self._due = frozenset(changed_ids)
         self._forms: dict[str, Form] = {}
         self._keys: dict[str, list[str]] = {}  # of the due facts
         self._holders: dict[str, set[str]] = defaultdict(set)  # key -> due facts
@@ -67,9 +67,9 @@ class SimilarFacts:
             }
         return facts
 
-    def keep_settled(self, settled: Collection[str], keys: FactKeys) -> None:
+    def keep_settled(self, fact_ids: Collection[str], keys: FactKeys) -> None:
         """Store the lookup keys of settled facts, so that later equal facts find them."""
-        for name in sorted(self._due.intersection(settled)):
+        for name in sorted(self._due.intersection(fact_ids)):
             keys.keep_fact(name, self._keys[name])
 
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
@@ -194,13 +194,13 @@ def _has_several_domains(run: Run) -> bool:
 
 
 def _find_affected(
-    run: Run, similar_facts: SimilarFacts, changed: set[str]
+    run: Run, similar_facts: SimilarFacts, changed_ids: set[str]
 ) -> tuple[dict[str, Fact], dict[str, str]]:
     """Return the facts that a change affects, and fact -> its general skill.
 
     These are the facts that say the same as a changed fact or share a skill with it.
     """
-    facts, names = similar_facts.with_similar(changed), changed
+    facts, names = similar_facts.with_similar(changed_ids), changed_ids
     while True:
         names = names.union(facts)
         products = _products_of(run, names)

@@ -47,7 +47,7 @@ def _select_due(run: Run, findings: Findings, existing: ExistingSkill) -> Findin
 
 def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
     is_taken = run.view.skills.is_name_taken
-    return generate.skill_change(findings, draft, taken=is_taken, policy=run.policy)
+    return generate.skill_change(findings, draft, is_taken=is_taken, policy=run.policy)
 
 
 def outcome_states(

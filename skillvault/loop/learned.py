@@ -226,12 +226,12 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
         and correction.said_by == email
         and not needs_review(correction.text, redact.secret_kinds)
     ]
-    approved = view.facts.approved_corrections()
-    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
+    approved_rules = view.facts.approved_corrections()
+    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved_rules}
     entries = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
     entries += [
         (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
-        for rule in approved
+        for rule in approved_rules
         if repository in (None, rule.scope) and rule.id not in superseded_ids
     ]
     entries.sort(key=itemgetter(0), reverse=True)

@@ -85,7 +85,7 @@ def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:
         return None
     if merge.target is None:
         is_taken = run.view.skills.is_name_taken
-        return merging.merge_change(merge, draft, taken=is_taken, policy=run.policy)
+        return merging.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
     return merging.growth_change(
         merge,
         merge.target,

@@ -143,8 +143,8 @@ def _find_due(
     run: Run,
 ) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
     """Yield the work on the facts that changed, and settle facts without work."""
-    changed, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
-    by_domain = _connected_facts(run, changed, recounted) if changed or recounted else {}
+    changed_ids, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    by_domain = _connected_facts(run, changed_ids, recounted) if changed_ids or recounted else {}
     waiting: set[str] = set()
     for _, names in sorted(by_domain.items()):
         material = material_of_facts(run, run.view.facts.get_many(names))
@@ -171,12 +171,12 @@ def _find_due(
             _keep_tallies(run, names, keys)
         if plan.due or plan.rejected or plan.left:
             yield keys, material, plan
-    run.settle(CONSOLIDATE, set(changed) - waiting)
+    run.settle(CONSOLIDATE, set(changed_ids) - waiting)
     run.settle(RECOUNT, set(recounted) - waiting)
 
 
 def _connected_facts(
-    run: Run, changed: Collection[str], recounted: Collection[str]
+    run: Run, changed_ids: Collection[str], recounted: Collection[str]
 ) -> dict[str, set[str]]:
     """Return domain -> the changed facts, and all facts that share a cluster or a skill.
 
@@ -184,9 +184,9 @@ def _connected_facts(
     its skill would change. A question reads whole domains, because it stores nothing.
     """
     view = run.view
-    names = {*changed, *recounted}
+    names = {*changed_ids, *recounted}
     if not run.options.asks:
-        names -= _quiet_facts(run, names.difference(changed))
+        names -= _quiet_facts(run, names.difference(changed_ids))
     material = material_of_facts(run, view.facts.get_many(names))
     old_rows = view.clusters.of_facts(names)
     new_rows = _memberships(material, view.facts.superseded_ids(names))

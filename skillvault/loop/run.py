@@ -284,7 +284,7 @@ class Run:
         withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
-        changes += [staged.change for staged in self._pending]
+        changes += [item.change for item in self._pending]
         withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
             history.commits_of_removed(),
@@ -368,7 +368,7 @@ class Run:
 
         The change waits if a person edits one of its paths, or if a change that it needs waits.
         """
-        changes = [staged.change for staged in self._pending]
+        changes = [item.change for item in self._pending]
         if _begins_commit(changes, change) and _is_late(
             len(changes), self._pending_since, self._last_duration
         ):
@@ -383,23 +383,23 @@ class Run:
             change = with_versions_removed(self.view, change)
         old_skills = {name: self.view.skills.find(name) for name in names}
         try:
-            staged = self.store.stage(change)
+            item = self.store.stage(change)
             if self.options.dry:
-                self.store.check_free(staged)
+                self.store.check_free(item)
         except UncommittedEditError as error:
             self.report.waiting.append(_locally_edited(error))
             return
         for name, old_skill in old_skills.items():
             if new_skill := self.view.skills.find(name):
                 self._written.setdefault(name, []).append((old_skill, new_skill))
-        self._enqueue(staged)
+        self._enqueue(item)
 
-    def _enqueue(self, staged: "StagedChange") -> None:
+    def _enqueue(self, item: "StagedChange") -> None:
         if not self._pending:
             self._pending_since = time.monotonic()
-        self._pending.append(staged)
+        self._pending.append(item)
         is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
-        if self.options.dry or (is_late and not staged.change.commit_with):
+        if self.options.dry or (is_late and not item.change.commit_with):
             self.flush()
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
@@ -441,8 +441,8 @@ class Run:
         """Publish the pending changes together, or one by one if a person edits a path."""
         pending, self._pending = self._pending, []
         if self.options.dry:
-            for staged in pending:
-                self._add_result(ChangeResult(staged.change, None))
+            for item in pending:
+                self._add_result(ChangeResult(item.change, None))
         elif pending:
             start = time.monotonic()
             self._publish(pending)
@@ -459,8 +459,8 @@ class Run:
             if len(pending) == 1:
                 self.report.waiting.append(_locally_edited(error))
                 return
-            for staged in pending:
-                self._publish_alone(staged.change)
+            for item in pending:
+                self._publish_alone(item.change)
 
     def _publish_alone(self, change: Change) -> None:
         self.store.follow()
@@ -480,13 +480,13 @@ class Run:
         commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own_commits.update(commits)
-        names = [name for staged in pending for name in staged.change.takes]
+        names = [name for item in pending for name in item.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
         sharing: dict[str, list[Change]] = {}
-        for staged, commit in zip(pending, commits, strict=True):
-            sharing.setdefault(commit, []).append(staged.change)
-        for staged, commit in zip(pending, commits, strict=True):
-            self._add_result(ChangeResult(staged.change, commit, sharing[commit]))
+        for item, commit in zip(pending, commits, strict=True):
+            sharing.setdefault(commit, []).append(item.change)
+        for item, commit in zip(pending, commits, strict=True):
+            self._add_result(ChangeResult(item.change, commit, sharing[commit]))
 
     def _add_result(self, result: ChangeResult) -> None:
         self.report.done.append(result)

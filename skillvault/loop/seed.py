@@ -117,13 +117,13 @@ def _find_new_skills(run: Run) -> Iterator[Findings]:
     keys = set(run.view.due.keys(GENERATE))
     orphans, all_findings = set(keys), list[Findings]()
     for history in run.accounts.histories(sorted(keys), "subject"):
-        changed = keys.intersection(entry.id for entry in history)
-        orphans -= changed
-        ids = _affected_ids(history, changed)
+        changed_ids = keys.intersection(entry.id for entry in history)
+        orphans -= changed_ids
+        ids = _affected_ids(history, changed_ids)
         findings = [f for _, _, f in _find_states(run, history, ids) if f]
         all_findings += findings
         if not findings:
-            run.settle(GENERATE, changed)
+            run.settle(GENERATE, changed_ids)
     run.settle(GENERATE, orphans)
     yield from sorted(all_findings, key=lambda findings: findings.account.outcomes[0].order)
 
@@ -169,11 +169,11 @@ def _living_skill(run: Run, name: str | None) -> str | None:
     return None
 
 
-def _affected_ids(history: Sequence[IndexedOutcome], changed: Collection[str]) -> set[str]:
+def _affected_ids(history: Sequence[IndexedOutcome], changed_ids: Collection[str]) -> set[str]:
     """Return the changed outcomes with an evaluation, and the outcome after each."""
-    evaluated_ids = [entry.id for entry in history if entry.evaluated or entry.id in changed]
-    successors = {later for earlier, later in pairwise(evaluated_ids) if earlier in changed}
-    return {entry.id for entry in history if entry.evaluated} & {*changed, *successors}
+    evaluated_ids = [entry.id for entry in history if entry.evaluated or entry.id in changed_ids]
+    successors = {later for earlier, later in pairwise(evaluated_ids) if earlier in changed_ids}
+    return {entry.id for entry in history if entry.evaluated} & {*changed_ids, *successors}
 
 
 def _materials(
@@ -384,8 +384,8 @@ def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
     """Yield the words of a skill, and for an evolved skill the words of its latest sources."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
-        created = run.view.skills.creation_times(_sources(run, name))
-        for source in sorted(created, key=lambda name: (created[name], name))[-_LATEST:]:
+        times = run.view.skills.creation_times(_sources(run, name))
+        for source in sorted(times, key=lambda name: (times[name], name))[-_LATEST:]:
             if (source_skill := run.view.skills.find(source)) is not None:
                 yield statement_words(source_skill.body)
 

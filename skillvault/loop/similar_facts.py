@@ -17,8 +17,8 @@ def similar_facts(
     domains = None if domain is None else (domain,)
     hits = head.search(text, _COMPARED, kinds=("fact",), domains=domains)
     facts = head.facts.get_many(hit.id.partition(":")[2] for hit in hits)
-    superseded = head.facts.superseded_ids(facts)
-    return [f for name, f in facts.items() if name not in superseded and f.scope == scope]
+    superseded_ids = head.facts.superseded_ids(facts)
+    return [f for name, f in facts.items() if name not in superseded_ids and f.scope == scope]
 
 
 def find_similar_versions(

@@ -259,8 +259,8 @@ def _cut_paragraphs(parts: Sequence[str]) -> str:
 
 
 def _first_lines(lines: Sequence[str], max_lines: int) -> str:
-    first = "\n".join(lines[:max_lines]).rstrip()
-    return first if len(lines) <= max_lines or _in_table(lines[max_lines - 1]) else f"{first} …"
+    text = "\n".join(lines[:max_lines]).rstrip()
+    return text if len(lines) <= max_lines or _in_table(lines[max_lines - 1]) else f"{text} …"
 
 
 def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
@@ -277,10 +277,10 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)
-        full = records > _RECORDS or number - start == _CHANGES
-        full = full and change.commit_with != WHOLE
-        alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
-        if number and (full or alone):
+        is_full = records > _RECORDS or number - start == _CHANGES
+        is_full = is_full and change.commit_with != WHOLE
+        is_alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
+        if number and (is_full or is_alone):
             yield changes[start:number]
             start, records = number, len(change.writes)
     yield changes[start:]

@@ -446,12 +446,12 @@ def _metadata(value: Any) -> dict[str, Any]:
     return value
 
 
-def _require_text(meta: dict[str, Any], key: str, how: str) -> str:
+def _require_text(meta: dict[str, Any], key: str, requirement: str) -> str:
     value = meta.get(key)
     if value is None or value == "":
-        raise BadInputError(f"{key}: missing; {how}", code="missing-key", key=key)
+        raise BadInputError(f"{key}: missing; {requirement}", code="missing-key", key=key)
     if isinstance(value, dict | list):
-        raise BadInputError(f"{key}: expected text; {how}", code="wrong-type", key=key)
+        raise BadInputError(f"{key}: expected text; {requirement}", code="wrong-type", key=key)
     return _as_text(value)
 
 

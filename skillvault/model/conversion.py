@@ -124,8 +124,8 @@ def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadIn
     path_match = _AT.search(message)
     key = _join(path, path_match["key"]) if path_match else path
     text = _AT.sub("", message)
-    if missing := re.match(r"Object missing required field `(.+)`", text):
-        key = _join(key, missing[1])
+    if missing_key := re.match(r"Object missing required field `(.+)`", text):
+        key = _join(key, missing_key[1])
         return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
     value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):

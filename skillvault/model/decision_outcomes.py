@@ -112,8 +112,8 @@ def _complete(outcome: Outcome, others: Sequence[Outcome]) -> Outcome:
         if o.lesson and not o.is_described and (o.only_teaches or outcome.lesson is None)
     ]
     if lessons and not outcome.only_teaches:
-        latest = max(lessons, key=lambda o: (o.only_teaches, *o.order))
-        outcome = replace(outcome, lesson=latest.lesson)
+        lesson_source = max(lessons, key=lambda o: (o.only_teaches, *o.order))
+        outcome = replace(outcome, lesson=lesson_source.lesson)
     descriptions = [other for other in others if other.is_described]
     if not descriptions or (outcome.observer == "agent" and outcome.is_described):
         return outcome
@@ -212,11 +212,11 @@ def select_receipts(
     less trust than the claim never belongs to it. A receipt that names an agent belongs only to
     that agent.
     """
-    eligible = [r for r in receipts if claim.trust == "untrusted" or r.trust == "local"]
-    agents = {r.agent for r in eligible} - {None}
+    candidates = [r for r in receipts if claim.trust == "untrusted" or r.trust == "local"]
+    agents = {r.agent for r in candidates} - {None}
     if claim.agent in agents:
-        return [r for r in eligible if r.agent == claim.agent]
-    anonymous = [r for r in eligible if r.agent is None]
+        return [r for r in candidates if r.agent == claim.agent]
+    anonymous = [r for r in candidates if r.agent is None]
     if claim.trust == "untrusted" or not anonymous:
         return anonymous
     rivals = [rival for rival in claims if rival.agent not in agents]

@@ -117,12 +117,12 @@ def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Prob
 
 
 def _stray_message(path: str) -> str:
-    top = path.partition("/")[0]
-    if top in ("skills", "proposed", "archive") and path.endswith(".md"):
+    folder = path.partition("/")[0]
+    if folder in ("skills", "proposed", "archive") and path.endswith(".md"):
         return f"a skill needs a folder of its own; move it to {path[:-3]}/{_SKILL_FILE}"
-    if top in ("skills", "proposed", "archive"):
+    if folder in ("skills", "proposed", "archive"):
         return f"a skill's folder without a {_SKILL_FILE}; add one or remove the folder"
-    return f"not a name that a file below {top}/ has; move it elsewhere"
+    return f"not a name that a file below {folder}/ has; move it elsewhere"
 
 
 def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
@@ -149,8 +149,8 @@ def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
 
 
 def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
-    top = path.partition("/")[0]
-    if top == "skills" and skill.status in ("proposed", "retired"):
+    folder = path.partition("/")[0]
+    if folder == "skills" and skill.status in ("proposed", "retired"):
         message = (
             f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
             "correct the status, or move the skill"
@@ -169,11 +169,11 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
 
 def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
     """Yield a note if a host would load an inactive skill or omit a served one."""
-    served = path.startswith("skills/")
-    if served and skill.internal:
+    is_served = path.startswith("skills/")
+    if is_served and skill.internal:
         message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
         yield Problem(path, _INTERNAL_KEY, "internal", f"{_INTERNAL_KEY}: {message}")
-    if not served and not skill.internal:
+    if not is_served and not skill.internal:
         message = (
             "not true, so `npx skills` installs what is not served; write `internal: true` under "
             "metadata"

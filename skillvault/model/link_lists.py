@@ -71,21 +71,21 @@ def edit_links(
 
     All other lines stay. Raise ValueError if an id cannot be written.
     """
-    pending = {link.id: link for link in added}
+    new_links = {link.id: link for link in added}
     lines: list[bytes] = []
     for line in content.rstrip(b"\n").split(b"\n") if content else ():
         try:
             link = _parse_line(line, owner)
         except BadInputError:
             link = None
-        if link is None or link.id not in {*pending, *removed}:
+        if link is None or link.id not in {*new_links, *removed}:
             lines.append(line)
-        elif (new := pending.get(link.id)) and (
+        elif (new := new_links.get(link.id)) and (
             new.metadata == link.metadata and new.created_at >= link.created_at
         ):  # the line says as much already
             lines.append(line)
-            del pending[link.id]
-    for new_line in sorted(map(_line_of, pending.values())):
+            del new_links[link.id]
+    for new_line in sorted(map(_line_of, new_links.values())):
         later = (i for i, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
         lines.insert(next(later, len(lines)), new_line)
     return b"\n".join([*lines, b""]) if lines else None

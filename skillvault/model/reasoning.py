@@ -200,9 +200,9 @@ def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for _, text in ranking))
 
 
-def _fits(part: str, least: int = _LEAST) -> bool:
+def _fits(part: str, min_words: int = _LEAST) -> bool:
     # In bytes, because five characters of a script without spaces say as much as fifteen letters.
-    return least <= len(part.encode()) and len(part) <= _MOST
+    return min_words <= len(part.encode()) and len(part) <= _MOST
 
 
 def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -> tuple[str, ...]:

@@ -84,11 +84,11 @@ def make_branches(
     return BranchReport(branches, merged)
 
 
-def _push(upstream: Upstream, branch: ProposalBranch, merged: BranchCleanup) -> ProposalBranch:
-    if branch.branch in merged.left:
+def _push(upstream: Upstream, branch: ProposalBranch, cleanup: BranchCleanup) -> ProposalBranch:
+    if branch.branch in cleanup.left:
         return branch
     if upstream.push_proposal(branch.branch) == "outrun":
-        merged.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
+        cleanup.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
     return replace(branch, url=request_url(upstream.address, branch.branch, upstream.branch))
 
 

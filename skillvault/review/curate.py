@@ -49,19 +49,19 @@ def clean_skill(skill: Skill) -> Skill:
         values["name"] = arguments.one_text("the name of a skill", skill.name).replace("_", "-")
         for key in ("tags", "roles", "stages"):
             values[key] = arguments.tag_list(key, values[key])
-        clean = msgspec.convert(values, Skill)
+        new_skill = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
-    defaults = {key: None for key in _OPTIONAL if not getattr(clean, key)}
-    description = " ".join(clean.description.split())
+    defaults = {key: None for key in _OPTIONAL if not getattr(new_skill, key)}
+    description = " ".join(new_skill.description.split())
     return msgspec.structs.replace(
-        clean, **defaults, description=description, body=clean.body.strip()
+        new_skill, **defaults, description=description, body=new_skill.body.strip()
     )
 
 
-def check_round_trip(staged: StagedChange, skill: Skill) -> None:
+def check_round_trip(change: StagedChange, skill: Skill) -> None:
     """Raise UsageError if a skill is invalid or changes when its file is read."""
-    ((path, content),) = staged.files.items()
+    ((path, content),) = change.files.items()
     try:
         decoded = codec.decode(Ref("skill", skill.name), content or b"")
     except BadInputError as error:
@@ -197,11 +197,11 @@ class Curator:
             else (skill.kind, skill.domain)
             for proposal, skill in head.skills.proposed.items()
         }
-        clean, flagged = list[str](), list[str]()
+        clean_names, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
             is_clean = installing.is_clean(self._store, head, proposal)
-            (clean if is_clean else flagged).append(proposal)
-        return clean, flagged
+            (clean_names if is_clean else flagged).append(proposal)
+        return clean_names, flagged
 
     def approval(self, name: str) -> "Change":
         """Return the change that approves a proposed skill."""

@@ -93,25 +93,25 @@ def is_personal(view: Topics, ref: Ref) -> bool:
     return any(not commit.step for commit in view.history.commits_touching([ref]))
 
 
-def _orphaned_skills(run: Run, outcome: Outcome, removed: set[Ref]) -> Iterator[tuple[str, str]]:
+def _orphaned_skills(run: Run, outcome: Outcome, refs: set[Ref]) -> Iterator[tuple[str, str]]:
     """Yield (shelf, name) of the skills that lose all their sources."""
     view = run.view
-    yield from skills_without_facts(run, removed)
+    yield from skills_without_facts(run, refs)
     strategy = view.skills.find(strategy_name(outcome.domain))
     has_enough = view.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
     if strategy and not has_enough and may_archive(run, strategy):
         yield shelf_of(run, strategy), strategy.name
 
 
-def skills_without_facts(run: Run, removed: Collection[Ref]) -> Iterator[tuple[str, str]]:
+def skills_without_facts(run: Run, removed_refs: Collection[Ref]) -> Iterator[tuple[str, str]]:
     """Yield (shelf, name) of the skills that lose all their facts."""
     view = run.view
-    facts = [ref for ref in removed if ref.kind == "fact"]
+    facts = [ref for ref in removed_refs if ref.kind == "fact"]
     names = {link.target.id for link in view.links.by_source(facts) if link.type == "derived"}
     for name in sorted(names):
         links = view.links.by_target([Ref("skill", name)])
         remaining = [
-            link for link in links if link.type == "derived" and link.source not in removed
+            link for link in links if link.type == "derived" and link.source not in removed_refs
         ]
         skill = view.skills.find(name)
         if skill and not remaining and may_archive(run, skill):

@@ -372,16 +372,16 @@ def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
 def _current_facts(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     """Return the trusted facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
-    superseded = head.facts.superseded_ids(facts)
-    opposed, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
+    superseded_ids = head.facts.superseded_ids(facts)
+    opponents, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
     makers = head.facts.makers(facts)
     return {
-        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), opposed.get(name, 0)))
+        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), opponents.get(name, 0)))
         for name, fact in facts.items()
         if fact.trust == "local"
-        and name not in superseded
+        and name not in superseded_ids
         and (name in runs or name not in makers)  # what a run made rests on those that still count
-        and not is_contested(fact, runs.get(name, 0), opposed.get(name, 0))
+        and not is_contested(fact, runs.get(name, 0), opponents.get(name, 0))
     }
 
 

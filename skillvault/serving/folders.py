@@ -53,10 +53,10 @@ class Folders:
             folder: list_folder(Path(folder), old_listings.get(folder, EMPTY))
             for _, folder in self._places
         }
-        changed = head.layers.keep_files(self._places, listings)
+        has_changed = head.layers.keep_files(self._places, listings)
         arrangement = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
         digest = hashlib.sha256(arrangement).hexdigest()
-        if changed or not (head.layers.state or "").startswith(digest):
+        if has_changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
             head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
         self._followed = rules, readable, head.layers.state

@@ -39,7 +39,7 @@ NEXT = Draft("Keys", "Warns more.", (("What Went Wrong", "- a\n- c"), ("Checklis
 
 def _own(found: Findings = BEFORE, draft: Draft = FIRST, **changes: Any) -> Skill:
     """A skill as `generate` made it, otherwise."""
-    made = skill_change(found, draft, taken=frozenset[str]().__contains__, policy=POLICY)
+    made = skill_change(found, draft, is_taken=frozenset[str]().__contains__, policy=POLICY)
     skill = made.writes[0]
     assert isinstance(skill, Skill)
     return replace(skill, **changes)

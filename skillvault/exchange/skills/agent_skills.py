@@ -87,9 +87,9 @@ def is_pointer(content: bytes) -> bool:
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
     """Return an author's file with front matter of the vault, from which it can be restored."""
-    stored = front_matter.with_mapping(content, vault_meta)
-    if write_skill({FILE: stored})[FILE] == content:
-        return stored
+    new_content = front_matter.with_mapping(content, vault_meta)
+    if write_skill({FILE: new_content})[FILE] == content:
+        return new_content
     front = front_matter.yaml_of(content.decode())
     metadata = {_PUBLISHED: front.replace(_DELIMITER, _ESCAPED), **vault_meta["metadata"]}
     verbatim_file = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
@@ -99,7 +99,7 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
     return (
         verbatim_file
         if is_small and write_skill({FILE: verbatim_file})[FILE] == content
-        else stored
+        else new_content
     )
 
 
@@ -121,8 +121,8 @@ def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
         author_meta["name"] = skill.name
     vault_meta, _ = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     if skill.description != vault_meta.get("description"):
-        stored = {f"{ORIGIN}.description": as_text(author_meta.get("description"))}
-        author_meta["metadata"] = {**stored, **_metadata_of(author_meta)}
+        texts = {f"{ORIGIN}.description": as_text(author_meta.get("description"))}
+        author_meta["metadata"] = {**texts, **_metadata_of(author_meta)}
         author_meta["description"] = skill.description
     files = _replace_author_meta(skill.files, author_meta)
     text = files[FILE].decode()
@@ -254,17 +254,17 @@ def slug_of(name: str) -> str:
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
     """Convert an author's front matter to the front matter of the vault's file."""
-    top, stored = _split_keys(meta, name, origin)
+    top_values, stored_texts = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
     status = {"status": "proposed", "origin": "installed"}
     if _metadata_of(meta).get("trust") == "untrusted":
         status["trust"] = "untrusted"
     return {
-        **top,
+        **top_values,
         "metadata": {
             **metadata,
             **_vault_values(meta, metadata),
-            **stored,
+            **stored_texts,
             **status,
         },
     }
@@ -274,17 +274,17 @@ def _split_keys(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Split an author's keys into top-level values and texts to store in `metadata`."""
-    top, stored_texts = dict[str, Any](), dict[str, str]()
+    top_values, stored_texts = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
         if key in SKILL_KEYS and (key == _TOOLS or not isinstance(value, dict | list)):
-            top[key] = _fit_value(key, value)
-        if key not in top or top[key] != value:
+            top_values[key] = _fit_value(key, value)
+        if key not in top_values or top_values[key] != value:
             stored_texts[f"{origin}.{as_text(key)}"] = as_text(value)
     if str(meta.get("name", name)) != name:
         stored_texts[f"{origin}.name"] = as_text(meta["name"])
-    return top, stored_texts
+    return top_values, stored_texts
 
 
 def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -405,7 +405,7 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     """
     stored_metadata = _metadata_of(meta)
     metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
-    top = {key: value for key, value in meta.items() if key != "metadata"}
+    top_values = {key: value for key, value in meta.items() if key != "metadata"}
     stored = [(name, key) for key in stored_metadata if (name := _original_key(key)) is not None]
     # Those of `metadata` come last: a vault's own value there is of a key at the top.
     for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_INNER)):
@@ -420,8 +420,8 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
             inner_value = stored_metadata.get(f"{key.partition('.')[0]}.{_INNER}{vault_key}")
             is_read = inner_value is not None and _is_readable(vault_key, from_text(inner_value))
             vault_value = None if is_read else metadata.pop(vault_key, None)
-            top[name] = _latest_value(vault_key, from_text(value), vault_value)
-    return top | ({"metadata": metadata} if metadata else {})
+            top_values[name] = _latest_value(vault_key, from_text(value), vault_value)
+    return top_values | ({"metadata": metadata} if metadata else {})
 
 
 def _is_short_form(value: Any, key: str, text: str) -> bool:

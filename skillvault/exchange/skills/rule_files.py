@@ -198,9 +198,9 @@ def _file_text(skill: OutgoingSkill, front: Callable[[Scope], str]) -> str:
     return f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
 
 
-def _check_length(text: str, most: int | None) -> None:
-    if most and len(text) > most:
-        reason = f"takes {len(text):,} characters, and the host reads {most:,} of a file"
+def _check_length(text: str, limit: int | None) -> None:
+    if limit and len(text) > limit:
+        reason = f"takes {len(text):,} characters, and the host reads {limit:,} of a file"
         raise BadInputError(f"{reason}; shorten it", code="too-long")
 
 

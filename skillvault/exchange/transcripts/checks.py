@@ -185,7 +185,7 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     return next(reversed(failures or judged_runs), None)
 
 
-def _find_chained_tools(check: Check, failed: Mapping[str, Check]) -> list[str]:
+def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
     """Return the other tools that had failed and now passed in one chain of `&&`."""
     parts = _PARTS.split(_QUOTATION.sub("''", check.command))
     commands = [" ".join(part.split()) for part in parts[::2]]
@@ -199,7 +199,7 @@ def _find_chained_tools(check: Check, failed: Mapping[str, Check]) -> list[str]:
         return []
     return [
         tool
-        for tool, earlier in failed.items()
+        for tool, earlier in failed_checks.items()
         if tool != check.tool
         and any(tool in part for part in commands)
         and _covers_failure(replace(check, tool=tool), earlier)

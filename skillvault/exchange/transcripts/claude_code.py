@@ -208,8 +208,8 @@ def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
     match = _BACKGROUND_END.match(text)
     code = _END_CODE.search(match["told"].strip()) if match else None
     if match and code:
-        failed = match["status"] == "failed"
-        yield ToolResult(at, match["call"], match["told"], failed, int(code[1]))
+        has_failed = match["status"] == "failed"
+        yield ToolResult(at, match["call"], match["told"], has_failed, int(code[1]))
 
 
 def _convert_result(
@@ -217,19 +217,19 @@ def _convert_result(
 ) -> ToolResult:
     text = "\n".join(_texts(block))
     has_ended_well = block.get("is_error") is not True
-    refused = not has_ended_well and text.startswith(_REFUSALS)
-    failed = not has_ended_well and not refused
-    code = _EXIT_CODE.match(text) if failed else None
+    is_refused = not has_ended_well and text.startswith(_REFUSALS)
+    has_failed = not has_ended_well and not is_refused
+    code = _EXIT_CODE.match(text) if has_failed else None
     name = str(block.get("tool_use_id"))
     return ToolResult(
         at,
         name,
         text[code.end() :].lstrip("\n") if code else text,
-        failed,
+        has_failed,
         int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
         running=name if text.startswith(_RUNNING) else None,
-        refused=refused,
+        refused=is_refused,
     )
 
 

@@ -245,22 +245,22 @@ def _convert_output(
     if not isinstance(code, int):
         match = _EXIT_CODE.search(text[:1000])
         code = int(match[1]) if match else None
-    failed = code not in (None, 0) or parts.get("success") is False
+    has_failed = code not in (None, 0) or parts.get("success") is False
     start = _OUTPUT.search(text[:1000])
     shown_text = text[start.end() :] if start else text
     session = _RUNNING.search(text[: start.start()]) if start and code is None else None
     running = session[1] if session else None
-    refused = code is None and _REFUSAL.search(text[:1000]) is not None
+    is_refused = code is None and _REFUSAL.search(text[:1000]) is not None
     return ToolResult(
         at,
         str(entry.get("call_id")),
         shown_text,
-        failed,
+        has_failed,
         code,
         aside=prompt is not None,
         prompt=prompt,
         running=running,
-        refused=refused,
+        refused=is_refused,
     )
 
 

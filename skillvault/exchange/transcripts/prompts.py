@@ -140,9 +140,9 @@ class _Call(Struct, frozen=True):
 class PromptTally:
     """A collector of the work for a prompt, fed one event at a time."""
 
-    def __init__(self, checks: Sequence[str], clean: Clean) -> None:
+    def __init__(self, checks: Sequence[str], redact: Clean) -> None:
         self._patterns = [re.compile(pattern) for pattern in checks]
-        self._clean = clean
+        self._clean = redact
         self._calls: OrderedDict[str, _Call] = OrderedDict()
         self._running: OrderedDict[str, _Call] = OrderedDict()
 
@@ -235,12 +235,12 @@ def _store_call(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
 class PromptReader:
     """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
 
-    def __init__(self, path: Path, checks: Sequence[str], clean: Clean) -> None:
+    def __init__(self, path: Path, checks: Sequence[str], redact: Clean) -> None:
         """Raise BadInputError for a file that no known client wrote."""
         self.transcript = Transcript(path)
         self.header = self.transcript.header
-        self._tally = PromptTally(checks, clean)
-        self._subagent_checks = _read_subagents(path, checks, clean)
+        self._tally = PromptTally(checks, redact)
+        self._subagent_checks = _read_subagents(path, checks, redact)
 
     def __iter__(self) -> Iterator[PromptRun]:
         """Yield each prompt when it is complete, without the lines of repeated prompts."""
@@ -304,12 +304,12 @@ def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[st
     return runs
 
 
-def _read_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
+def _read_subagents(path: Path, checks: Sequence[str], redact: Clean) -> dict[str, list[Check]]:
     folder = path.with_suffix("") / SUBAGENTS
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
     runs: dict[str, list[Check]] = {}
     for file in files:
-        for prompt, new_checks in read_side_checks(file, checks, clean).items():
+        for prompt, new_checks in read_side_checks(file, checks, redact).items():
             runs.setdefault(prompt, []).extend(new_checks)
     return runs
 

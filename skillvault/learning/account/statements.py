@@ -376,16 +376,16 @@ def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str
     The problem is the task, else the target. A trade without a task has no problem, because the
     next trade is a new one. If many runs share the problem, the deeds must also share words.
     """
-    last = losses[-1]
-    task, deed_terms = tasks.get(last.id), terms(last.deed)
+    loss = losses[-1]
+    task, deed_terms = tasks.get(loss.id), terms(loss.deed)
     task_tries = [t for t in tries if task and tasks.get(t.id) == task]
     has_targets = len({attempt.target for attempt in tries}) > 1
-    is_problem = last.score is None if not task else has_targets  # else it is all of the code
-    by_target = bool(last.target) and is_problem
-    target_tries = [t for t in tries if by_target and t.target == last.target]
+    is_problem = loss.score is None if not task else has_targets  # else it is all of the code
+    by_target = bool(loss.target) and is_problem
+    target_tries = [t for t in tries if by_target and t.target == loss.target]
     for candidates in (task_tries, target_tries):
         for attempt in candidates:
-            is_later = (attempt.at, attempt.id) > (last.at, last.id)
+            is_later = (attempt.at, attempt.id) > (loss.at, loss.id)
             is_near = len(candidates) <= _SPECIFIC or bool(deed_terms & terms(attempt.deed))
             if is_later and is_near and attempt.status == "success" and attempt.deed:
                 return attempt

@@ -114,8 +114,8 @@ class CodeEvidence(Struct, frozen=True):
     @property
     def file_list(self) -> str:
         """The names of the first files, and the number of the others."""
-        more = len(self.files) - _SHOWN
-        return ", ".join(self.files[:_SHOWN]) + (f" (+{more} more)" if more > 0 else "")
+        omitted = len(self.files) - _SHOWN
+        return ", ".join(self.files[:_SHOWN]) + (f" (+{omitted} more)" if omitted > 0 else "")
 
 
 def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
@@ -137,16 +137,16 @@ def rule_evidence(
         matches = {t: files for t, files in matches.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
         return _word_evidence(matches, 1 if terms.exact else _MIN_WORDS, policy)
-    exact = terms.exact
+    exact_terms = terms.exact
     if not matches:
         return CodeEvidence((), (), rate_confidence(0, policy))
-    has_all = len(matches) == len(exact)
+    has_all = len(matches) == len(exact_terms)
     common_files = frozenset.intersection(*matches.values()) if has_all else frozenset()
     if (weight := rate_confidence(len(common_files), policy)).promote:
         return CodeEvidence(tuple(sorted(common_files)), tuple(matches), weight)
-    best = max(matches, key=lambda term: (len(matches[term]), -exact.index(term)))
-    files = matches[best]
-    return CodeEvidence(tuple(sorted(files)), (best,), rate_confidence(len(files), policy))
+    best_term = max(matches, key=lambda term: (len(matches[term]), -exact_terms.index(term)))
+    files = matches[best_term]
+    return CodeEvidence(tuple(sorted(files)), (best_term,), rate_confidence(len(files), policy))
 
 
 def _word_evidence(

@@ -48,13 +48,13 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     """Return the body of this skill: the best patterns, and the path to all of them."""
-    best = prompt.rank_patterns(patterns)
-    if not best:
+    ranked = prompt.rank_patterns(patterns)
+    if not ranked:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    omission = f"; the best {prompt.BEST} of {len(best)}" if len(best) > prompt.BEST else ""
+    omission = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
-    for pattern in best[: prompt.BEST]:
+    for pattern in ranked[: prompt.BEST]:
         files = pluralize(pattern.occurrences, "file")
         lines.append(f"{prompt.pattern_line(pattern)} ({files})")
     return "\n".join(lines)

@@ -151,9 +151,9 @@ def select_learned(
 ) -> LearnedText:
     """Select the best patterns, the latest rules, and the rules that the user stated."""
     keys = {pattern.key for pattern in patterns}
-    best = rank_patterns(patterns)[:BEST]
+    best_patterns = rank_patterns(patterns)[:BEST]
     latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
-    text = LearnedText(tuple(stated_rules), tuple(best), tuple(latest_rules))
+    text = LearnedText(tuple(stated_rules), tuple(best_patterns), tuple(latest_rules))
     return text if budget is None else text.fit(budget)
 
 

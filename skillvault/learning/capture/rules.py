@@ -243,9 +243,9 @@ def without_rules(text: str, keys: Collection[str]) -> str:
 
 def render_addition(text: str, rules: Iterable[str]) -> str:
     """Return the text that, appended to a text, adds these rules."""
-    last = (_LINE.findall(text) or [""])[-1]
+    last_line = (_LINE.findall(text) or [""])[-1]
     start = "" if text.endswith("\n") or not text else "\n"
-    opening = start if _SEPARATOR.fullmatch(last) else start + SEPARATOR
+    opening = start if _SEPARATOR.fullmatch(last_line) else start + SEPARATOR
     return opening + "".join(f"{' '.join(rule.split())}\n{SEPARATOR}" for rule in rules)
 
 

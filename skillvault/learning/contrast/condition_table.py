@@ -54,12 +54,12 @@ class ConditionTable(NamedTuple):
     """The truth values of conditions, as arrays of (columns x outcomes).
 
     `rules` are the conditions of the columns and `opposites` their complements (None without a
-    name). `holds` is the truth value; `recorded` is False if the value is not known.
+    name). `truth` is the truth value; `recorded` is False if the value is not known.
     """
 
     rules: list[Rule]
     opposites: list[Rule | None]
-    holds: Truth
+    truth: Truth
     recorded: Truth
 
 
@@ -68,7 +68,7 @@ class Column(NamedTuple):
 
     rule: Rule
     opposite: Rule | None
-    holds: Truth
+    truth: Truth
     recorded: Truth
 
 
@@ -83,7 +83,7 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
         ConditionTable(
             single_conditions.rules + pairs.rules,
             single_conditions.opposites + pairs.opposites,
-            np.concatenate([single_conditions.holds, pairs.holds]),
+            np.concatenate([single_conditions.truth, pairs.truth]),
             np.concatenate([single_conditions.recorded, pairs.recorded]),
         )
     )
@@ -94,7 +94,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
 
     Target and agent are keys too.
     """
-    least = _USUALLY * len(outcomes)
+    min_count = _USUALLY * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
@@ -103,15 +103,15 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
         for name, count in Counter(names).items():
             if name is not None and LEAST <= count <= len(names) - LEAST:
                 rule, opposite = (Condition(kind, key, verb, name) for verb in ("is", "is not"))
-                holds = np.array([value == name for value in names])
-                groups[kind, key].append(Column((rule,), (opposite,), holds, is_recorded))
+                truth = np.array([value == name for value in names])
+                groups[kind, key].append(Column((rule,), (opposite,), truth, is_recorded))
     for number in _numbers(outcomes):
         if number.kind == "context":
             groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
     usual_groups = [
         sorted(columns, key=lambda column: generality(column.rule))
         for columns in groups.values()
-        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= least
+        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= min_count
     ]
     return sorted(usual_groups, key=lambda columns: (len(columns), generality(columns[0].rule)))
 
@@ -164,8 +164,8 @@ def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator
     all_recorded = np.ones(len(values), dtype=bool)
     for value in sorted({name for name in names if name is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
-        holds = np.array([name == value for name in names])
-        yield Column((Condition(kind, key, "is", value),), opposite, holds, all_recorded)
+        truth = np.array([name == value for name in names])
+        yield Column((Condition(kind, key, "is", value),), opposite, truth, all_recorded)
 
 
 class _Number(NamedTuple):
@@ -209,8 +209,8 @@ def _cuts(number: _Number, divisions: int, max_values: int = _FEW_VALUES) -> Ite
     for bound in number.bounds(divisions, max_values).values():
         upper = (Condition(number.kind, number.key, "at least", bound),)
         lower = (Condition(number.kind, number.key, "below", bound),)
-        holds = (number.values >= bound) & number.recorded
-        yield Column(upper, lower, holds, number.recorded)
+        truth = (number.values >= bound) & number.recorded
+        yield Column(upper, lower, truth, number.recorded)
 
 
 def _bands(number: _Number) -> Iterator[Column]:
@@ -220,8 +220,8 @@ def _bands(number: _Number) -> Iterator[Column]:
         if has_few_bounds or next_index - index >= _NARROWEST:
             inside_rule = (Condition(number.kind, number.key, "between", (low, high)),)
             outside_rule = (Condition(number.kind, number.key, "outside", (low, high)),)
-            holds = (number.values >= low) & (number.values < high) & number.recorded
-            yield Column(inside_rule, outside_rule, holds, number.recorded)
+            truth = (number.values >= low) & (number.values < high) & number.recorded
+            yield Column(inside_rule, outside_rule, truth, number.recorded)
 
 
 def _round_between(low: float, high: float) -> float:
@@ -258,11 +258,11 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
             indices_by_term[term].append(i)
     for term in sorted(indices_by_term):
         if len(indices_by_term[term]) >= LEAST and not is_result_word(term):
-            holds = np.zeros(len(outcomes), dtype=bool)
-            holds[indices_by_term[term]] = True
+            truth = np.zeros(len(outcomes), dtype=bool)
+            truth[indices_by_term[term]] = True
             opposite = (Condition("word", "reasoning", "does not mention", term),)
             yield Column(
-                (Condition("word", "reasoning", "mentions", term),), opposite, holds, has_reasoning
+                (Condition("word", "reasoning", "mentions", term),), opposite, truth, has_reasoning
             )
 
 
@@ -276,8 +276,8 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
     pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
     a, b = np.array(pairs, dtype=int).reshape(-1, 2).T
     rules = [(*parts.rules[i], *parts.rules[j]) for i, j in pairs]
-    holds = parts.holds[a] & parts.holds[b]
-    return ConditionTable(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
+    truth = parts.truth[a] & parts.truth[b]
+    return ConditionTable(rules, [None] * len(rules), truth, parts.recorded[a] & parts.recorded[b])
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
@@ -285,11 +285,11 @@ def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for number in _numbers(outcomes):
         for column in _cuts(number, _QUARTERS):
-            complement = column.recorded & ~column.holds
-            columns += [column, column._replace(rule=column.opposite or (), holds=complement)]
+            complement = column.recorded & ~column.truth
+            columns += [column, column._replace(rule=column.opposite or (), truth=complement)]
     half_count = len(outcomes) / 2
-    columns = [c for c in columns if _LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
-    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half_count), generality(c.rule)))
+    columns = [c for c in columns if _LEAST_OF_PAIR <= c.truth.sum() <= len(outcomes) - LEAST]
+    columns.sort(key=lambda c: (abs(float(c.truth.sum()) - half_count), generality(c.rule)))
     return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
 
 
@@ -301,7 +301,7 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
     return ConditionTable(
         [column.rule for column in columns],
         [column.opposite for column in columns],
-        np.array([column.holds for column in columns], dtype=bool).reshape(shape),
+        np.array([column.truth for column in columns], dtype=bool).reshape(shape),
         np.array([column.recorded for column in columns], dtype=bool).reshape(shape),
     )
 
@@ -310,33 +310,33 @@ def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
         [table.rules[i] for i in columns],
         [table.opposites[i] for i in columns],
-        table.holds[columns],
+        table.truth[columns],
         table.recorded[columns],
     )
 
 
-def _drop_rare(table: ConditionTable, least: int) -> ConditionTable:
-    hits, counts = table.holds.sum(axis=1), table.recorded.sum(axis=1)
-    return _select(table, ((hits >= least) & (hits <= counts - LEAST)).nonzero()[0].tolist())
+def _drop_rare(table: ConditionTable, min_count: int) -> ConditionTable:
+    hits, counts = table.truth.sum(axis=1), table.recorded.sum(axis=1)
+    return _select(table, ((hits >= min_count) & (hits <= counts - LEAST)).nonzero()[0].tolist())
 
 
 def _merge_equal(table: ConditionTable) -> ConditionTable:
     """Merge columns that hold for the same outcomes or for complements."""
     first = table.recorded.argmax(axis=1)
     # A column and its complement are compared as the one that the first outcome does not meet.
-    flips = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
-    holds = np.where(flips[:, None], table.recorded & ~table.holds, table.holds)
-    packed_bits = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
+    flips = table.truth[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
+    truth = np.where(flips[:, None], table.recorded & ~table.truth, table.truth)
+    packed_bits = np.concatenate([np.packbits(truth, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
     for i, row in enumerate(packed_bits):
         groups[row.tobytes()].append(i)
     names = [_names_of(table, members, flips) for members in groups.values()]
-    unique = _select(table._replace(holds=holds), [members[0] for members in groups.values()])
+    unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
-    holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
+    truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
     name_pairs = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
     return ConditionTable(
-        [a or () for a, _ in name_pairs], [b for _, b in name_pairs], holds, unique.recorded
+        [a or () for a, _ in name_pairs], [b for _, b in name_pairs], truth, unique.recorded
     )
 
 

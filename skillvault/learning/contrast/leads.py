@@ -58,11 +58,11 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The compared conditions: `holds` and `recorded` (cuts x episodes), and keys by cut."""
+    """The compared conditions: `truth` and `recorded` (cuts x episodes), and keys by cut."""
 
     columns: list[Column]
     keys: Places
-    holds: Truth
+    truth: Truth
     recorded: Truth
 
 
@@ -103,14 +103,14 @@ def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[S
     rules_found: list[Separation] = []
     candidates: list[RuleCandidate] = []
     for _ in range(_MAX_LEADS if cuts.columns else 0):
-        best, p = _best_cut(cuts, tries)
+        best_index, p = _best_cut(cuts, tries)
         if p > _LEVEL / len(tries.decisions.outcomes):
             break
-        lead = _candidate_of(cuts.columns[best], p, tries.decisions)
-        if still_holds(lead.holds, lead.recorded, _RESULT, tries.decisions):
+        lead = _candidate_of(cuts.columns[best_index], p, tries.decisions)
+        if still_holds(lead.truth, lead.recorded, _RESULT, tries.decisions):
             rules_found.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
         candidates.append(lead)
-        tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.holds[best]))
+        tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.truth[best_index]))
     return tuple(rules_found)
 
 
@@ -148,19 +148,19 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     keys = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     member = membership(tries.decisions.episodes)
     recorded_counts = np.array([column.recorded for column in columns]).astype(np.float32) @ member
-    met_counts = np.array([column.holds for column in columns]).astype(np.float32) @ member
+    met_counts = np.array([column.truth for column in columns]).astype(np.float32) @ member
     is_testable = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
-    holds = is_testable & (2 * met_counts > recorded_counts)
-    hits, counts = holds.sum(axis=1), is_testable.sum(axis=1)
+    truth = is_testable & (2 * met_counts > recorded_counts)
+    hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
-    chosen = _distinct_cuts(holds, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in chosen], keys[chosen], holds[chosen], is_testable[chosen])
+    chosen = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
+    return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
 
 
-def _distinct_cuts(holds: Truth, recorded: Truth, candidates: Places) -> list[int]:
+def _distinct_cuts(truth: Truth, recorded: Truth, candidates: Places) -> list[int]:
     """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
-    aligned_truths = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
+    aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
     place_by_bits: dict[bytes, int] = {}
     for i in candidates.tolist():
@@ -171,11 +171,11 @@ def _distinct_cuts(holds: Truth, recorded: Truth, candidates: Places) -> list[in
 def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
     """Return the side of a cut that has more failures."""
     is_failure, rule = decisions.results[_RESULT], column.rule
-    holds, complement = column.holds, column.recorded & ~column.holds
-    if is_failure[complement].mean() > is_failure[holds].mean():
-        rule, holds = column.opposite or (), complement
-    z = effect_of(holds, column.recorded, _RESULT, decisions).z
-    return RuleCandidate(rule, holds, column.recorded, _RESULT, z, p, z)
+    truth, complement = column.truth, column.recorded & ~column.truth
+    if is_failure[complement].mean() > is_failure[truth].mean():
+        rule, truth = column.opposite or (), complement
+    z = effect_of(truth, column.recorded, _RESULT, decisions).z
+    return RuleCandidate(rule, truth, column.recorded, _RESULT, z, p, z)
 
 
 # ── the smallest p by key ────────────────────────────────────────────────────────────
@@ -183,7 +183,7 @@ def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandida
 
 def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     """Return the index of the cut that separates best, and its p among all keys."""
-    centred = centred_within(cuts.holds, cuts.recorded, tries.strata)
+    centred = centred_within(cuts.truth, cuts.recorded, tries.strata)
     arrangements = _arrangements(tries).astype(np.float32)
     surprises = _surprises(centred @ arrangements.T, cuts, tries.votes)
     surprises[:, 0] /= _dependence(centred, cuts, tries)
@@ -194,8 +194,8 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     smallest = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])
-    best = max(members.tolist(), key=lambda i: round(float(surprises[i, 0]), 3))
-    return best, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
+    best_index = max(members.tolist(), key=lambda i: round(float(surprises[i, 0]), 3))
+    return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
 def _tail_shares(values: Figures) -> Figures:
@@ -217,7 +217,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
 
     `surplus` is the number of failures beyond the expectation within strata.
     """
-    hits, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
+    hits, of = cuts.truth.sum(axis=1), cuts.recorded.sum(axis=1)
     sizes, inverse = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
     failures = np.rint(sizes[1] * votes.mean()).clip(1, sizes[1] - 1).astype(int)
     table = np.array([_mid_p(a, n, k, len(votes)) for a, n, k in np.stack([*sizes, failures]).T])

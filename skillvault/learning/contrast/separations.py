@@ -56,12 +56,12 @@ def rotations(strata: Places, seed: bytes) -> Places:
     return shifts
 
 
-def centred_within(holds: Truth, recorded: Truth, strata: Places) -> Figures:
-    """Return `holds` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
+def centred_within(truth: Truth, recorded: Truth, strata: Places) -> Figures:
+    """Return `truth` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
     member = membership(strata)
-    hits, counts = (values.astype(np.float32) @ member for values in (holds, recorded))
+    hits, counts = (values.astype(np.float32) @ member for values in (truth, recorded))
     shares = hits / np.maximum(counts, 1)
-    return np.where(recorded, holds - shares[:, renumber(strata)], 0).astype(np.float32)
+    return np.where(recorded, truth - shares[:, renumber(strata)], 0).astype(np.float32)
 
 
 def renumber(strata: Places) -> Places:
@@ -130,7 +130,7 @@ class RuleCandidate(NamedTuple):
     """A condition that chance does not explain; `p` is family-wise over columns and results."""
 
     rule: Rule
-    holds: Truth
+    truth: Truth
     recorded: Truth
     result: str
     statistic: float
@@ -203,29 +203,29 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
         return []
     seed = sha256("\n".join(outcome.id for outcome in decisions.outcomes).encode()).digest()
     shifts, strata = rotations(decisions.agents, seed), decisions.agents
-    centred = centred_within(table.holds, table.recorded, strata)
+    centred = centred_within(table.truth, table.recorded, strata)
     one_sided = np.array([opposite is None for opposite in table.opposites])
     pairs = np.array([len(rule) == 2 for rule in table.rules])
     alarm = _FALSE_ALARM * min(1, len(strata) / _FULL)
-    observed, greatest = {}, np.full(len(shifts), -np.inf)
+    observations, greatest = {}, np.full(len(shifts), -np.inf)
     for name, result in decisions.results.items():
         statistics = _statistics(centred, result[shifts], strata)
         statistics[:, pairs] -= _PAIRS_BACK
-        observed[name] = statistics[0].copy()
+        observations[name] = statistics[0].copy()
         np.abs(statistics, out=statistics, where=~one_sided)
         greatest = np.maximum(greatest, statistics.max(axis=1))
     candidates = []
-    for name, signed in observed.items():
+    for name, signed in observations.items():
         for column in np.flatnonzero(np.where(one_sided, signed, np.abs(signed)) > 0).tolist():
             statistic = abs(signed[column])
             p = float((greatest >= statistic - _STATISTIC_ROUNDING).mean())
             if p > alarm:
                 continue
-            rule, holds, recorded = table.rules[column], table.holds[column], table.recorded[column]
+            rule, truth, recorded = table.rules[column], table.truth[column], table.recorded[column]
             if signed[column] < 0:
-                rule, holds = table.opposites[column] or (), recorded & ~holds
-            z = effect_of(holds, recorded, name, decisions).z
-            candidates.append(RuleCandidate(rule, holds, recorded, name, float(statistic), p, z))
+                rule, truth = table.opposites[column] or (), recorded & ~truth
+            z = effect_of(truth, recorded, name, decisions).z
+            candidates.append(RuleCandidate(rule, truth, recorded, name, float(statistic), p, z))
     return candidates
 
 
@@ -265,14 +265,14 @@ def _adds_information(
     """Return True if a rule adds to the accepted rules and to its sessions."""
     strata = decisions.agents
     for rule in accepted:
-        strata = renumber(strata * 2 + rule.holds)
-    holds, recorded, result = candidate.holds, candidate.recorded, candidate.result
+        strata = renumber(strata * 2 + rule.truth)
+    truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
     by_session = decisions._replace(episodes=decisions.sessions)
     return (
         candidate.z > _ADDS
-        and effect_of(holds, recorded, result, by_session).z
+        and effect_of(truth, recorded, result, by_session).z
         > _session_threshold(candidate, decisions)
-        and (not accepted or effect_of(holds, recorded, result, decisions, strata=strata).z > _ADDS)
+        and (not accepted or effect_of(truth, recorded, result, decisions, strata=strata).z > _ADDS)
     )
 
 
@@ -284,7 +284,7 @@ def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
     Stegun 26.7.5).
     """
     labels = renumber(decisions.sessions[candidate.recorded])
-    x = candidate.holds[candidate.recorded] - candidate.holds[candidate.recorded].mean()
+    x = candidate.truth[candidate.recorded] - candidate.truth[candidate.recorded].mean()
     session_variance = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
     if session_variance < _MOSTLY * float((x * x).sum()):
         return _SESSION_ADDS
@@ -302,28 +302,28 @@ def _holds_in_parts(
     """
     result = candidate.result
     if len(candidate.rule) == 1:
-        return still_holds(candidate.holds, candidate.recorded, result, decisions)
+        return still_holds(candidate.truth, candidate.recorded, result, decisions)
     for condition in candidate.rule:
         truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
         compared_outcomes = truth & candidate.recorded
-        gain = effect_of(candidate.holds, compared_outcomes, result, decisions).z
+        gain = effect_of(candidate.truth, compared_outcomes, result, decisions).z
         if gain < (_PAIR_ADDS if _source(condition) in single_sources else _ADDS):
             return False
-        if not still_holds(candidate.holds, compared_outcomes, result, decisions):
+        if not still_holds(candidate.truth, compared_outcomes, result, decisions):
             return False
     return True
 
 
-def still_holds(holds: Truth, recorded: Truth, result: str, decisions: Decisions) -> bool:
+def still_holds(truth: Truth, recorded: Truth, result: str, decisions: Decisions) -> bool:
     """Return False if a rule fails in the later half of the decisions and the halves differ.
 
     A few late decisions are not enough to tell.
     """
     half = _late_half(decisions)
-    if (holds & half).sum() < _FEWEST_LATELY or (recorded & ~holds & half).sum() < _FEWEST_LATELY:
+    if (truth & half).sum() < _FEWEST_LATELY or (recorded & ~truth & half).sum() < _FEWEST_LATELY:
         return True
-    early_effect = effect_of(holds, recorded & ~half, result, decisions)
-    late_effect = effect_of(holds, recorded & half, result, decisions)
+    early_effect = effect_of(truth, recorded & ~half, result, decisions)
+    late_effect = effect_of(truth, recorded & half, result, decisions)
     margin = math.hypot(early_effect.error, late_effect.error) * _DIFFERS
     has_changed = abs(early_effect.difference - late_effect.difference) > margin
     return late_effect.difference > 0 and not (has_changed and late_effect.z < _ADDS)
@@ -338,20 +338,20 @@ def separation_of(
 ) -> Separation:
     """Return a candidate as a rule with its counts."""
     result, half = decisions.results[candidate.result], _late_half(decisions)
-    holds, opposite = candidate.holds, candidate.recorded & ~candidate.holds
-    late_counts = _tally(holds & half, result)
+    truth, opposite = candidate.truth, candidate.recorded & ~candidate.truth
+    late_counts = _tally(truth & half, result)
     return Separation(
         conditions=candidate.rule,
         result=candidate.result,
-        met=_tally(holds, result),
+        met=_tally(truth, result),
         other=_tally(opposite, result),
         episodes=(
-            len(set(decisions.episodes[holds & result])),
-            len(set(decisions.episodes[holds])),
+            len(set(decisions.episodes[truth & result])),
+            len(set(decisions.episodes[truth])),
         ),
         p=candidate.p,
         z=candidate.z,
-        holds_for=frozenset(decisions.outcomes[i].id for i in holds.nonzero()[0].tolist()),
+        holds_for=frozenset(decisions.outcomes[i].id for i in truth.nonzero()[0].tolist()),
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _FEWEST_LATELY else None,
@@ -359,12 +359,12 @@ def separation_of(
     )
 
 
-def _tally(holds: Truth, result: Truth) -> tuple[int, int]:
-    return int((holds & result).sum()), int(holds.sum())
+def _tally(truth: Truth, result: Truth) -> tuple[int, int]:
+    return int((truth & result).sum()), int(truth.sum())
 
 
 def effect_of(
-    holds: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
+    truth: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
 ) -> _Effect:
     """Return the effect of a condition on a result by the Mantel-Haenszel score test within strata.
 
@@ -374,7 +374,7 @@ def effect_of(
     if not len(labels):
         return _NO_EFFECT
     sizes = np.bincount(labels)
-    x, y = (values[among].astype(float) for values in (holds, decisions.results[result]))
+    x, y = (values[among].astype(float) for values in (truth, decisions.results[result]))
     x -= (np.bincount(labels, x) / sizes)[labels]
     y -= (np.bincount(labels, y) / sizes)[labels]
     squares = np.bincount(labels, x * x)

@@ -157,7 +157,7 @@ def distilled_change(
     brief: SessionExcerpt,
     draft: Draft,
     *,
-    taken: Callable[[str], bool],
+    is_taken: Callable[[str], bool],
     at: datetime,
     policy: Policy,
 ) -> Change:
@@ -168,7 +168,7 @@ def distilled_change(
         brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens
     )
     skill = Skill(
-        name=distilled_name(session.id, taken),
+        name=distilled_name(session.id, is_taken),
         description=shorten(draft.description, 1024),
         body=text.body,
         tags=tags_of(brief, draft),

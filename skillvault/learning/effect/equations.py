@@ -192,13 +192,13 @@ def _roles(share: Array) -> list[_Role]:
     """
     count = len(share)
     indices, zeros = np.arange(2 * count + 1), np.zeros(count)
-    chosen = np.concatenate([[0.0], np.ones(count), -share])
+    choice = np.concatenate([[0.0], np.ones(count), -share])
     roles = [
         _Role(np.minimum(indices, count), np.concatenate([[1.0], np.ones(count), zeros])),
-        _Role(np.full(2 * count + 1, count + 1), chosen),
+        _Role(np.full(2 * count + 1, count + 1), choice),
     ]
     if count <= _CHOOSERS:
-        roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), chosen))
+        roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), choice))
     return roles
 
 

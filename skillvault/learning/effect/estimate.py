@@ -206,15 +206,15 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     precision = equations.precision_of(sums.columns, prior, system.slope)
     mean = equations.solve_mean(system, precision)
     effects, choosing = equations.split_effects(mean, count)
-    chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
-    explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
+    choice = entries.applied - equations.shares(sums)[entries.column] * entries.offered
+    explained = entries.applied * effects[entries.column] + choice * choosing[entries.column]
     rates = np.array([base for _, base in equations.base_rates(sums, system, mean)])
     errors = entries.success - rates[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
     if correlation:  # only then it is asked how each effect grows with each decision
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
-        growth = _shared_luck(entries, chosen, correlation, gains)
+        growth = _shared_luck(entries, choice, correlation, gains)
     information = np.diag(system.matrix)[1:] / system.noise
     parameters = 1 + float((information / (information + np.diag(precision))).sum())  # at most
     degrees = max(1.0, len(errors) - parameters)
@@ -226,7 +226,7 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
 
-def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:
+def _shared_luck(entries: _Entries, choice: Array, correlation: float, gains: Array) -> Array:
     """Return the factor by which the shared luck of episodes increases each effect's variance.
 
     `correlation` (0..1) is between two decisions of an episode. `gains` say how much each effect
@@ -235,7 +235,7 @@ def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Ar
     """
     count = gains.shape[1]
     window = slice(max(0, len(entries.column) - _SCORED // count), None)
-    column, z = entries.column[window], chosen[window, None]
+    column, z = entries.column[window], choice[window, None]
     influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
         influence += z * gains[count + 2 + column]
@@ -317,9 +317,9 @@ def _change_variance(early: tuple[float, float], late: tuple[float, float]) -> f
     """
     if not (early[0] and late[0]):
         return 0.0
-    expected = 1 / early[0] + 1 / late[0]
+    expectation = 1 / early[0] + 1 / late[0]
     squared = (late[1] - early[1]) ** 2
-    return (squared - expected) / 4 if squared > _SURE**2 * expected else 0.0
+    return (squared - expectation) / 4 if squared > _SURE**2 * expectation else 0.0
 
 
 def estimate_lifts(domains: Iterable[Sums], prior: EffectPolicy) -> dict[Column, Lift]:
@@ -346,8 +346,8 @@ def _pool_effects(parts: Sequence[DomainEffect], prior: EffectPolicy) -> Lift:
     total = sum(part.weight for part in parts)
     weights = [part.weight / total if total else 1 / len(parts) for part in parts]
     base = sum(w * part.base for w, part in zip(weights, parts, strict=True))
-    changed = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
-    lift = Lift(mean, math.sqrt(1 / precision + changed), base)
+    variance_change = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
+    lift = Lift(mean, math.sqrt(1 / precision + variance_change), base)
     latest_effects = [part.latest for part in parts if part.latest[0]]
     if not latest_effects:
         return lift

@@ -366,8 +366,8 @@ def evidence_line(evidence: Evidence) -> str:
         parts.append(f"the last {evidence.consecutive_failures} failed")
     if lift := evidence.lift:
         parts.append(describe_lift(lift.lift, lift.interval))
-        latest = f" ({lift.recent.helps:.3f} by its latest uses)" if lift.latest else ""
-        parts.append(f"the chance that it helps is {lift.helps:.3f}{latest}")
+        note = f" ({lift.recent.helps:.3f} by its latest uses)" if lift.latest else ""
+        parts.append(f"the chance that it helps is {lift.helps:.3f}{note}")
     return "; ".join(parts)
 
 

@@ -87,7 +87,7 @@ def plan_patterns(
 
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
-    pending: list[Pattern] = []
+    patterns: list[Pattern] = []
     rejected: set[tuple[Rejection, str]] = set()  # each with its fact
     live_names: set[str] = set()  # in service, or left to its end
     for pattern, is_own in _find_patterns(material, policy):
@@ -101,7 +101,7 @@ def plan_patterns(
         if skill is None and rejections:
             rejected.update((rejection, fact.id) for rejection in rejections for fact in facts)
         elif skill is None:
-            pending += [] if is_expired else [pattern]
+            patterns += [] if is_expired else [pattern]
         else:
             live_names.add(skill)
             if skill not in skills or is_expired or not is_own:
@@ -114,9 +114,9 @@ def plan_patterns(
             is_admitted = pattern.independent and waits and policy.generate.gate != "always"
             is_outdated = pattern.digest not in (None, old_skill.account)
             if new_facts or is_admitted or (is_outdated and old_skill.status not in FINAL):
-                pending.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
+                patterns.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
     return Patterns(
-        due=tuple(pending),
+        due=tuple(patterns),
         rejected=tuple(sorted({rejections for rejections, _ in rejected})),
         left=_ungrounded_skills(material, skills, live_names),
         refused=frozenset(fact for _, fact in rejected),
@@ -352,7 +352,7 @@ def skill_change(
     lead = pattern.facts[0]
     is_served = pattern.independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
-    created = pattern.ended or now
+    time = pattern.ended or now
     skill = Skill(
         name=rules.pattern_name(
             pattern.kind, subject, [fact.id for fact in pattern.facts], is_taken
@@ -364,8 +364,8 @@ def skill_change(
         domain=lead.domain,
         status="testing" if is_served else "proposed",
         origin="generated",
-        created=stamp(created),
-        expires=stamp(created + timedelta(days=rules.policy.days(pattern.kind) or 0)),
+        created=stamp(time),
+        expires=stamp(time + timedelta(days=rules.policy.days(pattern.kind) or 0)),
         trust=lead.trust,
         account=pattern.digest,
     )

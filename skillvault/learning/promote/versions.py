@@ -77,14 +77,14 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
     if not families:
         return Succession()
     pairs, names = list[tuple[Fact, Fact]](), set[str]()
-    for family, (*_, first) in pairwise(families):
+    for family, (*_, oldest) in pairwise(families):
         names.update(member.id for member in family)
-        if first.supersedes is None and first.id not in names:  # else they would form a circle
-            pairs.append((family[0], first))
-    latest = families[-1][0]
-    replacements = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
+        if oldest.supersedes is None and oldest.id not in names:  # else they would form a circle
+            pairs.append((family[0], oldest))
+    predecessor = families[-1][0]
+    replacements = [*((source.id, target.id) for source, target in pairs), (predecessor.id, fact)]
     return Succession(
-        latest=latest,
+        latest=predecessor,
         links=tuple(
             link_of("superseded", Ref("fact", source), Ref("fact", target), now)
             for source, target in replacements

@@ -86,10 +86,10 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
     }
     further_lines = [line for line in tried if not _is_covered(line, body)]
     matches = match_lines(task, [*headings, *further_lines], about)
-    best = max((match.weight for match in matches.values()), default=0.0)
-    if not best:
+    max_weight = max((match.weight for match in matches.values()), default=0.0)
+    if not max_weight:
         return body
-    nearest = [line for line, match in matches.items() if match.weight >= _NEAR * best]
+    nearest = [line for line, match in matches.items() if match.weight >= _NEAR * max_weight]
     nearest = sorted(nearest, key=lambda line: -matches[line].weight)[:_NEAREST]
     labelled_lines: list[str] = []
     for line in nearest:

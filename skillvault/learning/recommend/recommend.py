@@ -357,12 +357,12 @@ def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[
     query, rules = request.query, request.rules.policy.recommend
     answering = {*_find_answering(request, unasked)}
     answering.update(request.background.leads if query.action else ())
-    has_task, least = request.weighing.has_task, rules.min_relevance
+    has_task, min_relevance = request.weighing.has_task, rules.min_relevance
 
     def eligible(contender: _Contender) -> bool:
         if _is_requested(contender.candidate, query, request.pins):
             return True
-        is_near = contender.name in answering if has_task else contender.relevance >= least
+        is_near = contender.name in answering if has_task else contender.relevance >= min_relevance
         return contender.name not in unasked and is_near
 
     return eligible
@@ -380,18 +380,18 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
         return []
     names = [n for n in weighing.names_with_evidence(_NEARLY * rules.answers) if n not in unasked]
     learned_names = [name for name in names if actions.get(name)]
-    best = min(
+    best_name = min(
         learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
     )
-    if best is None:
+    if best_name is None:
         return names
-    needed = rules.beside * weighing.measure_evidence(best)
+    min_evidence = rules.beside * weighing.measure_evidence(best_name)
     return [
         name
         for name in names
         if not actions.get(name)
-        or actions[name] & actions[best]
-        or weighing.measure_evidence(name) >= needed
+        or actions[name] & actions[best_name]
+        or weighing.measure_evidence(name) >= min_evidence
     ]
 
 
@@ -642,12 +642,12 @@ def _is_held_out(candidate: Candidate, request: _Request) -> bool:
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
     numbers, lift = rules.policy.effect, candidate.evidence.lift
-    share = least = min(numbers.holdout, numbers.holdout_proven)
+    share = min_share = min(numbers.holdout, numbers.holdout_proven)
     helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
     is_proven = rules.is_proven(candidate.status, candidate.evidence, rules)
     if not is_proven and helps < numbers.proven_above:
         doubt = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
-        share += (numbers.holdout - least) * doubt**2
+        share += (numbers.holdout - min_share) * doubt**2
     return draw(query.decision, candidate.name) < share
 
 

@@ -92,7 +92,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
     no_candidates = ("held-out", "unknown-pin")
-    passed_over = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
+    omitted = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -114,7 +114,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
             for s in answer.recommended
         ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
-        "next": [{"skill": skill.name, "reason": skill.reason} for skill in passed_over[:NEXT]],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:NEXT]],
         "counts": counts,
     }
 

@@ -311,7 +311,7 @@ def merge_change(
 def growth_change(
     merge: SkillMerge,
     draft: Draft,
-    written: sections.WrittenTexts,
+    old_texts: sections.WrittenTexts,
     *,
     references: References,
     policy: Policy,
@@ -324,7 +324,7 @@ def growth_change(
     assert skill is not None
     path = f"skills/{skill.name}/SKILL.md"
     text, files = evolved_text(merge, draft, policy, references)
-    body = sections.rewrite_body(skill.body, written.bodies, text)
+    body = sections.rewrite_body(skill.body, old_texts.bodies, text)
     links = tuple(_links(merge, skill.name))
     new_skill = replace(
         skill,
@@ -339,7 +339,7 @@ def growth_change(
         reason=_reason(merge, skill.name),
         writes=links,
         files=reference_files(skill.name, "skills", references.files_to_write(files)),
-        edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
+        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_moves(merge),
         sources=tuple(map(_skill_ref, merge.sources)),

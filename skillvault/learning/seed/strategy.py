@@ -171,7 +171,7 @@ def next_change(
     material: StrategyMaterial,
     period: Period,
     draft: Draft,
-    written: sections.WrittenTexts,
+    old_texts: sections.WrittenTexts,
     *,
     policy: Policy,
 ) -> Change:
@@ -182,7 +182,7 @@ def next_change(
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    body = sections.rewrite_body(skill.body, written.bodies, strategy_body(period, draft))
+    body = sections.rewrite_body(skill.body, old_texts.bodies, strategy_body(period, draft))
     new_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
@@ -197,7 +197,7 @@ def next_change(
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
         changed_paths=sections.statement_changes(skill.body, body),
-        edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
+        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(restoring_move,) if archived else (),
     )

@@ -155,8 +155,8 @@ def _as_clause(text: str) -> str:
 
 def _lower_first(text: str) -> str:
     """Lower the first letter of a clause, except in a name or an acronym."""
-    first = text.partition(" ")[0]
-    is_plain = first[1:].islower() or first == "A"
+    word = text.partition(" ")[0]
+    is_plain = word[1:].islower() or word == "A"
     is_fixed = len(split_sentences(text)) > 1 or not is_plain
     return text if is_fixed else text[:1].lower() + text[1:]
 

@@ -232,8 +232,8 @@ def _outcomes_of(brief: Brief) -> list[str]:
 
 def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | None:
     """Return the question for the text of a skill; None if its material supports no text."""
-    plain = OfflineJudge().write(text.brief)
-    return None if plain is None else judge.questions.text_question(text.brief, plain)
+    offline_text = OfflineJudge().write(text.brief)
+    return None if offline_text is None else judge.questions.text_question(text.brief, offline_text)
 
 
 # ── texts that an answer rewrites ────────────────────────────────────────────────────

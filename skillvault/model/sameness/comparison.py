@@ -267,10 +267,10 @@ def components(forms: Sequence[Form]) -> list[list[int]]:
     index, sets = Forms(), DisjointSets(len(positions_by_form))
     for form in positions_by_form:
         candidates = index.candidates(form)
-        added = index.add_form(form)
+        form_number = index.add_form(form)
         for number in candidates:
-            if sets.find_set(added) != sets.find_set(number) and index.is_same(number, form):
-                sets.union(number, added)
+            if sets.find_set(form_number) != sets.find_set(number) and index.is_same(number, form):
+                sets.union(number, form_number)
     positions = list(positions_by_form.values())
     components = sets.sets(range(len(positions)))
     return sorted(sorted(n for i in component for n in positions[i]) for component in components)

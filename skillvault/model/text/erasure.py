@@ -130,6 +130,6 @@ def prove_key(key: str) -> str:
 def _fold(word: str) -> str:
     if word.isascii() and "\\" not in word:
         return word.lower()
-    plain = _ESCAPE.sub(lambda match: chr(int(match["code"] or match["byte"], 16)), word)
-    letters = unicodedata.normalize("NFKD", plain).casefold()
+    unescaped = _ESCAPE.sub(lambda match: chr(int(match["code"] or match["byte"], 16)), word)
+    letters = unicodedata.normalize("NFKD", unescaped).casefold()
     return "".join(character for character in letters if character.isalnum())

@@ -179,9 +179,9 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
         if old_mapping == mapping and takes_flow:
             return content
         if takes_flow or strict_yaml.is_block(front):
-            edited = _edit_keys(front, (), old_mapping, mapping)
-            if strict_yaml.load(edited, as_written=True) == mapping:
-                return (head + edited + tail).encode()
+            new_front = _edit_keys(front, (), old_mapping, mapping)
+            if strict_yaml.load(new_front, as_written=True) == mapping:
+                return (head + new_front + tail).encode()
     return f"{head}{strict_yaml.dump(dict(mapping))}{tail}".encode()
 
 

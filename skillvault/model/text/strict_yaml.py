@@ -364,10 +364,10 @@ def _place_among(text: str, node: yaml.MappingNode, name: str, order: Sequence[s
     follower = next((key for key in siblings if key.value in later), None)
     if follower is not None:
         return int(follower.start_mark.index)
-    last = node.value[-1][1] if node.value else node
-    if getattr(last, "style", "|") in ("|", ">"):  # its end mark is at the next token
+    last_value = node.value[-1][1] if node.value else node
+    if getattr(last_value, "style", "|") in ("|", ">"):  # its end mark is at the next token
         return int(node.start_mark.index)
-    line_end = text.find("\n", last.end_mark.index)
+    line_end = text.find("\n", last_value.end_mark.index)
     return len(text) if line_end < 0 else line_end + 1
 
 
@@ -429,15 +429,15 @@ def _replace_list(
     if not isinstance(node, yaml.SequenceNode) or node.flow_style:
         return _write_list(text, node, key, entries, eol=eol)
     spans = _item_spans(text, node)
-    pending, pieces, at = list(entries), list[str](), 0
+    new_entries, pieces, at = list(entries), list[str](), 0
     for (start, end), entry in zip(spans, old_entries, strict=True):
-        stays = bool(pending) and name(pending[0]) == name(entry)
-        item = _item_text(text[start:end], entry, pending.pop(0) if stays else None, eol)
+        stays = bool(new_entries) and name(new_entries[0]) == name(entry)
+        item = _item_text(text[start:end], entry, new_entries.pop(0) if stays else None, eol)
         pieces += [text[at:start], item]
         at = end
     indent = " " * node.start_mark.column
     gap = "" if text[:at].endswith("\n") else eol
-    lines = [gap, *(_lines_of(entry, indent, eol) for entry in pending)] if pending else []
+    lines = [gap, *(_lines_of(entry, indent, eol) for entry in new_entries)] if new_entries else []
     return "".join([*pieces, *lines, text[at:]])
 
 
@@ -473,8 +473,8 @@ def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
 def _last_value(node: yaml.Node) -> yaml.Node:
     """Return the innermost value at the end of an entry."""
     while isinstance(node, yaml.MappingNode | yaml.SequenceNode) and node.value:
-        last = node.value[-1]
-        node = last[1] if isinstance(last, tuple) else last
+        child = node.value[-1]
+        node = child[1] if isinstance(child, tuple) else child
     return node
 
 

@@ -113,11 +113,11 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     nothing left gives "". A cut falls between words if that keeps half of the limit.
     """
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    full = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
-    if len(full) <= limit:
-        return full
-    cut = full[:limit]
-    at_word = cut.rpartition("-")[0] if full[limit] != "-" else cut
+    name = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
+    if len(name) <= limit:
+        return name
+    cut = name[:limit]
+    at_word = cut.rpartition("-")[0] if name[limit] != "-" else cut
     return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
 
 

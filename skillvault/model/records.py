@@ -232,10 +232,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class IndexedOutcome(NamedTuple):
-    """An outcome as a row of the index.
+    """An outcome as a row of the index; `at` is in microseconds.
 
-    `at` is in microseconds. `marks` are the news that decide when its account is read, None before
-    they are known.
+    `marks` are the news that decide when its account is read, None before they are known.
     """
 
     at: int
@@ -247,8 +246,7 @@ class IndexedOutcome(NamedTuple):
 class Position(NamedTuple):
     """The number of outcomes that an account counted, and three outcomes as (time, id).
 
-    `last` was counted last, `until` was read last, and `point` was the last at which the account
-    was judged.
+    `last` was counted last, `until` read last, and `point` was the last judged.
     """
 
     outcomes: int = 0
@@ -318,8 +316,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     """An accepted answer of a judge to one question; `id` is the key of the question.
 
     `kind` names the prompt, `subject` its topic, and `material` is a digest of its content. `at` is
-    the end of the latest outcome in it. `session` is the session of the agent that answered.
-    `reply` holds words and numbers in the shape of the kind.
+    the end of the latest outcome in it. `session` is the session that answered. `reply` holds words
+    and numbers in the shape of the kind.
     """
 
     id: str
@@ -477,9 +475,9 @@ class Session(Struct, frozen=True, kw_only=True):
 class Fact(Struct, frozen=True, kw_only=True):
     """A statement that the vault takes to be true; `text` may have several lines.
 
-    A fact written by hand needs only a text: its path gives `id` and `domain`. A fact of the kind
-    `correction` is a rule that a person stated in a `session` for the repository `scope`; `about`
-    has words of the run that it corrected.
+    A fact written by hand needs only a text: its path gives `id` and `domain`. A `correction` is a
+    rule that a person stated in a `session` for the repository `scope`; `about` has words of the
+    run that it corrected.
     """
 
     id: str

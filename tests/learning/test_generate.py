@@ -81,7 +81,7 @@ def test_an_account_that_changes_no_decision_is_silent() -> None:
         ({"skill": OWN, "shelf": "proposed"}, "done", f"generated {OWN.name}"),
         ({"skill": OWN, "shelf": "archive"}, "archived", "is in archive/ until it says more"),
         (
-            {"skill": OWN, "shelf": "archive", "put_away": "a person"},
+            {"skill": OWN, "shelf": "archive", "archiver": "a person"},
             "archived",
             f"{OWN.name} was archived by a person",
         ),

@@ -173,7 +173,7 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
-        return words or (answer and f"answered {answer}") or _shorten(outcome.result.summary)
+        return words or (answer and f"answered {answer}") or _one_line(outcome.result.summary)
     score_text = format_percent(score)
     if not words:
         return f"{score_text}, answered {answer}" if answer else score_text
@@ -195,10 +195,10 @@ def _result_words(outcome: Outcome) -> str:
     is_failure = outcome.result.status == "failure"
     cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
     if cause is None:
-        return _shorten(summary or next(_telling_lines(outcome), ""))
-    combined = f"{summary.rstrip('.')}: {_shorten(cause)}"
+        return _one_line(summary or next(_telling_lines(outcome), ""))
+    combined = f"{summary.rstrip('.')}: {_one_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
-    return combined if is_different and len(combined) <= _BOTH else _shorten(cause)
+    return combined if is_different and len(combined) <= _BOTH else _one_line(cause)
 
 
 def _summary(outcome: Outcome) -> str:
@@ -211,7 +211,7 @@ def _telling_lines(outcome: Outcome) -> Iterator[str]:
     return (line for line in evidence_lines(outcome) if not is_bare(line))
 
 
-def _shorten(text: str) -> str:
+def _one_line(text: str) -> str:
     """Return a text on one line, cut at the end of a sentence or a clause."""
     return cut_text(" ".join(text.split()))
 

@@ -85,9 +85,9 @@ def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
     while level := level - visited_refs:
         visited_refs |= level
         ids.update(ref.id for ref in level if ref.kind in ("outcome", "evaluation"))
-        ends = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
+        nodes = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
         # What speaks against a thing is not what it rests on.
-        level = {link.source for link in view.links.by_target(ends) if link.type != "contradicted"}
+        level = {link.source for link in view.links.by_target(nodes) if link.type != "contradicted"}
     return list(view.outcomes.get_many(sorted(ids)).values())
 
 

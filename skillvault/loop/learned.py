@@ -95,9 +95,9 @@ def pattern_ref(pattern: LearnedPattern) -> Ref:
 
 
 def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
-    """Return the patterns of `refs` that a person removed.
+    """Return the patterns of `refs` that a person removed, without those that skillvault ended.
 
-    If skillvault ended a pattern, the commit names it as a source, so it is left out.
+    If skillvault ends a pattern, the commit names the pattern as a source.
     """
     commits = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}

@@ -176,7 +176,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def skill_series(step: str, domain: str | None) -> str:
-    """Return the `commit_with` of a step's changes to the skills of a domain."""
+    """Return the `commit_with` under which a step's changes of a domain's skills are committed."""
     return f"{step} {domain}"
 
 

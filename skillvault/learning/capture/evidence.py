@@ -159,5 +159,5 @@ def _word_evidence(
             counts[file] = counts.get(file, 0) + 1
     files = frozenset(file for file, count in counts.items() if count >= min_words)
     weight = rate_confidence(len(files), policy)
-    capped = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
-    return CodeEvidence(tuple(sorted(files)), tuple(matches), capped)
+    rating = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
+    return CodeEvidence(tuple(sorted(files)), tuple(matches), rating)

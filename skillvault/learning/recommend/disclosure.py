@@ -200,13 +200,13 @@ def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
         costs = [_line_tokens(slot, line) for slot, line in zip(slots, lines, strict=True)]
         if sum(costs) <= room:
             return lines
-    fitting: list[str] = []
+    chosen_lines: list[str] = []
     for slot, line, cost in zip(slots, lines, costs, strict=True):
         room -= cost
-        if room < 0 and fitting and not slot.pinned:
+        if room < 0 and chosen_lines and not slot.pinned:
             break
-        fitting.append(line)
-    return fitting if budget > 0 else fitting[: sum(slot.pinned for slot in slots)]
+        chosen_lines.append(line)
+    return chosen_lines if budget > 0 else chosen_lines[: sum(slot.pinned for slot in slots)]
 
 
 def fill_texts(
@@ -231,7 +231,7 @@ def fill_texts(
 
 
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the paths of skills (name, path), merged by a NAME in place of the name.
+    """Return the path patterns of skills (name, path), with NAME for the name of the skill.
 
     None if there are many such folders, because the command shows them all.
     """
@@ -319,7 +319,7 @@ def choose_facts(
 
     `actions` are the actions of the leading skills. The lines have at most `room` tokens in all.
     """
-    fitting: list[FactHit] = []
+    chosen: list[FactHit] = []
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
     # Of equals, what something is comes before what it is not.
@@ -328,19 +328,19 @@ def choose_facts(
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
-        texts = [fact.text for fact in fitting]
+        texts = [fact.text for fact in chosen]
         if is_answer and hit.text not in texts and not any(says_same(hit.text, t) for t in texts):
-            fitting.append(hit)
-    del fitting[rules.facts :]
-    while fitting:
-        for size in _LENGTHS if len(fitting) > 1 else (*_LENGTHS, *_SHORT):
-            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in fitting]
+            chosen.append(hit)
+    del chosen[rules.facts :]
+    while chosen:
+        for size in _LENGTHS if len(chosen) > 1 else (*_LENGTHS, *_SHORT):
+            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen]
             if facts_tokens(lines) <= room:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.evidence, 6), hit.blob, line)
-                    for n, (hit, line) in enumerate(zip(fitting, lines, strict=True), 1)
+                    for n, (hit, line) in enumerate(zip(chosen, lines, strict=True), 1)
                 ]
-        fitting.pop()
+        chosen.pop()
     return []
 
 

@@ -259,6 +259,7 @@ def recommend(
     choice = _choose(order, request)
     irrelevant = [*(contender.name for contender in low), *(c.name for c in unmatched)]
     names = {candidate.name for candidate in live}
+    cap = f"at most {_limit(request)} are shown"
     left_out = chain(
         (
             WithheldSkill(pin, "unknown-pin", "no live skill has this name")
@@ -266,7 +267,7 @@ def recommend(
             if pin not in names
         ),
         choice.withheld,
-        (_withhold_by_rank(contender, _limit(request)) for contender in order),
+        (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(low, request),
         # No word of the task brings these, so that they are scored only if that is asked.
         _withhold_irrelevant((_score(c, request) for c in unmatched), request),
@@ -626,11 +627,6 @@ def _sort_lazily(contenders: Iterable[_Contender]) -> Iterator[_Contender]:
 
 def _withhold(candidate: Candidate, reason: Reason, detail: str) -> WithheldSkill:
     return WithheldSkill(candidate.name, reason, detail, candidate.blob)
-
-
-def _withhold_by_rank(contender: _Contender, limit: int) -> WithheldSkill:
-    detail = f"score {-contender.minus_score:.2f}; at most {limit} are shown"
-    return _withhold(contender.candidate, "rank", detail)
 
 
 def _is_held_out(candidate: Candidate, request: _Request) -> bool:

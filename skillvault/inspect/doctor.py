@@ -573,15 +573,15 @@ def _waiting(exam: Examination) -> Iterator[Row]:
 def _clients(exam: Examination) -> Iterator[Row]:
     states = list(map(client_setup.state_of, client_setup.ClientSetup().records(exam.root)))
     for state in states:
-        installation = f"{state.record.client} in {state.record.project or 'all projects'}"
+        place = f"{state.record.client} in {state.record.project or 'all projects'}"
         if state.troubles:
             fix = f"skillvault setup {state.record.client} --check"
-            yield Row("clients", "problem", f"{installation}: {'; '.join(state.troubles)}", fix)
+            yield Row("clients", "problem", f"{place}: {'; '.join(state.troubles)}", fix)
         else:
-            yield Row("clients", "ok", f"{installation}; {state.last_activity}")
+            yield Row("clients", "ok", f"{place}; {state.last_activity}")
         if sentence := state.activity.unknown_version:
             fix = "install a newer skillvault; what it knows is still read"
-            yield Row("clients", "note", f"{installation}: {sentence}", fix)
+            yield Row("clients", "note", f"{place}: {sentence}", fix)
     if not states:
         yield Row("clients", "ok", "none is set up")
 

@@ -118,22 +118,22 @@ class CommitReport(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def find_commits(head: Topics, conditions: LogFilter, limit: int | None) -> list[Commit]:
+def find_commits(head: Topics, wanted: LogFilter, limit: int | None) -> list[Commit]:
     """Return the matching commits, newest first, once for each step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
-    skills = head.history.with_former([Ref("skill", conditions.skill)]) if conditions.skill else []
+    skills = head.history.with_former([Ref("skill", wanted.skill)]) if wanted.skill else []
     names = set(map(str, skills))
 
     def is_wanted(commit: Commit) -> bool:
         refs = (*commit.targets, *commit.sources)
         return (
-            (conditions.since is None or datetime.fromisoformat(commit.date) >= conditions.since)
-            and (conditions.step is None or commit.step == conditions.step)
+            (wanted.since is None or datetime.fromisoformat(commit.date) >= wanted.since)
+            and (wanted.step is None or commit.step == wanted.step)
             and (not names or not names.isdisjoint(refs))
-            and (conditions.domain is None or conditions.domain in map(domain_of, refs))
+            and (wanted.domain is None or wanted.domain in map(domain_of, refs))
         )
 
-    if conditions == LogFilter():
+    if wanted == LogFilter():
         return head.history.log(limit)
     matches = [commit for commit in head.history.log() if is_wanted(commit)]
     shas = set(islice(dict.fromkeys(commit.sha for commit in matches), limit))

@@ -273,10 +273,10 @@ def _memberships(
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
         pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
-            time, name = fact.order
-            sort_key = f"{time.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+            at, name = fact.order
+            place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
             digest = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
-            row = row._replace(pool=" ".join(pool[1:]), place=sort_key, words=digest)
+            row = row._replace(pool=" ".join(pool[1:]), place=place, words=digest)
         rows[fact.id] = row
     return rows
 

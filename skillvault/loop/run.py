@@ -480,13 +480,13 @@ class Run:
         commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own_commits.update(commits)
-        names = [name for item in pending for name in item.change.takes]
+        names = [name for staged in pending for name in staged.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
         sharing: dict[str, list[Change]] = {}
-        for item, commit in zip(pending, commits, strict=True):
-            sharing.setdefault(commit, []).append(item.change)
-        for item, commit in zip(pending, commits, strict=True):
-            self._add_result(ChangeResult(item.change, commit, sharing[commit]))
+        for staged, commit in zip(pending, commits, strict=True):
+            sharing.setdefault(commit, []).append(staged.change)
+        for staged, commit in zip(pending, commits, strict=True):
+            self._add_result(ChangeResult(staged.change, commit, sharing[commit]))
 
     def _add_result(self, result: ChangeResult) -> None:
         self.report.done.append(result)

@@ -68,7 +68,7 @@ def lint_of(files: Files) -> list[str]:
 
 
 def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[str]:
-    """Lint files as they will be in proposed/, with the mark that hides them from agents.
+    """Lint files as they will be in proposed/, with the marker that hides them from agents.
 
     Files that equal a file of the source have its `findings`.
     """
@@ -80,7 +80,7 @@ def lint_of_incoming(files: Files, source_files: Files, findings: Iterable[Findi
 
 
 def lint_of_waiting(store: Store, name: str) -> list[str]:
-    """Lint an installed skill in proposed/; [] for any other skill."""
+    """Lint an installed skill that waits in proposed/; [] for any other skill."""
     head = store.head()
     skill = head.skills.proposed.get_many([name]).get(name)
     if skill is None or skill.origin != "installed":
@@ -281,7 +281,7 @@ class Installer:
     ) -> InstallReport:
         """Propose the rules and how-tos of the documents of a folder, a file or a URL.
 
-        Raise UsageError for a domain that the vault does not have.
+        UsageError for a domain that the vault does not have.
         """
         self._store.head().check_domain(domain)
         work = self._begin(now, dry=dry)
@@ -575,10 +575,10 @@ class _Installation:
                 self.commit_incoming()
             return
         for skill in skills:
-            written = list(itertools.islice(results, len(skill.changes)))
+            done = list(itertools.islice(results, len(skill.changes)))
             origin = skill.origin
             self.report.installed.append(
-                InstalledSkill(skill.name, origin.url, origin.digest, skill.lint, written)
+                InstalledSkill(skill.name, origin.url, origin.digest, skill.lint, done)
             )
 
     def _explain_known(self, head: Topics, origin: Origin) -> str | None:

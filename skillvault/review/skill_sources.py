@@ -340,9 +340,10 @@ class ReadPath(Struct):
 
 
 def read_path(path: Path, format_name: str | None = None) -> ReadPath:
-    """Read the skills and rules of a folder or file; the files show the format if it is not given.
+    """Read the skills and rules of a folder or file.
 
-    Raise UsageError if there is no skill, or no such format.
+    Without `format_name` the format is recognized by the files. UsageError if there is no skill, or
+    no such format.
     """
     real_path = layout.real_path(path.expanduser())
     real_path = real_path.parent if real_path.name in NAMES else real_path

@@ -62,9 +62,9 @@ class Folders:
         self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
-        """Return the skills of each layer in order, also skills that are not served."""
+        """Return the skills of each layer in order, even skills that are not served."""
         by_place = head.layers.by_place()
-        return [by_place.get(index, []) for index in range(len(self._places))]
+        return [by_place.get(place, []) for place in range(len(self._places))]
 
     def problems(self, head: Topics) -> list[Problem]:
         """Return the unreadable files and folders as problems."""

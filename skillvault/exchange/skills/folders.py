@@ -37,7 +37,7 @@ class TreeSkill(Struct, frozen=True):
 
 
 class DocumentRule(Struct, frozen=True):
-    """A rule in a document of a tree: `page` is its path, `about` is the subject."""
+    """A rule in a document of a tree: `page` is its path, `about` is what it is for."""
 
     page: str
     text: str

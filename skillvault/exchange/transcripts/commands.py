@@ -43,7 +43,7 @@ def is_read_only(command: str) -> bool:
 
 
 def judge_command(command: str, output: str, code: int | None) -> Check | None:
-    """Judge a command by its exit code; None if the code tells nothing about the work."""
+    """Judge the run of a command by its exit code; None if that says nothing of the work."""
     bare_command = _PREFIX.sub("", _REDIRECTION.sub("", command)).strip()
     operators = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
     uses_code = operators <= {"&&"}  # else the exit code may be that of another command
@@ -55,7 +55,7 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
 
 
 def last_failure(commands: Sequence[Check | None]) -> Check | None:
-    """Return the last command if it failed; None in the list stands for a check."""
+    """Return the last command if it failed; None stands for a check."""
     return next((command for command in commands[-1:] if command and not command.passed), None)
 
 

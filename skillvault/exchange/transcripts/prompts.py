@@ -111,7 +111,7 @@ class PromptRun(Struct, kw_only=True):
     def check(self) -> Check | None:
         """The check that decides how the prompt ended, unless something changed after it.
 
-        Another command decides if it ran last and failed, or if it was repaired and there is no
+        Another command decides if it ran last and failed, or if it is repaired and there is no
         check.
         """
         check = None if self.is_stale else find_deciding_check(self.checks)

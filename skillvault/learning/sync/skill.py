@@ -325,7 +325,7 @@ def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: Place
 
 
 def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:
-    """Return a side without its retirement, if the merged skill is in another folder."""
+    """Return a side as if it had not archived the skill, if the merged one is elsewhere."""
     if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
         return side
     status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
@@ -341,7 +341,7 @@ def _status_of(content: bytes) -> str:
 
 
 def _with_internal_mark(content: bytes, shelf: str, sides: list[PlacedSkill]) -> bytes:
-    """Set the key `internal`; a served skill has it only if a served side had it."""
+    """Set the key `internal`; a served skill has the key only if a served side had it."""
     internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in sides)
     if internal == _is_internal(content):
         return content

@@ -156,8 +156,7 @@ class ClientCalls:
     def _due_kinds(self, open_now: "Sequence[OpenQuestion]") -> set[bool]:
         """Return for verdicts (True) and other questions (False) if they are worth calls now.
 
-        Both are worth calls if many questions wait; else the kinds with a question that waits for
-        long.
+        Both are if many questions wait; else those of which one waits for long.
         """
         if len(open_now) >= self._client.waiting:
             return {True, False}
@@ -165,11 +164,11 @@ class ClientCalls:
         return {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
 
     def _after_session(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
-        """Return the questions to ask right after a session, if a call costs little.
+        """Return what is asked right after a session, if a call costs little by itself.
 
-        These are questions that change much, and lessons, because they add little to a call.
-        Lessons alone wait for other questions. The question for a guide shows its latest outcomes
-        whole, so the lessons of these can wait.
+        That is what changes much, and the lessons, as they add little to a call. Lessons alone
+        leave a call for what may come. The question for a guide shows its latest outcomes whole,
+        so theirs can wait.
         """
         urgent_guides = [q for q in open_now if q.is_urgent and not q.is_lesson]
         outcomes = frozenset[str]().union(*(guide.told for guide in urgent_guides))

@@ -258,7 +258,7 @@ class _Work:
         """Choose the key and make the tombstone of new texts."""
         key = key or read_key(self.git)
         proofs = {tombstone.proof for tombstone in self.tombstones}
-        if proofs and (key is None or erasure.prove_key(key) not in proofs):
+        if proofs and (key is None or erasure.prove(key) not in proofs):
             raise UsageError(
                 f"this is not the key of the earlier erasure; ask who erased for "
                 f".git/skillvault/{KEY_FILE}"
@@ -280,7 +280,7 @@ class _Work:
             normal_texts = {erasure.normalize(text) for text in [*names, *self._quotes(outcomes)]}
             self.tombstone = Tombstone(
                 at=self.now.astimezone(UTC).replace(microsecond=0),
-                proof=erasure.prove_key(self.key),
+                proof=erasure.prove(self.key),
                 texts=sorted(
                     (len(text), erasure.sign_text(self.key, text)) for text in normal_texts
                 ),

@@ -121,7 +121,7 @@ def sign_text(key: str, normal_text: str) -> str:
     return hmac.digest(key.encode(), normal_text.encode(), "sha256").hex()[:_DIGEST]
 
 
-def prove_key(key: str) -> str:
+def prove(key: str) -> str:
     """Return the value by which a tombstone recognizes its key."""
     return sign_text(key, f"{_PROOF} ")
 

@@ -20,7 +20,7 @@ from skillvault.model.change import STEP
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.section_marks import marks_of
 from skillvault.model.text import front_matter
-from skillvault.model.text.erasure import MARKER, Eraser, prove_key
+from skillvault.model.text.erasure import MARKER, Eraser, prove
 
 _TOOL = "git_filter_repo"  # of the extra `erase`
 _REPORT = "skillvault-report.json"
@@ -83,7 +83,7 @@ class _Filter:
             new_id: bytes = self._blobs.get(match[0]) or tools["commit_rename_func"](match[0])
             return new_id
 
-        if prove_key(self.eraser.key).encode() in blob.data:
+        if prove(self.eraser.key).encode() in blob.data:
             return  # a tombstone, which names the old commits
         data = _ID.sub(translate, rewrite_bytes(self.eraser, blob.data))
         if data != blob.data:

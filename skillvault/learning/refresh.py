@@ -45,24 +45,24 @@ def find_refresh(
 
     `unlinked` are evaluations whose link to the skill a person removed.
     """
-    skill, archived = existing.skill, existing.shelf == "archive"
+    skill, is_archived = existing.skill, existing.shelf == "archive"
     if skill is None or existing.archiver or skill.status in ("pinned", "retired"):
         return None
     if not calls_for_skill(findings):
-        if archived:
+        if is_archived:
             return None
         return SkillRefresh(
             what="leave", findings=findings, existing=existing, merged=existing.others
         )
     life, clock = lifetime(skill, policy), existing.clock
-    has_time = not archived and life is not None and clock is not None and clock <= life.end
+    has_time = not is_archived and life is not None and clock is not None and clock <= life.end
     if generate.is_expired(findings, existing, policy) and not has_time:
         return None  # the step expire archives it
-    if not archived and skill.account == digest(findings) and not existing.others:
+    if not is_archived and skill.account == digest(findings) and not existing.others:
         return None
     linked_ids = {*existing.linked, *unlinked}
     return SkillRefresh(
-        what="restore" if archived else "refresh",
+        what="restore" if is_archived else "refresh",
         findings=findings,
         existing=existing,
         fresh=tuple(name for name in evidence_ids(findings) if name not in linked_ids),

@@ -130,12 +130,12 @@ class Exporter:
     def _rules(self, domain: str | None, repository: str) -> list[OutgoingRule]:
         """Return the persons' rules for a repository or for all, the most important first."""
         facts = self._store.head().facts
-        superseded = {fact.supersedes for fact in facts.values()}
+        superseded_ids = {fact.supersedes for fact in facts.values()}
         stated = [
             fact
             for fact in facts.values()
             if fact.kind in ("human", "correction")
-            and fact.id not in superseded
+            and fact.id not in superseded_ids
             and fact.trust == "local"
             and domain in (None, fact.domain)
             and fact.scope in (None, repository)

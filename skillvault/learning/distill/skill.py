@@ -103,7 +103,7 @@ def excerpt(session: Session, rules: DistillPolicy) -> Session:
 
 
 def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
-    """Return the brief for a judge of excerpts of sessions, oldest first."""
+    """Return the brief for the judge: the excerpts of sessions, oldest first."""
     return SessionExcerpt(
         kind="pattern" if any(session.successes for session in sessions) else "warning",
         domain=sessions[0].domain,

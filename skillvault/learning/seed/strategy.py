@@ -190,16 +190,16 @@ def next_change(
         created=stamp(material.made_at),
         expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
-    archived = path.startswith("archive/")
+    is_archived = path.startswith("archive/")
     restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _strategy_change(
         material,
         period,
-        f"{'restore' if archived else 'rewrite'} {material.name}",
+        f"{'restore' if is_archived else 'rewrite'} {material.name}",
         changed_paths=sections.statement_changes(skill.body, body),
         edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(restoring_move,) if archived else (),
+        moves=(restoring_move,) if is_archived else (),
     )
 
 

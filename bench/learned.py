@@ -200,7 +200,7 @@ class Loop:
 
     def _first(self, known: Known, found: Findings) -> Change:
         change = generate.skill_change(
-            found, _draft(found), taken=self._names.__contains__, policy=POLICY
+            found, _draft(found), is_taken=self._names.__contains__, policy=POLICY
         )
         known.skills[found.kind] = skill = skill_of(change)
         known.linked[found.kind] |= {ref.id for ref in change.sources}
@@ -217,7 +217,7 @@ class Loop:
                 due = SkillRefresh(
                     what="refresh",
                     findings=found,
-                    present=ExistingSkill(skill=skill, shelf="skills"),
+                    existing=ExistingSkill(skill=skill, shelf="skills"),
                     fresh=tuple(sorted(fresh_links)),
                 )
                 change = refresh.rewrite_change(

@@ -238,7 +238,7 @@ def _accounts(
         for findings in calling:
             if draft := OfflineJudge().write(findings):
                 yield generate.skill_change(
-                    findings, draft, taken=frozenset[str]().__contains__, policy=POLICY
+                    findings, draft, is_taken=frozenset[str]().__contains__, policy=POLICY
                 )
         if kind in ("warning", "pattern") and len(calling) > 1:
             yield _joined(calling)

@@ -554,9 +554,9 @@ def _is_place(text: str) -> bool:
 def _print_learned(vault: Vault, *, as_data: bool) -> None:
     learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
     if as_data:
-        print_json(learned_shape(learned.told))
-    elif learned.told.prompt_text or not waiting:
-        echo(learned.told.prompt_text or "nothing learned yet; note a rule")
+        print_json(learned_shape(learned.text))
+    elif learned.text.prompt_text or not waiting:
+        echo(learned.text.prompt_text or "nothing learned yet; note a rule")
     print_cuts(learned)
     if waiting:
         rules = f"{waiting} rule" + "s" * (waiting > 1)

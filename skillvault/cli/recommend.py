@@ -25,7 +25,7 @@ from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
-from skillvault.learning.recommend.render import plain
+from skillvault.learning.recommend.render import selection_values
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.loop.learned import LearnedPrompt
 from skillvault.model.errors import UsageError
@@ -61,7 +61,7 @@ def learned_shape(rules: LearnedText) -> dict[str, object]:
 
 def print_cuts(learned: LearnedPrompt) -> None:
     """Say on stderr what the budget cut, and why there are no patterns."""
-    rules = learned.told
+    rules = learned.text
     cut = {
         "correction": rules.cut_stated,
         "pattern": rules.cut_patterns,
@@ -250,7 +250,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         if action is not None and not is_taught(vault.store.head(), answer.domain, action):
             say(f"--action {action}: no skill is about the action {action}")
         if not answer.recommended:
-            say(_explain_none(answer, has_rules=bool(learned and learned.told.prompt_text)))
+            say(_explain_none(answer, has_rules=bool(learned and learned.text.prompt_text)))
 
 
 def _print_unknown_domain(answer: Selection, pins: Iterable[str]) -> None:
@@ -284,11 +284,11 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
 
 def _print_answer(answer: Selection, form: str, learned: LearnedPrompt | None) -> None:
     if form == "json":
-        extra = {"learned": learned_shape(learned.told)} if learned else {}
-        print_json({**plain(answer), **extra})
+        extra = {"learned": learned_shape(learned.text)} if learned else {}
+        print_json({**selection_values(answer), **extra})
         return
     text = render.xml(answer) if form == "xml" else answer.prompt
-    output = frame_learned(text, learned.told) if learned else text
+    output = frame_learned(text, learned.text) if learned else text
     if output:
         echo(output)
 

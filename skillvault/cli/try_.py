@@ -13,7 +13,7 @@ from skillvault.api import Vault
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_path
-from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, take_first_look, times
+from skillvault.inspect.first_look import FirstLook, Moment, Takeaway, format_times, take_first_look
 from skillvault.loop.learned import learned_text
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import join_items, pluralize, sentences, shorten
@@ -157,7 +157,7 @@ def _print_look(look: FirstLook) -> None:
     for rule in look.rules[:_RULES]:
         place = _describe_origins(rule.origins)
         _print_paragraph(f'"{shorten(rule.text, _PROMPT_LINE)}"', "- ")
-        _print_paragraph(f"you said so {times(len(rule.origins))}, on {place}", "  ")
+        _print_paragraph(f"you said so {format_times(len(rule.origins))}, on {place}", "  ")
     if len(look.rules) > _RULES:
         echo(f"  and {len(look.rules) - _RULES} more; keep the vault, and `review` lists them")
 
@@ -221,7 +221,7 @@ def _print_next_prompt(vault: Vault, look: FirstLook) -> None:
 
 def _prompt_lines(vault: Vault, repository: str, task: str) -> list[str]:
     """Return the bullets that come with a prompt: what the user stated, then those of skills."""
-    learned = learned_text(vault.store, repository or None, is_whole=True).told.matching(task)
+    learned = learned_text(vault.store, repository or None, is_whole=True).text.matching(task)
     answer = vault.recommend(CODING, task).prompt.partition("<instruction>")[0]
     lines = [*learned.prompt_text.splitlines(), *answer.splitlines()]
     return [line for line in lines if line.startswith("- ") and not line.startswith(_REST)]

@@ -243,7 +243,7 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """
     vault = open_vault(vault_path)
     tree = vault.impact(ref)
-    changes = retract.if_retracted(question(vault), Ref(tree["ref"]["kind"], tree["ref"]["id"]))
+    changes = retract.preview(question(vault), Ref(tree["ref"]["kind"], tree["ref"]["id"]))
     if as_data:
         print_json({**tree, "if_retracted": changes})
         return

@@ -1,7 +1,7 @@
 """Read test reports in the Common Test Report Format (ctrf.io), one outcome a report.
 
-A count is the larger one of the summary and the listed tests, because some reporters list only
-failures and some leave the summary at zero.
+The larger of the count in the summary and the number of listed tests is used, because some
+reporters list only failures and others leave the summary at zero.
 """
 
 import re
@@ -49,7 +49,7 @@ def _read_report(path: Path) -> SuiteReport:
     if not tests and not run.section("summary").values:
         raise run.refusal("tests", "the tests of a Common Test Report Format file")
     test_count = run.section("summary").maybe_number("tests") or 0
-    is_one = len(tests) == 1 and test_count <= 1
+    is_single = len(tests) == 1 and test_count <= 1
     return SuiteReport(
         tool=run.section("tool").maybe_text("name") or "tests",
         counts=_counts(run, tests),
@@ -58,7 +58,7 @@ def _read_report(path: Path) -> SuiteReport:
         failed_tests=[_failed_test(t) for t in tests if t.maybe_text("status") == "failed"],
         target=_target(tests),
         # The name of the only test, so that it does not depend on how the run ended.
-        test=tests[0].maybe_text("name") if is_one else None,
+        test=tests[0].maybe_text("name") if is_single else None,
         batch=root.maybe_text("runId"),
         context=_environment(run),
     )
@@ -71,7 +71,7 @@ def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
 
 
 def _status(test: Section) -> str:
-    """Return the test's status; a status that the format does not define becomes `other`."""
+    """Return the status of a test; a status that the format lacks becomes `other`."""
     status = test.text("status")
     return status if status in STATUSES else "other"
 
@@ -111,7 +111,7 @@ def _failed_test(test: Section) -> FailedTest:
 
 
 def _joined_lines(test: Section, key: str) -> str:
-    """Return a text of a test; some reporters write its lines as a list."""
+    """Return a text of a test; some reporters write a list of lines."""
     value = test.values.get(key)
     if isinstance(value, list):
         return "\n".join(str(line) for line in value)

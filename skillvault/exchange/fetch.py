@@ -1,8 +1,7 @@
-"""Fetch URLs with a check at every redirect, and skills of a registry; only here httpx2 is used.
+"""Fetch URLs with a check at every redirect, and the skills of a registry.
 
-A name is resolved once, and the connection goes to the address that was checked. Plain http is
-allowed only to this machine. A private address is refused, except this machine's if the user named
-it as the source.
+A name is resolved once, and the connection goes to the checked address. Plain http is only allowed
+to this machine. A private address is refused, except this machine's if the user named it.
 """
 
 import contextlib
@@ -106,7 +105,7 @@ _MAX_ERROR_BYTES = 64 * 1024  # bytes of an error's page
 
 
 class Fetcher:
-    """An HTTP client for one source; `source` is the URL that the user named.
+    """An HTTP client for the source at the URL `source`.
 
     Tests replace `resolve` and `transport`.
     """

@@ -46,7 +46,6 @@ def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
 
 
 def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their numbers from 1."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):

@@ -200,9 +200,8 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
 def _money(trade: Section, score: float) -> dict[str, Any]:
     """Return the profit, and the stake as entry value if profit / stake is the score.
 
-    Freqtrade divides by the stake plus fees, or by the largest stake if a trade was entered in
-    parts. In these cases the stake gets its own key, because an entry value that contradicts the
-    score would be refused.
+    Freqtrade divides by the stake plus fees, or by the largest stake of a trade in parts. Then the
+    stake gets its own key, because an entry value that contradicts the score would be refused.
     """
     amount = trade.maybe_number("profit_abs")
     stakes = [trade.maybe_number(key) for key in ("stake_amount", "max_stake_amount")]

@@ -147,8 +147,8 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     reward = _reward(trial)
     exception = trial.section("exception_info")
     report = _report_result(folder)
-    failed = bool(exception.values) or (reward is not None and reward < 1)
-    status = "failure" if failed else "neutral" if reward is None else "success"
+    has_failed = bool(exception.values) or (reward is not None and reward < 1)
+    status = "failure" if has_failed else "neutral" if reward is None else "success"
     kind = exception.maybe_text("exception_type")
     execution = trial.section("agent_execution")
     start, stop = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
@@ -158,7 +158,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     return drop_empty(
         status=status,
         summary=_summary(reward, exception, report),
-        evidence=_evidence(exception, report) or (_printed_evidence(folder) if failed else ""),
+        evidence=_evidence(exception, report) or (_printed_evidence(folder) if has_failed else ""),
         reward=reward,
         exception_type=kind,
         duration_minutes=minutes,
@@ -167,7 +167,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
 
 
 def _reward(trial: Section) -> float | None:
-    """Return the trial's reward; the lowest reward if none has the usual name."""
+    """Return the reward of a trial; the lowest reward if no reward has the usual name."""
     rewards = trial.section("verifier_result").section("rewards")
     if "reward" in rewards.values:
         return rewards.maybe_number("reward")
@@ -244,7 +244,7 @@ def _instruction(path: Path) -> str:
 
 
 def _read_steps(path: Path) -> list[Mapping[str, Any]]:
-    """Read the steps of a trajectory; an unreadable one is empty, as a trial works without."""
+    """Read the steps of a trajectory; [] for an unreadable file, because steps are optional."""
     if not path.is_file():
         return []
     try:

@@ -1,7 +1,7 @@
 """Helpers of all readers: strict JSON, typed access to keys, times, labels.
 
-Reads files, writes none. Every refusal is a BadInputError: one sentence with the file, the key or
-line, the expected value, and the next step.
+Every refusal is a BadInputError: one sentence with the file, the key or line, the expected value,
+and the next step.
 """
 
 import errno
@@ -47,7 +47,7 @@ def drop_empty(**values: Any) -> dict[str, Any]:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of a file for messages, with folders if all files of its kind share it."""
+    """Return the name of a file for messages, with folders if the name alone says little."""
     depth = {"ctrf.json": 3, "result.json": 2}.get(path.name, 1)
     return "/".join(path.absolute().parts[-depth:])
 

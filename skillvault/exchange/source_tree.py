@@ -1,7 +1,7 @@
 """The files of a source of skills: a folder, or a zip or tar archive unpacked in memory.
 
-The sizes that an archive states are not trusted. A forbidden path or size is a problem of one skill
-and does not affect the others. Nothing is written.
+The sizes in an archive are not trusted. A forbidden path or size is a problem of one skill only.
+Nothing is written.
 """
 
 import gzip
@@ -45,8 +45,8 @@ Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
 class SourceTree(Struct, frozen=True):
     """The sizes of the files of a source by path; `unusable` has the reason for other files.
 
-    `read` returns contents; it raises BadInputError for a file that changed since the listing.
-    `links`: link -> path of the file or folder of this tree that it leads to.
+    `read` returns contents, or raises BadInputError for a file that changed since the listing.
+    `links` maps each link to the path in this tree that it leads to.
     """
 
     sizes: Mapping[str, int]
@@ -58,7 +58,7 @@ class SourceTree(Struct, frozen=True):
 class SkillPaths(Struct, frozen=True):
     """A folder of a source with a SKILL.md ("" is the top folder), and the paths of its files.
 
-    `links` are other paths of the folder, by links of the source.
+    `links` are other paths of the folder, by links in the source.
     """
 
     folder: str
@@ -83,9 +83,9 @@ class SkippedFile(Struct, frozen=True):
 
 
 class SkillScan(Struct, frozen=True):
-    """The skills of a source, sorted by folder, and the files that are passed over.
+    """The skills of a source, sorted by folder, and the files that are left out.
 
-    `skill_files` is the number of all its files SKILL.md.
+    `skill_files` is the number of SKILL.md files.
     """
 
     skills: list[SkillPaths]
@@ -107,34 +107,34 @@ def find_skills(tree: SourceTree, within: str = "") -> list[SkillPaths]:
 
 
 def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
-    """Find the skills of a source, or of one of its folders, and what is passed over.
+    """Find the skills of a source, or of one of its folders, and the files to leave out.
 
-    A folder with a SKILL.md is a skill with everything below it but other skills. Those of
-    packages and tests, and in folders that hold material of a skill, are passed over.
+    A folder with a SKILL.md is a skill with everything below it except other skills. Skills of
+    packages and tests, and in folders with material of another skill, are left out.
     """
     prefixes = tuple(f"{folder}/" for folder in _folders_within(tree, within))
     paths = sorted(p for p in (*tree.sizes, *tree.unusable) if not within or p.startswith(prefixes))
     skill_files = [path for path in paths if path.rpartition("/")[2] in SKILL_FILES]
     folders = {path.rpartition("/")[0] for path in skill_files}
-    passed_over = [
+    skipped_files = [
         SkippedFile(path, reason)
         for path in skill_files
         if (reason := _explain_no_skill(path, within, folders, tree.unusable))
     ]
-    passed_over += [
+    skipped_files += [
         SkippedFile(path, "its name is not SKILL.md in these letters; rename it")
         for path in paths
         if path[-8:].lower() == "skill.md" and path.rpartition("/")[2] not in SKILL_FILES
         if path[-9:-8] in ("", "/")
     ]
-    folders -= {entry.path.rpartition("/")[0] for entry in passed_over}
+    folders -= {entry.path.rpartition("/")[0] for entry in skipped_files}
     upper, lower = SKILL_FILES
     left_out = {
         f"{folder}/{lower}".lstrip("/")
         for folder in folders
         if {f"{folder}/{name}".lstrip("/") for name in SKILL_FILES} <= tree.sizes.keys()
     }
-    passed_over += [SkippedFile(page, f"beside a {upper}, which is read") for page in left_out]
+    skipped_files += [SkippedFile(page, f"beside a {upper}, which is read") for page in left_out]
     left_out |= {path for path, reason in tree.unusable.items() if reason.startswith(_LEFT_OUT)}
     members: dict[str, list[str]] = {folder: [] for folder in folders}
     for path in paths:
@@ -148,14 +148,14 @@ def scan_skills(tree: SourceTree, within: str = "") -> SkillScan:
     for folder in sorted(folders):
         files = (path for path in members[folder] if path not in left_out)
         skills.append(SkillPaths(folder, tuple(files), _link_paths(folder, links_by_target)))
-    mentions = {entry.path for entry in passed_over}.union(*(skill.paths for skill in skills))
-    passed_over += [
+    mentions = {entry.path for entry in skipped_files}.union(*(skill.paths for skill in skills))
+    skipped_files += [
         SkippedFile(path, tree.unusable[path])
         for path in paths
         if path in tree.unusable and path not in mentions
         if _PACKAGES.isdisjoint(path.removeprefix(within).split("/"))
     ]
-    return SkillScan(skills, sorted(passed_over, key=lambda entry: entry.path), len(skill_files))
+    return SkillScan(skills, sorted(skipped_files, key=lambda entry: entry.path), len(skill_files))
 
 
 def _folders_within(tree: SourceTree, folder: str) -> Iterator[str]:
@@ -189,7 +189,6 @@ def _explain_no_skill(
 
 
 def _skill_above(path: str, folders: Collection[str]) -> str | None:
-    """Return the innermost of some folders that holds a path; None if none does."""
     folder = path
     while folder:
         folder = folder.rpartition("/")[0]
@@ -232,9 +231,9 @@ def host_rank(folder: str) -> tuple[bool, bool]:
 
 
 def path_outside_host(folder: str) -> tuple[str, ...] | None:
-    """Return the path of a skill's folder without a host's hidden folder, and without `skills`.
+    """Return the path of a skill's folder without the hidden folder of a host and `skills`.
 
-    None for a folder outside of hidden ones, a section of a document (`PATH#NAME`) and a flat file.
+    None for a folder that is not hidden, a section of a document (`PATH#NAME`) and a flat file.
     """
     parts = folder.split("/")
     hidden = next((n for n, part in enumerate(parts) if part.startswith(".")), None)
@@ -372,9 +371,9 @@ def folder_tree(root: Path) -> SourceTree:
 
 
 def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the path and state of everything below a folder except the folders.
+    """Yield the path and state of everything below a folder except folders.
 
-    In packages, only the files of skills are listed, so that they can be named.
+    In packages, only the files of skills are listed, so that they can be reported.
     """
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
@@ -389,8 +388,8 @@ def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
 def follow_links(tree: SourceTree) -> SourceTree:
     """Return a tree in which links to its own files and folders are followed once.
 
-    The links of `tree` lead to texts as they are in the file system. A linked folder with skills
-    in it adds no files: its skills are elsewhere in the tree. Any other link is unusable.
+    The links of `tree` lead to texts as in the file system. A linked folder with skills adds no
+    files, because its skills are in the tree already. Any other link is unusable.
     """
     folders = {"", *(folder for path in tree.sizes for folder in _folders_of(path))}
     skills = {p.rpartition("/")[0] for p in tree.sizes if p.rpartition("/")[2] in SKILL_FILES}
@@ -412,12 +411,12 @@ def follow_links(tree: SourceTree) -> SourceTree:
                     message = f"{link}: more than {_MAX_ENTRIES} files by links; remove the link"
                     raise BadInputError(message, code="too-large")
         else:
-            where = (
+            target_of = (
                 "which leads out of the source or in a cycle"
                 if target is None
                 else "which is not there"
             )
-            unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, {where}"
+            unusable[link] = f"{_LINK} to {text[:_MAX_NAME]}, {target_of}"
 
     def read(paths: Sequence[str]) -> Mapping[str, bytes]:
         contents = tree.read(list(dict.fromkeys(files.get(path, path) for path in paths)))
@@ -428,7 +427,7 @@ def follow_links(tree: SourceTree) -> SourceTree:
 
 
 def _link_target(link: str, links: Mapping[str, str]) -> str | None:
-    """Return the path that a link leads to; None for a path out of the source, and for a cycle."""
+    """Return the path that a link leads to; None for a path outside the source or a cycle."""
     path = link
     for _ in range(_MAX_LINKS):
         part = next((p for p in (*_folders_of(path), path) if p in links), None)

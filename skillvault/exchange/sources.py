@@ -1,6 +1,6 @@
 """Parse the SOURCE argument of `install`: a folder, git, a site, GitHub or ClawHub.
 
-Nothing is opened or fetched. A text that could be an option, or a program to run, is refused.
+Nothing is opened or fetched. A text that could be an option or a program to run is refused.
 """
 
 import re
@@ -52,7 +52,7 @@ class SkillSource(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """The beginning of the addresses of all skills of this source."""
+        """The start of the addresses of all skills of this source."""
         return self.skill_address(self.folder, self.skill).rstrip("#")
 
     def skill_address(self, folder: str, skill: str) -> str:

@@ -1,7 +1,7 @@
-"""`skillvault doctor`: find what keeps a vault from working.
+"""`skillvault doctor`: find what keeps a vault from working; each check stands alone.
 
-Each check assumes nothing about the others. The only thing that doctor changes is work that a
-killed skillvault left half done; for all else a row names the command that a person may run.
+doctor only repairs work that a killed skillvault left half done. For everything else a row names
+the command that a person may run.
 """
 
 import errno
@@ -62,7 +62,7 @@ _SHOWN = 100  # characters of a setting's value
 
 
 class Row(Struct, frozen=True):
-    """The result of a check, and the command or the step that repairs the fault."""
+    """The result of a check, and the command or step that repairs the fault."""
 
     check: str
     state: State
@@ -82,7 +82,7 @@ class Examination:
 
     @property
     def dirs(self) -> tuple[Path, Path]:
-        """The git folder and the common git folder; their usual places if git names none."""
+        """The git folder and the common git folder; the usual folders if git names none."""
         try:
             return self.git.ask_dirs()
         except NotAVaultError:
@@ -109,20 +109,20 @@ class Examination:
         return head
 
     def head_id(self) -> str:
-        """The id of the commit that HEAD names, even if that commit is missing; "" for none."""
+        """The id of the commit that HEAD names, even if it is missing; "" without a commit."""
         return self.git.text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
 
 
 Check = Callable[[Examination], Iterator[Row]]
 
 
-def examine(place: Path | None, now: datetime) -> list[Row]:
-    """Run every check on the vault in `place`; without a place, on the nearest vault.
+def examine(folder: Path | None, now: datetime) -> list[Row]:
+    """Run every check on the vault in `folder`, or on the nearest vault.
 
-    Without either, the current folder may be a project, whose git is none of our business.
+    If there is no vault, the current folder may be a project, whose git is not examined.
     """
-    exam = Examination(_root_of(place), now)
-    is_project = place is None and layout.vault_above(exam.root) is None
+    exam = Examination(_root_of(folder), now)
+    is_project = folder is None and layout.vault_above(exam.root) is None
     for name in CHECKS_WITHOUT_VAULT if is_project else CHECKS:
         function = CHECKS[name]
         exam.rows += [
@@ -138,21 +138,21 @@ def examine(place: Path | None, now: datetime) -> list[Row]:
 
 
 def _root_of(place: Path | None) -> Path:
-    """Return the folder to examine; NotAVaultError if it is gone or a part of a vault.
+    """Return the folder to examine; NotAVaultError if it is gone or inside a vault.
 
-    Without a place this is the nearest vault, else the nearest repository, else the current folder.
+    Without `place` this is the nearest vault, else the nearest repository, else the current folder.
     """
     if place is None:
-        current = Path.cwd()
-        repositories = (path for path in (current, *current.parents) if (path / ".git").exists())
-        return layout.vault_above(current) or next(repositories, current)
+        cwd = Path.cwd()
+        repositories = (path for path in (cwd, *cwd.parents) if (path / ".git").exists())
+        return layout.vault_above(cwd) or next(repositories, cwd)
     folder = layout.real_path(place)
     is_own = (folder / ".git").exists() or layout.vault_above(folder) is None
     return folder if folder.is_dir() and is_own else layout.named_root(place)
 
 
 def _run_check(name: str, check: Check, exam: Examination) -> list[Row]:
-    """Return the rows of a check; an error becomes a row as well."""
+    """Return the rows of a check; an error becomes a row too."""
     rows: list[Row] = []
     try:
         for row in check(exam):
@@ -184,20 +184,20 @@ def _libraries(_: Examination) -> Iterator[Row]:
         distribution.metadata["Name"]: distribution.version
         for distribution in metadata.distributions()
     }
-    for name, least in minimums.items():
+    for name, required in minimums.items():
         if name not in versions:
             yield Row(name.lower(), "problem", "is not installed", f"pip install {name}")
             continue
         import_module(_MODULES.get(name, name))
-        yield _version(name.lower(), versions[name], least)
+        yield _version(name.lower(), versions[name], required)
 
 
-def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
+def _version(name: str, version: str, required: tuple[int, ...]) -> Row:
     numbers = version.partition(" ")[0].split(".")
     parts = tuple(int(part) for part in numbers if part.isdigit())
-    if parts[: len(least)] >= least:
+    if parts[: len(required)] >= required:
         return Row(name, "ok", version)
-    minimum = ".".join(map(str, least))
+    minimum = ".".join(map(str, required))
     return Row(name, "problem", f"{version} is too old", f"install {name} {minimum} or newer")
 
 
@@ -260,9 +260,9 @@ def _repository(exam: Examination) -> Iterator[Row]:
 
 def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
     message = message.partition("; run `skillvault init`")[0]
-    error, remedy, place = message.partition(OWNER_REMEDY)
+    error, remedy, suffix = message.partition(OWNER_REMEDY)
     if remedy:
-        return error, remedy + place
+        return error, remedy + suffix
     if "bad config" in message:
         return message, "correct the line of the file that git names"
     if "needs one with sha1" in message or "must be the root" in message:
@@ -301,7 +301,7 @@ def _head(exam: Examination) -> Iterator[Row]:
 
 
 def _light_clone(exam: Examination) -> Row:
-    """Return the row that proposes to leave closed months out, with the sizes that this saves."""
+    """Return the row that proposes to leave closed months out, with the saved sizes."""
     keep = exam.git.settings().open_months
     if keep is not None:
         return Row("light clone", "ok", f"the records of {pluralize(keep, 'month')} are here")
@@ -450,7 +450,7 @@ def _signing(exam: Examination) -> Iterator[Row]:
 
 
 def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
-    """Return the program that signs commits, and True if the vault's own config names another."""
+    """Return the program that signs commits, and True if the vault's own config sets another."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
     programs = [line.value for line in lines if not line.is_local and line.value]
@@ -510,7 +510,7 @@ def _own_hooks(exam: Examination) -> Iterator[Row]:
 
 @cache
 def _python_trouble(root: Path) -> str | None:
-    """Say why git could not run skillvault with this Python in a folder; None if it can."""
+    """Return the reason why git could not run skillvault with this Python; None if it can."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     completed = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
@@ -606,7 +606,7 @@ class Space(Struct, frozen=True):
     """The free space of a file system.
 
     `inodes` is None if the file system does not count inodes. `error` says why no file could be
-    written there.
+    written.
     """
 
     free: int
@@ -648,12 +648,12 @@ def _writing_fix(folder: Path, error: OSError) -> str:
 
 
 def disk_row(name: str, folder: Path, space: Space) -> Row:
-    """Report if a folder's file system has enough free space."""
+    """Return the row about the free space of a folder's file system."""
     inode_count = f", {space.inodes} inodes" if space.inodes is not None else ""
     detail = f"{folder}: {space.free // _MIB} MiB free{inode_count}"
     if space.error:
-        why = disk.trouble(space.error) or f"not writable ({space.error.strerror})"
-        return Row(name, "problem", f"{detail}; {why}", _writing_fix(folder, space.error))
+        reason = disk.trouble(space.error) or f"not writable ({space.error.strerror})"
+        return Row(name, "problem", f"{detail}; {reason}", _writing_fix(folder, space.error))
     inodes = space.inodes if space.inodes is not None else sys.maxsize
     if space.free < 50 * _MIB or inodes < 1000:
         return Row(

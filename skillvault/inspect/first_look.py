@@ -1,6 +1,6 @@
-"""A first look at what a person's transcripts teach: the best lessons, and rules said in vain.
+"""The first look at a person's transcripts, shown by `skillvault try`: lessons and repeated rules.
 
-`skillvault try` shows it. The selection works on values; `take_first_look` reads a vault for it.
+The selection works on values; `take_first_look` reads a vault for it.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ _BY_CHECKS = ("exit-code", "tests", "ci", "verifier")
 
 
 class Moment(Struct, frozen=True):
-    """The place where something was said or done."""
+    """The time, session and repository of an outcome."""
 
     at: datetime
     session: str
@@ -41,7 +41,7 @@ class Moment(Struct, frozen=True):
 
 
 class PersonalRule(Struct, frozen=True):
-    """A rule that a person stated, each time with the request that came before."""
+    """A rule that a person stated, with the request before each statement."""
 
     text: str
     origins: tuple[Moment, ...]
@@ -49,9 +49,10 @@ class PersonalRule(Struct, frozen=True):
 
 
 class Takeaway(Struct, frozen=True):
-    """A lesson: its heading, its lines with a label each, and its origins.
+    """A lesson: its heading, its labelled lines, and its origins.
 
-    `task` is a request that the lesson is for, `words` are what should come with one like it.
+    `task` is a request that the lesson is for; `words` are expected in a recommendation for such a
+    request.
     """
 
     heading: str
@@ -62,7 +63,7 @@ class Takeaway(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """A request in a repository, and the words that should come with one like it."""
+    """A request in a repository, and words expected in a recommendation for such a request."""
 
     repository: str
     task: str
@@ -70,12 +71,12 @@ class Need(Struct, frozen=True):
 
     def is_met(self, lines: Iterable[str]) -> bool:
         """Return True if a line has half of the words."""
-        needed = terms(self.words)
-        return any(2 * len(needed & terms(line)) >= len(needed) for line in lines)
+        need_terms = terms(self.words)
+        return any(2 * len(need_terms & terms(line)) >= len(need_terms) for line in lines)
 
 
 class FirstLook(Struct, frozen=True, kw_only=True):
-    """The lessons and the rules that no file keeps, best first; `ended` counts the prompts.
+    """The lessons, and the rules that no file contains, best first; `ended` counts the prompts.
 
     `needs` are requests for which something was learned.
     """
@@ -107,10 +108,10 @@ def choose(
     guides: Mapping[str, Sequence[StatementEvidence]],
     is_in_file: Callable[[str, str], bool],
 ) -> FirstLook:
-    """Choose what is worth a newcomer's time; the order of the records makes no difference.
+    """Choose the lessons and rules that are worth showing, in any order of the records.
 
-    `guides` are the statements of the guides by subject. `is_in_file(repository, rule)` says that
-    a file of instructions has the rule already.
+    `guides` are the statements of guides by subject. `is_in_file(repository, rule)` is True if a
+    file of instructions has the rule already.
     """
     sorted_outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     by_id = {outcome.id: outcome for outcome in sorted_outcomes}
@@ -148,7 +149,7 @@ def choose(
 
 
 def choose_lessons(groups: Iterable[Sequence[Takeaway]]) -> tuple[Takeaway, ...]:
-    """Choose the best lesson of each group, then the second ones; each outcome stands once."""
+    """Choose the best lesson of each group, then the second lessons; each outcome once."""
     lessons: list[Takeaway] = []
     used_outcomes: set[str] = set()
     for lesson in filter(None, chain.from_iterable(zip_longest(*groups))):
@@ -167,8 +168,8 @@ def rank_rules(
 ) -> list[PersonalRule]:
     """Return the rules that persons stated, the most repeated first, then the newest.
 
-    Other words repeat a rule if they have all its terms. A rule in words that are among those of a
-    rule with fewer terms is left out.
+    A statement with all terms of a rule repeats the rule. A rule whose words are among the words of
+    a rule with fewer terms is left out.
     """
     spoken: dict[Correction, list[Outcome]] = {}
     for correction in sorted(corrections, key=lambda correction: correction.id):
@@ -190,7 +191,7 @@ def rank_rules(
 
 
 def words_of(outcome: Outcome) -> str:
-    """Return a person's words after an outcome that reject it or state a rule; "" without any."""
+    """Return the words after an outcome that reject it or state a rule; "" without any."""
     result = outcome.result
     if result.next_words or result.status != "failure":
         return result.next_words
@@ -199,13 +200,13 @@ def words_of(outcome: Outcome) -> str:
 
 
 def _repeats(correction: Correction, words: str) -> bool:
-    needed = terms_of(correction.text)
+    rule_terms = terms_of(correction.text)
     is_same = " ".join(correction.text.split()) in " ".join(words.split())
-    return is_same or (len(needed) >= _FEW_TERMS and needed <= terms_of(words))
+    return is_same or (len(rule_terms) >= _FEW_TERMS and rule_terms <= terms_of(words))
 
 
 def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcome]]) -> bool:
-    """Return True if a rule with more statements shares a term and has all of its statements."""
+    """Return True if a rule with more statements shares a term and has all statements."""
     ids = {outcome.id for outcome in spoken[correction]}
     return any(
         ids < {outcome.id for outcome in statements}
@@ -216,7 +217,7 @@ def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcom
 
 def _repeat_lesson(rule: PersonalRule) -> Takeaway:
     return Takeaway(
-        heading=f'You said it {times(len(rule.origins))}: "{shorten(rule.text, _WORDS)}"',
+        heading=f'You said it {format_times(len(rule.origins))}: "{shorten(rule.text, _WORDS)}"',
         lines=(("the last time after", f'"{shorten(rule.tasks[-1], _TASK)}"'),),
         origins=rule.origins,
         task=rule.tasks[-1],
@@ -224,8 +225,8 @@ def _repeat_lesson(rule: PersonalRule) -> Takeaway:
     )
 
 
-def times(count: int) -> str:
-    """Return how often in words: `once`, `twice`, `3 times`."""
+def format_times(count: int) -> str:
+    """Return a count in words: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
@@ -235,7 +236,7 @@ def times(count: int) -> str:
 def _stories(
     outcomes: Sequence[Outcome], rules: Collection[PersonalRule]
 ) -> Iterator[tuple[bool, Takeaway]]:
-    """Yield (a person saw it, lesson) of each failure whose repair was observed, best first."""
+    """Yield (a person saw it, lesson) for each failure with an observed repair, best first."""
     sessions: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         sessions.setdefault(outcome.session, []).append(outcome)
@@ -272,24 +273,24 @@ def _stories(
 
 
 def _deed_words(outcome: Outcome) -> str:
-    """Return the deed in the agent's words; "" if only its calls are known."""
+    """Return the deed in the agent's words; "" if only its calls are recorded."""
     deed = deed_of(outcome)
     return "" if deed[:_CALL] in str(outcome.result.extra.get("done", "")) else deed
 
 
 def _is_repair(failure: Outcome, repair: Outcome) -> bool:
-    """Return True if the next prompt was about the failure, and its end was observed."""
+    """Return True if the next prompt was about the failure, and its result was observed."""
     statuses = failure.result.status, repair.result.status
     if statuses != ("failure", "success") or repair.observer == "agent":
         return False
     if words := words_of(failure):
         is_telling = len(words.split()) > _LEAST or bool(read_reaction(words).rules)
-        return is_telling and _begins(repair.decision.task, words)
+        return is_telling and _is_start(repair.decision.task, words)
     command = failure.result.summary.split("`")[1:2]
     return failure.observer in _BY_CHECKS and command == repair.result.summary.split("`")[1:2]
 
 
-def _begins(task: str, words: str) -> bool:
+def _is_start(task: str, words: str) -> bool:
     length = min(len(task), len(words))
     return bool(length) and " ".join(task[:length].split()) == " ".join(words[:length].split())
 
@@ -300,21 +301,21 @@ def _begins(task: str, words: str) -> bool:
 def _guide_lessons(
     guides: Mapping[str, Sequence[StatementEvidence]], outcomes: Mapping[str, Outcome]
 ) -> Iterator[Takeaway]:
-    """Yield the guides that know what worked and what failed, those with most tries first."""
+    """Yield the guides with successes and failures, most tries first."""
     lessons = []
     for subject, statements in guides.items():
         action = subject.split(" / ")[1:2]
-        sides = {
+        by_kind = {
             kind: [s for s in statements if s.kind == kind and s.supporting]
             for kind in ("worked", "failed")
         }
-        if action in ([], [_NO_ACTION]) or not all(sides.values()):
+        if action in ([], [_NO_ACTION]) or not all(by_kind.values()):
             continue
         by_status = Counter(
             o.result.status for o in outcomes.values() if o.decision.action == action[0]
         )
         counts = {"worked": by_status["success"], "failed": by_status["failure"]}
-        best = {kind: max(side, key=_weight) for kind, side in sides.items()}
+        best = {kind: max(group, key=_weight) for kind, group in by_kind.items()}
         names = [name for statement in best.values() for name in statement.supporting]
         origins = tuple(_origin_of(outcomes[name]) for name in names if name in outcomes)
         if origins:

@@ -35,7 +35,7 @@ class BasisRow(Struct, frozen=True):
 
 
 class Basis(Struct, frozen=True):
-    """The outcomes that a record rests on, oldest first."""
+    """The outcomes behind a record, oldest first."""
 
     rows: tuple[BasisRow, ...] = ()
 
@@ -62,10 +62,7 @@ class Basis(Struct, frozen=True):
 
 
 def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
-    """Return the basis made of these outcomes.
-
-    Decisions at most `minutes` apart are one episode.
-    """
+    """Return the basis of these outcomes; decisions at most `minutes` apart are one episode."""
     outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     numbers = dict[int, int]()
     rows = [
@@ -82,15 +79,15 @@ def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
 
 
 def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
-    """Return the outcomes among these records, and those that the records rest on through links."""
+    """Return the outcomes among these records, and the outcomes that they link to."""
     ids: set[str] = set()
     level, visited_refs = set(refs), set[Ref]()
     while level := level - visited_refs:
         visited_refs |= level
         ids.update(ref.id for ref in level if ref.kind in ("outcome", "evaluation"))
-        ends = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
+        nodes = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
         # What speaks against a thing is not what it rests on.
-        level = {link.source for link in view.links.by_target(ends) if link.type != "contradicted"}
+        level = {link.source for link in view.links.by_target(nodes) if link.type != "contradicted"}
     return list(view.outcomes.get_many(sorted(ids)).values())
 
 
@@ -100,7 +97,7 @@ _READ = (*layout.SHELVES, "memory", layout.VAULT_FILE, layout.LEARNINGS)
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):
-    """The conditions on commits; a condition that is None holds for all commits."""
+    """The conditions on commits; None is no condition."""
 
     since: datetime | None = None
     domain: str | None = None
@@ -109,7 +106,7 @@ class LogFilter(Struct, frozen=True, kw_only=True):
 
 
 class CommitReport(Struct, frozen=True):
-    """A commit for a reader: its message, the diff of its texts, and the outcomes behind them."""
+    """A commit for a reader: its message, the diff of its texts, and the outcomes behind it."""
 
     sha: str
     date: str
@@ -122,18 +119,18 @@ class CommitReport(Struct, frozen=True):
 
 
 def find_commits(head: Topics, wanted: LogFilter, limit: int | None) -> list[Commit]:
-    """Return the matching commits, newest first, each once a step."""
+    """Return the matching commits, newest first, once for each step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
     skills = head.history.add_former_names([Ref("skill", wanted.skill)]) if wanted.skill else []
     names = set(map(str, skills))
 
     def is_wanted(commit: Commit) -> bool:
-        ends = (*commit.targets, *commit.sources)
+        refs = (*commit.targets, *commit.sources)
         return (
             (wanted.since is None or datetime.fromisoformat(commit.date) >= wanted.since)
             and (wanted.step is None or commit.step == wanted.step)
-            and (not names or not names.isdisjoint(ends))
-            and (wanted.domain is None or wanted.domain in map(domain_of, ends))
+            and (not names or not names.isdisjoint(refs))
+            and (wanted.domain is None or wanted.domain in map(domain_of, refs))
         )
 
     if wanted == LogFilter():
@@ -154,7 +151,7 @@ def _domain_of_end(head: Topics, ref: Ref) -> str | None:
 def describe_commits(
     store: Store, head: Topics, commits: Sequence[Commit], skill: str | None = None
 ) -> Iterator[CommitReport]:
-    """Yield a report on each of these commits; the texts of `skill` come first."""
+    """Yield a report on each commit; the texts of `skill` come first."""
     if not commits:
         return
     parts: dict[str, list[Commit]] = {}
@@ -174,7 +171,7 @@ def describe_commits(
         # What the commit says that it is made of; else what its targets rest on.
         outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
         folders = (layout.shelf_of(path) for path in changed_paths if not layout.links_owner(path))
-        others = Counter(folder for folder in folders if folder not in _READ)
+        other_counts = Counter(folder for folder in folders if folder not in _READ)
         yield CommitReport(
             sha=sha,
             date=steps[0].date,
@@ -185,7 +182,7 @@ def describe_commits(
             links=join_items(
                 [f"{count} {link_type}" for link_type, count in sorted(types.items())]
             ),
-            others=tuple(f"{count} in {folder}" for folder, count in sorted(others.items())),
+            others=tuple(f"{count} in {folder}" for folder, count in sorted(other_counts.items())),
         )
 
 

@@ -1,6 +1,6 @@
-"""Find the record that a person means by a name, a path or the beginning of an id.
+"""Find the record that a person means by a name, a path or the start of an id.
 
-Also answer `why` and `impact`: where a record came from, and what came of it.
+Also answer `why` and `impact`: the origin of a record, and its effects.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 class Sides(Struct, frozen=True):
-    """The ids of the evaluations of the runs for and against a fact or a skill, sorted."""
+    """The ids of the evaluations for and against a fact or a skill, sorted."""
 
     supporting: tuple[str, ...]
     against: tuple[str, ...]
@@ -49,7 +49,7 @@ class ListedSkill(Struct, frozen=True):
 def both_sides(view: Topics, ref: Ref) -> Sides:
     """Return the runs for and against a fact, or a skill and its facts.
 
-    The evidence file of a skill counts more than its links.
+    The evidence file of a skill takes precedence over its links.
     """
     if ref.kind == "skill" and (evidence := evidence_of(view, ref)):
         return sides_of(evidence)
@@ -57,7 +57,7 @@ def both_sides(view: Topics, ref: Ref) -> Sides:
 
 
 def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
-    """Return the runs for and against a fact, or a skill and its facts, by links to a record."""
+    """Return the runs for and against a fact, or a skill and its facts, from links."""
     supporting, against = set[str](), set[str]()
     for link in links(ref):
         if link.source.kind == "evaluation":
@@ -70,17 +70,17 @@ def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) ->
 
 
 def evidence_of(view: Topics, ref: Ref) -> SkillEvidence | None:
-    """Return the evidence file of a skill; None without one that can be read."""
+    """Return the evidence file of a skill; None if there is none or it cannot be read."""
     path = view.records.path_of(ref)
-    place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
-    content = view.files.read([place]).get(place)
+    file = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
+    content = view.files.read([file]).get(file)
     with suppress(BadInputError):  # `check` tells of it
         return from_text(content.decode(errors="replace")) if content is not None else None
     return None
 
 
 def sides_of(evidence: SkillEvidence) -> Sides:
-    """Return the runs for and against a skill that its evidence file names."""
+    """Return the runs for and against a skill, from its evidence file."""
     statements = evidence.statements
     supporting = {name for statement in statements for name in statement.supporting}
     against = {name for statement in statements for name in statement.against}
@@ -88,9 +88,9 @@ def sides_of(evidence: SkillEvidence) -> Sides:
 
 
 def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
-    """Return the record that `text` names; the error names the commit that removed it.
+    """Return the record that `text` names; an error names the commit that removed it.
 
-    With `forward`, the question is what came of the record.
+    With `forward`, the question is about the effects of the record.
     """
     try:
         return provenance.resolve(head, store.root, text, forward=forward)
@@ -108,7 +108,7 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
 
 
 def read_record(store: Store, name: str) -> tuple[Record, str]:
-    """Return (record, path) of a name; SkillvaultError if the record cannot be read."""
+    """Return the record of a name and its path; SkillvaultError if it cannot be read."""
     head = store.head()
     path = head.records.path_of(resolve(store, head, name)) or ""
     record = head.records.by_path([path])[path]
@@ -120,7 +120,7 @@ def read_record(store: Store, name: str) -> tuple[Record, str]:
 
 
 def read_skill(store: Store, name: str) -> tuple[Skill, str]:
-    """Return (skill, path) of a name, from any folder; UsageError if there is no such skill."""
+    """Return the skill of a name and its path, from any folder; UsageError without one."""
     record, path = read_record(store, name)
     if not isinstance(record, Skill):
         kind = kind_of(record)
@@ -138,10 +138,10 @@ def why(run: Run, text: str) -> dict[str, Any]:
         return {**tree, "sources": [], "against": [], "rules": []}
     ref = resolve(store, head, text)
     tree = {**_with_commits(head, ref), "sources": provenance.sources(head, ref)}
-    against = list(both_sides(run.view, ref).against)
+    opponents = list(both_sides(run.view, ref).against)
     answers = questions.answers_behind(run, ref) if len(head.answers) else []
     answer_keys = {"answers": answers} if answers else {}
-    return {**tree, "against": against, "rules": status.tested_rules(run, ref), **answer_keys}
+    return {**tree, "against": opponents, "rules": status.tested_rules(run, ref), **answer_keys}
 
 
 def impact(run: Run, text: str) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _commit_shape(commit: Commit) -> dict[str, Any]:
 
 
 def remover(store: Store, head: Topics, view: WorkTreeView) -> Callable[[Ref], str | None]:
-    """Return a function that names the commit and person that removed a record."""
+    """Return a function that names the commit and the person that removed a record."""
 
     @cache
     def deletions() -> dict[str, str]:

@@ -1,7 +1,6 @@
-"""The data of `skillvault report` as one value: the week, the domains, the effect of skills.
+"""The data of `skillvault report` as one value; the package `page` renders it.
 
-The package `page` renders this value. The figures are those of `stats` and `status`; nothing is
-written.
+The figures are those of `stats` and `status`; nothing is written.
 """
 
 import re
@@ -36,14 +35,14 @@ _DAYS = (1, 7, 28, 91, 364)
 
 
 class Rate(Struct, frozen=True):
-    """A number of outcomes that succeeded, and of all that succeeded or failed."""
+    """The number of successes, and of successes and failures together."""
 
     successes: int = 0
     count: int = 0
 
     @property
     def share(self) -> float | None:
-        """The share that succeeded; None without outcomes."""
+        """The share of successes; None without outcomes."""
         return self.successes / self.count if self.count else None
 
     @property
@@ -53,7 +52,7 @@ class Rate(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """A few days, and the decisions that ended in them: those with a skill and those without."""
+    """A few days, and the decisions that ended in these days, with a skill and without."""
 
     start: datetime
     days: int
@@ -65,8 +64,8 @@ class Benefit(Struct, frozen=True, kw_only=True):
     """The effect of all uses of skills.
 
     `skills` have the best lift first. `applied` and `bare` are closed decisions with and without a
-    skill, `spans` the same over time. `held_out` and `overruled` count decisions, `trials` the
-    skills that are tried again. `used` maps each outcome to the skills that its decision applied.
+    skill, `spans` are the same by time. `held_out` and `overruled` count decisions, `trials` the
+    retired skills on trial. `used` maps each outcome to the skills that its decision applied.
     """
 
     skills: Sequence[SkillStats]
@@ -80,7 +79,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """One sentence that says if lessons help, with figures only from ten uses on."""
+        """Say in a sentence if skills help, with figures if there are ten uses or more."""
         uses = self.applied.count
         if not uses:
             return "Not known yet: no decision that ended has used a lesson."
@@ -90,14 +89,14 @@ class Benefit(Struct, frozen=True, kw_only=True):
         helps, hurts = sum(low > 0 for low, _ in bounds), sum(high < 0 for _, high in bounds)
         answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
         answer = answers.get((helps > 0, hurts > 0), "Not shown yet")
-        without = f", {self.bare.words} without one" if self.bare.count else ""
+        contrast = f", {self.bare.words} without one" if self.bare.count else ""
         comparison = "no lesson is compared with decisions of the same kind yet"
         if self.measured:
             measured = pluralize(len(self.measured), "lesson")
             verbs = f"surely help{'s' * (helps == 1)} and {hurts} surely hurt{'s' * (hurts == 1)}"
             comparison = f"of the same kind compared, {helps} of {measured} {verbs}"
         return (
-            f"{answer}: {self.applied.words} decisions with a lesson succeeded{without}; "
+            f"{answer}: {self.applied.words} decisions with a lesson succeeded{contrast}; "
             f"{comparison}."
         )
 
@@ -138,21 +137,21 @@ def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
     """Split decisions into days, weeks or longer spans, as many as fit a line."""
     if not closed:
         return []
-    first = closed[0][0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    day_count = (closed[-1][0] - first).days + 1
+    start_day = closed[0][0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    day_count = (closed[-1][0] - start_day).days + 1
     days = next((n for n in _DAYS if day_count / n <= _MOST), -(-day_count // _MOST))
-    starts = [first + timedelta(days=days * n) for n in range(-(-day_count // days))]
+    starts = [start_day + timedelta(days=days * n) for n in range(-(-day_count // days))]
     members: dict[int, list[tuple[Status, bool]]] = defaultdict(list)
     for at, status, is_used in closed:
         members[bisect_right(starts, at) - 1].append((status, is_used))
     return [
         Span(
-            starts[place],
+            starts[index],
             days,
             _rate_among([status for status, is_used in decisions if is_used]),
             _rate_among([status for status, is_used in decisions if not is_used]),
         )
-        for place, decisions in sorted(members.items())
+        for index, decisions in sorted(members.items())
     ]
 
 
@@ -161,8 +160,8 @@ _BEGINNING = 20  # characters by which a deed is recognized
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
 
-class Touch(Struct, frozen=True):
-    """A commit that touched a skill; `step` is "" for a person's."""
+class Revision(Struct, frozen=True):
+    """A commit that touched a skill; `step` is "" for a commit of a person."""
 
     commit: str
     date: str
@@ -175,7 +174,8 @@ class SkillPage(Struct, frozen=True, kw_only=True):
 
     `sides` are the runs for and against the skill, `statements` those of its evidence file.
     `otherwise` are the outcomes with the opposite result: successes on the subject of a warning,
-    failures on that of a pattern. `origins` are the sources of its links, as (type, kind, id).
+    failures on the subject of a pattern. `origins` are the sources of its links, as (type, kind,
+    id).
     """
 
     name: str
@@ -186,7 +186,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     statements: Sequence[StatementEvidence]
     otherwise: Sequence[str]
     origins: Sequence[tuple[str, str, str]]
-    history: Sequence[Touch]
+    history: Sequence[Revision]
 
     @property
     def path(self) -> str:
@@ -194,11 +194,11 @@ class SkillPage(Struct, frozen=True, kw_only=True):
         return f"{self.shelf}/{self.name}/SKILL.md"
 
 
-class Stop(Struct, frozen=True, kw_only=True):
-    """A deed that failed, its result, and what to do instead; "" if no lesson says it.
+class FailedDeed(Struct, frozen=True, kw_only=True):
+    """A deed that failed, its result, and what to do instead ("" if no lesson tells).
 
-    `failures` of `count` runs failed, both 0 for a tested rule; with `is_group` these are runs of
-    several deeds that differ little. `skill` is the one that says so.
+    `failures` of `count` runs failed, both 0 for a tested rule. With `is_group` the runs did
+    several similar deeds. `skill` is the skill that says so.
     """
 
     deed: str
@@ -212,12 +212,12 @@ class Stop(Struct, frozen=True, kw_only=True):
 
 
 def skill_pages(vault: Contents) -> list[SkillPage]:
-    """Return the skills of a vault: first those that agents get, each group by name."""
-    history: dict[str, list[Touch]] = defaultdict(list)
+    """Return the skills of a vault: those that agents get first, each group by name."""
+    history: dict[str, list[Revision]] = defaultdict(list)
     for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
-            touches.append(Touch(sha[:10], date, step, subject))
+            touches.append(Revision(sha[:10], date, step, subject))
     keys = {
         subject: subject_key(subject) for subject in {o.subject for o in vault.outcomes.values()}
     }
@@ -232,9 +232,9 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
 
 
 def _page(
-    vault: Contents, place: tuple[str, str], touches: Sequence[Touch], subject: Iterable[Outcome]
+    vault: Contents, key: tuple[str, str], commits: Sequence[Revision], peers: Iterable[Outcome]
 ) -> SkillPage:
-    shelf, name = place
+    shelf, name = key
     skill, ref = vault.shelves[shelf][name], Ref("skill", name)
     evidence = evidence_of(vault.view, ref)
     opposite = _OTHERWISE.get(skill.kind)
@@ -245,9 +245,9 @@ def _page(
         title=title_of(skill),
         sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
         statements=evidence.statements if evidence else (),
-        otherwise=[outcome.id for outcome in subject if outcome.result.status == opposite],
+        otherwise=[outcome.id for outcome in peers if outcome.result.status == opposite],
         origins=origins_of(vault, ref),
-        history=touches,
+        history=commits,
     )
 
 
@@ -256,11 +256,11 @@ def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
     return [(link.type, link.source.kind, link.source.id) for link in vault.links_to(ref)]
 
 
-def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
-    """Return the deeds that failed, of the skills that agents get, the most frequent first.
+def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[FailedDeed]:
+    """Return the failed deeds in the skills that agents get, the most frequent first.
 
-    Of equals, those with something to do instead come first. Guides come before warnings, because
-    they also say what worked.
+    Of equals, deeds with something to do instead come first, and guides come before warnings,
+    because they also say what worked.
     """
     served = [page for page in pages if page.shelf == "skills"]
     served.sort(key=lambda page: page.skill.kind != "guide")
@@ -278,7 +278,7 @@ def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[Stop]:
     return sorted(stops, key=lambda stop: (-stop.failures, not stop.instead))
 
 
-def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> Stop:
+def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> FailedDeed:
     outcome = vault.outcomes.get(statement.supporting[-1])
     subject = subject_words(outcome) if outcome else page.title
     loss, text = "", statement.statement
@@ -299,7 +299,7 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
         for lesson in page.statements
         if lesson.kind == "lesson" and not runs.isdisjoint(lesson.supporting)
     )
-    return Stop(
+    return FailedDeed(
         deed=deed,
         result=f"{loss}: {result}" if loss else result.rstrip(" (;"),
         instead=next(lessons, remedy.removesuffix(".").removesuffix(")")),
@@ -312,11 +312,11 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
 
 
 def result_of_first(text: str, deeds: Iterable[str]) -> str:
-    """Return the result of the first deed; `text` goes on with other deeds and their results."""
+    """Return the result of the first deed; `text` continues with other deeds and their results."""
     if ARROW not in text:
         return text
-    places = (text.find(deed[:_BEGINNING]) for deed in deeds if deed)
-    end = min((place for place in places if place > 0), default=text.find(ARROW))
+    starts = (text.find(deed[:_BEGINNING]) for deed in deeds if deed)
+    end = min((start for start in starts if start > 0), default=text.find(ARROW))
     return text[:end].rpartition("; ")[0]
 
 
@@ -324,7 +324,7 @@ MAX_TARGETS = 40  # targets of an action that have a line
 
 
 class Amounts(Struct, frozen=True):
-    """Amounts of one currency: their sum, and the deepest fall of their running sum (>= 0)."""
+    """Amounts of one currency: the sum, and the deepest fall of the running sum (>= 0)."""
 
     unit: str
     total: float
@@ -332,7 +332,7 @@ class Amounts(Struct, frozen=True):
 
 
 class Scores(Struct, frozen=True):
-    """The count, mean and minimum of scores, and the `drawdown` of their running sum."""
+    """The count, mean and minimum of scores, and the `drawdown` of the running sum."""
 
     count: int
     mean: float
@@ -342,7 +342,7 @@ class Scores(Struct, frozen=True):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """The figures of an action's outcomes on one target; `target` is None for all targets.
+    """The figures of the outcomes of an action on one target; `target` is None for all targets.
 
     `scores` is None if no outcome has a score.
     """
@@ -356,7 +356,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class ActionFigures(Struct, frozen=True, kw_only=True):
-    """The figures of an action and of its most frequent targets; `more` are left out."""
+    """The figures of an action and of its most frequent targets; `more` targets are left out."""
 
     whole: Figures
     targets: Sequence[Figures]
@@ -397,7 +397,7 @@ def _rules(pages: Iterable[SkillPage]) -> Iterator[tuple[SkillPage, StatementEvi
     """Yield the rules and leads of the guides that agents get."""
     for page in pages:
         if page.shelf == "skills" and page.skill.kind == "guide":
-            yield from ((page, one) for one in page.statements if one.rule is not None)
+            yield from ((page, s) for s in page.statements if s.rule is not None)
 
 
 def _action_of(rule: StatementEvidence) -> str:
@@ -478,7 +478,7 @@ def _scores_of(outcomes: Sequence[Outcome]) -> Scores | None:
 
 
 def drawdown(values: Iterable[float]) -> float:
-    """Return the deepest fall of a running sum below its highest value so far (>= 0), from 0 on."""
+    """Return the deepest fall of a running sum below its highest value (>= 0), from 0 on."""
     highest = deepest = 0.0
     for total in accumulate(values):
         highest = max(highest, total)
@@ -490,7 +490,7 @@ _FIRST_HARMFUL = 2  # skills and rules that stand before the deeds
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """A rule or a skill that waits for a person: its text, its origin, and what it changes."""
+    """A rule or a skill that waits for a person: its text, its origin, and its changes."""
 
     name: str
     kind: Literal["rule", "skill"]
@@ -500,7 +500,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 def waiting_of(vault: Contents) -> list[Waiting]:
-    """Return what waits for a decision of a person, rules first."""
+    """Return the rules and skills that wait for a decision of a person, rules first."""
     rules = [
         Waiting(
             name=rule.id,
@@ -533,18 +533,18 @@ class JudgeCost(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """All that the page of a vault shows, as of one commit; `domain` is None for all domains.
+    """All that the page of a vault shows, at one commit; `domain` is None for all domains.
 
-    `stops` are deeds that failed, the worst first. `cost` is None if no evaluation of the week
-    was paid for. `origins` are the sources of each fact, as (type, kind, id). `questions` counts
-    the open questions for an agent; it is None if the judge is not an agent.
+    `stops` are deeds that failed, the worst first. `cost` is None if no evaluation of the week was
+    paid for. `origins` are the sources of each fact, as (type, kind, id). `questions` counts the
+    open questions for an agent; None if the judge is not an agent.
     """
 
     name: str
     domain: str | None
     head: str | None
     week: Week
-    stops: Sequence[Stop]
+    stops: Sequence[FailedDeed]
     waiting: Sequence[Waiting]
     benefit: Benefit
     domains: Sequence[DomainFigures]
@@ -591,10 +591,10 @@ def page_of(
     )
 
 
-def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[Stop]:
-    """Return the skills that hurt and the tested rules about losses."""
+def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[FailedDeed]:
+    """Return the skills that hurt, and the tested rules about losses."""
     harmful_skills = [
-        Stop(
+        FailedDeed(
             deed=f"Following {skill.skill}",
             result=f"Of 100 decisions, {-100 * (skill.lift or 0):.0f} fewer succeed with it "
             f"(95 %: {-100 * high:.0f} to {-100 * low:.0f})",
@@ -611,7 +611,7 @@ def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[Stop]:
         if high < 0 and skill.status != "retired"
     ]
     rules = [
-        Stop(
+        FailedDeed(
             deed=f"{_action_of(rule)} {condition}",
             result=risk,
             instead="",

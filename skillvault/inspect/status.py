@@ -55,9 +55,9 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
 class JudgeStatus(Struct, frozen=True):
     """The judge, and its usage since midnight UTC.
 
-    `closed` says why the judge is not asked now, and until when. `aside` names outcomes at which it
-    failed too often. `budget` is the most calls and tokens of a client in a day. `accuracy`
-    compares its verdicts with the results; None if there are too few of them.
+    `closed` says why the judge is not asked now, and until when. `aside` names the outcomes at
+    which it failed too often. `budget` is the limit of a client's calls and tokens in a day.
+    `accuracy` compares its verdicts with the results; None if there are too few.
     """
 
     provider: str
@@ -74,12 +74,12 @@ class JudgeStatus(Struct, frozen=True):
 class Status(Struct, frozen=True):
     """The counts of a vault; `waiting` has the number of due records of each step.
 
-    `tomorrow` counts untrusted records beyond today's (UTC) quota. `edited` are files that a person
-    edited locally, listed if a step is due, because their records wait. `inbox` counts the files in
-    the inbox, `git` names the person's git command that they wait for. `rules` counts the rules of
-    LEARNINGS.md, `patterns` those that code supports. `learner` is the clone that learns, and
-    `silent` says so if it does nothing. `unpushed` counts commits that a remote lacks, as far as
-    this clone knows. `undecided` are keys of vault.yaml that clones set differently.
+    `tomorrow` counts untrusted records over today's (UTC) quota. `edited` are files that a person
+    edited, if a step is due, because their records wait. `inbox` counts the files in the inbox,
+    `git` names the person's git command that they wait for. `rules` counts the rules of
+    LEARNINGS.md, `patterns` those that code supports. `learner` is the clone that learns; `silent`
+    is a warning if it does nothing. `unpushed` counts commits that a remote lacks, as far as this
+    clone knows. `undecided` are keys of vault.yaml that clones set differently.
     """
 
     format: int
@@ -114,7 +114,7 @@ def status(run: Run) -> Status:
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
-    patterns, rules = learned.counts(run.store, head)
+    patterns, rules = learned.count_learned(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.VAULT_FILE
     learner = learner_elsewhere(run.store.git, run.policy)
@@ -151,10 +151,10 @@ def status(run: Run) -> Status:
 
 
 class Attention(Struct, frozen=True):
-    """The work that waits for a person, and what the vault learned and helped with last.
+    """The work that waits for a person, and the last effects of learning.
 
-    `questions` are for the agent that judges, `facts` are to be reviewed by today. `learned` is
-    the latest commit that taught a skill or a fact.
+    `questions` are for the agent that judges. `facts` are due for review. `learned` is the latest
+    commit that taught a skill or a fact.
     """
 
     skills: int
@@ -166,7 +166,7 @@ class Attention(Struct, frozen=True):
 
 
 def find_attention(run: Run, questions: int) -> Attention:
-    """Return the work that waits for a person; `questions` counts the open ones."""
+    """Return the work that waits for a person; `questions` counts the open questions."""
     view, day = run.view, f"{run.now:%Y-%m-%d}"
     due_names = view.facts.due(day)
     facts = due_facts(view.facts.get_many(due_names).values(), view.facts.superseded_ids(due_names))
@@ -186,7 +186,7 @@ def _has_learned(commit: Commit) -> bool:
 
 
 def budget_of(rules: JudgePolicy) -> tuple[int, int] | None:
-    """Return the most (calls, tokens) of a client in a day."""
+    """Return the limits of a client's calls and tokens in a day."""
     if rules.provider != "client":
         return None
     return rules.client_calls_per_day, rules.client_tokens_per_day
@@ -209,7 +209,7 @@ def _judge(run: Run) -> JudgeStatus:
         tokens=usage.tokens,
         usd=round(usage.usd, 6),
         closed=closed_reason,
-        aside=sorted(evaluate.set_aside(run)),
+        aside=sorted(evaluate.abandoned_outcomes(run)),
         budget=budget_of(run.policy.judge),
     )
 

@@ -1,4 +1,4 @@
-"""The events of some days: what was learned and why, by which commit, and what was a surprise.
+"""The events of some days: what was learned and why, in which commit, and the surprises.
 
 `page.py` shows them. `Contents` is the committed vault, read once for a page.
 """
@@ -31,7 +31,7 @@ class Contents(Struct, frozen=True, kw_only=True):
     """The committed records of a domain, or of all domains, and the use of each skill.
 
     `shelves` has the skills by folder, `links` the links by target, `by_id` every outcome.
-    `overruled` outcomes do not count, because another record of the same decision does. The week of
+    `overruled` outcomes do not count, because another record of their decision does. The week of
     the page is from `since` to `until`.
     """
 
@@ -54,7 +54,7 @@ class Contents(Struct, frozen=True, kw_only=True):
         return self.run.view
 
     def skill(self, name: str) -> Skill | None:
-        """Return the skill of this name in any folder."""
+        """Return the skill with this name in any folder."""
         return next((shelf[name] for shelf in self.shelves.values() if name in shelf), None)
 
     def links_to(self, ref: Ref) -> Sequence[LinkEnds]:
@@ -152,9 +152,9 @@ class VaultEvent(Struct, frozen=True, kw_only=True):
 
 
 class DayChange(Struct, frozen=True, kw_only=True):
-    """The changes of a skill or a fact in a day: its events, their commits, and the lines changed.
+    """The changes of a skill or a fact in a day: events, commits, and the lines changed.
 
-    The lines of `diff` begin with `+` or `-`.
+    The lines of `diff` start with `+` or `-`.
     """
 
     day: date
@@ -168,7 +168,7 @@ class DayChange(Struct, frozen=True, kw_only=True):
 
 
 class Surprise(Struct, frozen=True, kw_only=True):
-    """An outcome that contradicts its agent's claim, or a verdict of which the judge was sure."""
+    """An outcome that contradicts its agent's claim or a verdict of high certainty."""
 
     outcome: str
     domain: str
@@ -182,7 +182,7 @@ class Surprise(Struct, frozen=True, kw_only=True):
 class Week(Struct, frozen=True, kw_only=True):
     """The events from `since` to `until`, newest first; `counts` covers all of them.
 
-    `recorded` and `evaluated` count outcomes, `ended` counts the recorded ones by status.
+    `recorded` and `evaluated` count outcomes; `ended` counts the recorded outcomes by status.
     """
 
     since: datetime
@@ -226,7 +226,7 @@ def week_of(vault: Contents) -> Week:
 
 
 def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChange]:
-    """Put the events of a record in a day together, newest day first, new knowledge first."""
+    """Group the events of a day by record, newest day first, new knowledge first."""
     groups: dict[tuple[date, Ref], list[VaultEvent]] = defaultdict(list)
     for event in events:
         groups[event.at.astimezone(UTC).date(), event.ref].append(event)
@@ -251,7 +251,7 @@ def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChang
 
 
 def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[str]:
-    """Return the lines of a record that commits took away and added, from the first to the last."""
+    """Return the lines of a record that these commits removed and added in total."""
     path = vault.view.records.path_of(ref)
     if path is None:
         return []
@@ -259,8 +259,8 @@ def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[
     file = path.partition("/")[2]
 
     def read_lines(commit: str) -> list[str]:
-        places = [f"{commit}:{folder}/{file}" for folder in folders]
-        contents = vault.run.store.git.objects.read_files(places)
+        addresses = [f"{commit}:{folder}/{file}" for folder in folders]
+        contents = vault.run.store.git.objects.read_files(addresses)
         text = next(iter(contents.values()), b"").decode(errors="replace")
         return text.split("\n---\n", 1)[-1].splitlines()
 
@@ -271,8 +271,8 @@ def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[
         for line in diff
         if not line.startswith("@@") and line[1:].strip()
     ]
-    more = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
-    return [*lines[:_LINES], *more]
+    omission = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
+    return [*lines[:_LINES], *omission]
 
 
 def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
@@ -332,12 +332,12 @@ def _events(
         yield from ((ref, event) for type_, event in _WEIGHED.items() if type_ in types)
 
 
-def _event(vault: Contents, commit: Commit, ref: Ref, place: tuple[bool, bool]) -> Event:
+def _event(vault: Contents, commit: Commit, ref: Ref, position: tuple[bool, bool]) -> Event:
     """Classify the effect of a commit on a record.
 
-    `place` says if this is the first and the latest commit on the record.
+    `position` says if this is the first and the latest commit on the record.
     """
-    is_first, is_last = place
+    is_first, is_last = position
     shelf = next((name for name, skills in vault.shelves.items() if ref.id in skills), "")
     shelf_now = shelf if ref.kind == "skill" and is_last else ""
     if commit.step in _ALWAYS:
@@ -360,18 +360,18 @@ def _text_of(vault: Contents, ref: Ref) -> str:
 
 def title_of(skill: Skill) -> str:
     """Return the heading of a skill, or its name if it has no heading."""
-    first = skill.body.lstrip().partition("\n")[0]
-    return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
+    line = skill.body.lstrip().partition("\n")[0]
+    return first_sentences(flatten(line), _WHAT) if line.startswith("# ") else skill.name
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────
 
 
 def find_reason(message: str, name: str) -> str:
-    """Return the reason for a record that a commit's message gives.
+    """Return the reason for a record from the message of a commit.
 
-    If several records share the commit, this is the part of the message about the record. If the
-    message was cut before that part, the reason comes from the trailers.
+    If several records share the commit, this is the paragraph about the record. If the message was
+    cut before it, the reason comes from the trailers.
     """
     text = _CUT.sub("", message)
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]

@@ -1,6 +1,6 @@
-"""`skillvault why-not`: say at each step why an outcome, a fact or a domain taught nothing.
+"""`skillvault why-not`: at each step, why an outcome, a fact or a domain taught nothing.
 
-This module reads the records of a question. The sentences are in `learning/why_not.py`.
+This module reads the records; the sentences are in `learning/why_not.py`.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[StepAnswer]
 
 
 def why_no_strategy(run: Run, domain: str) -> list[StepAnswer]:
-    """Say with numbers what a domain lacks for a strategy."""
+    """Return what a domain lacks for a strategy, with numbers."""
     if not run.view.outcomes.count_evaluated(domain):
         return [StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
     state = run.rules.strategy_state(run, domain)
@@ -53,8 +53,8 @@ def why_not(run: Run, ref: Ref) -> list[StepAnswer]:
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         return _fact_answers(run, fact)
     if ref.kind == "outcome" and (retraction := view.retractions.get(ref.id)):
-        why = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"
-        return [StepAnswer("retract", "retracted", f"counts nowhere: {why}")]
+        reason = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"
+        return [StepAnswer("retract", "retracted", f"counts nowhere: {reason}")]
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
         return _outcome_answers(run, outcome)
     if ref.kind == "session" and (session := view.sessions.get(ref.id)):
@@ -70,7 +70,7 @@ def _fact_answers(run: Run, fact: Fact) -> list[StepAnswer]:
 
 
 def _outcome_answers(run: Run, outcome: Outcome) -> list[StepAnswer]:
-    failed_item = evaluate.set_aside(run).get(outcome.id)
+    failed_item = evaluate.abandoned_outcomes(run).get(outcome.id)
     unevaluated = [] if outcome.id in run.view.evaluations else [outcome]
     edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
     return sentences.answers(

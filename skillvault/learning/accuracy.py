@@ -1,6 +1,6 @@
-"""The accuracy of a judge's blind verdicts against the results, and a test against chance.
+"""The accuracy of a judge: its blind verdicts against the results, and a test against chance.
 
-Its calibration is a short form of it, which the judge itself reads before its next verdict.
+A calibration is a summary that the judge reads before its next verdict.
 """
 
 import math
@@ -16,14 +16,13 @@ from skillvault.model.text.text import flatten, shorten
 ENOUGH = 20  # successes and failures from which on a judge can be no better than chance
 _Z = 1.96  # two-sided 95 %
 _CHANCE = 0.5
-_BOTH = (True, False)
 VERDICTS = 20  # latest verdicts of a domain in a calibration
 _WORST = 2  # of them are quoted
 _QUOTE = 240  # characters of a reasoning
 
 
 class Accuracy(Struct, frozen=True):
-    """A judge's balanced accuracy with its 95 % interval, and the counts behind it."""
+    """The balanced accuracy of a judge with its 95 % interval, and the counts of results."""
 
     balanced: float
     low: float
@@ -33,37 +32,38 @@ class Accuracy(Struct, frozen=True):
 
     @property
     def is_chance(self) -> bool:
-        """True if enough verdicts were compared and they are no better than chance."""
+        """True if there are enough verdicts and they are no better than chance."""
         return min(self.successes, self.failures) >= ENOUGH and self.low <= _CHANCE
 
 
 def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     """Return the balanced accuracy from (succeeded, verdict was right) -> count.
 
-    None if only successes or only failures were judged. The accuracy is the mean of two rates; the
-    interval combines the distances of Wilson's limits (MOVER: Zou and Donner, Statistics in
-    Medicine 27, 2008), which holds for few results too.
+    None if only successes or only failures were judged. The accuracy is the mean of two rates. The
+    interval combines Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27, 2008),
+    which also holds for few results.
     """
-    sides = [
-        (agreements.get((ended, True), 0), agreements.get((ended, False), 0)) for ended in _BOTH
+    tally = [
+        (agreements.get((succeeded, True), 0), agreements.get((succeeded, False), 0))
+        for succeeded in (True, False)
     ]
-    if not all(map(sum, sides)):
+    if not all(map(sum, tally)):
         return None
-    rates = [hits / (hits + errors) for hits, errors in sides]
-    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in sides]
-    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in sides]
+    rates = [hits / (hits + errors) for hits, errors in tally]
+    lows = [wilson_lower(hits, hits + errors, _Z) for hits, errors in tally]
+    highs = [1 - wilson_lower(errors, hits + errors, _Z) for hits, errors in tally]
     balanced = sum(rates) / 2
     return Accuracy(
         balanced=round(balanced, 4),
         low=round(balanced - math.dist(rates, lows) / 2, 4),
         high=round(balanced + math.dist(rates, highs) / 2, 4),
-        successes=sum(sides[0]),
-        failures=sum(sides[1]),
+        successes=sum(tally[0]),
+        failures=sum(tally[1]),
     )
 
 
 class Calibration(Struct, frozen=True):
-    """A judge's latest verdicts in a domain with an observed result, and those most wrong."""
+    """The latest verdicts of a judge in a domain that were tested, and the most wrong verdicts."""
 
     verdicts: int
     right: int
@@ -71,7 +71,7 @@ class Calibration(Struct, frozen=True):
 
     @property
     def material(self) -> dict[str, Any]:
-        """The form in which the judge reads it."""
+        """The calibration as the judge reads it."""
         return {
             "your_latest_verdicts_here": self.verdicts,
             "right": self.right,
@@ -82,15 +82,15 @@ class Calibration(Struct, frozen=True):
 def calibration(
     evaluations: Sequence[Evaluation], outcomes: Mapping[str, Outcome]
 ) -> Calibration | None:
-    """Return the calibration of these verdicts; None without any."""
+    """Return the calibration of these verdicts; None if no result tests them."""
     tested = [e for e in evaluations if e.judge_was_right is not None and e.id in outcomes]
     if not tested:
         return None
-    wrong = [e for e in tested if not e.judge_was_right]
+    errors = [e for e in tested if not e.judge_was_right]
     # A good decision was expected to succeed: the farther from the middle, the more wrong.
-    worst = sorted(wrong, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_WORST]
+    worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_WORST]
     quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
-    return Calibration(len(tested), len(tested) - len(wrong), quotes)
+    return Calibration(len(tested), len(tested) - len(errors), quotes)
 
 
 def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""`skillvault advise`: the judge's opinion on a decision before it is carried out.
+"""`skillvault advise`: the opinion of the judge on a decision before it is carried out.
 
-A decision is read like an outcome without a result. If the judge holds a decision back, a neutral
-outcome records that, with the judge's words.
+A decision is an outcome without a result. If the judge holds a decision back, a neutral outcome
+records this with the judge's words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,9 @@ class Proposal(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """The advice to go on or not, and why, with the judge's own `confidence` and `amount`.
+    """The advice to go on or not, and why, with the judge's `confidence` and `amount`.
 
-    Numbers and `judge` are None if no judge answered, or if the judge gives no advice.
+    The numbers and `judge` are None if no judge answered or the judge gives no advice.
     """
 
     proceed: bool
@@ -111,7 +111,7 @@ def unjudged_advice(reason: str) -> Advice:
 
 
 def chance_advice(skills: Sequence[Skill]) -> Advice:
-    """Return the advice if the judge is no better than chance: the warnings that fit."""
+    """Return the warnings that fit, for a judge that is no better than chance."""
     reason = (
         "this judge's verdicts were no better than chance here, so that it does not advise; "
         "`skillvault status` shows its record"
@@ -120,7 +120,7 @@ def chance_advice(skills: Sequence[Skill]) -> Advice:
 
 
 def held_back_outcome(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
-    """Return the neutral outcome of a decision that the judge held back, for the inbox."""
+    """Return the neutral outcome of a decision that the judge held back, as an inbox file."""
     outcome_keys = {
         key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
     }

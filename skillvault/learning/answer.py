@@ -1,6 +1,6 @@
 """The rule of `answer`: the commits by which a late answer changes an evaluation or a skill.
 
-An answer holds words. If it rewords an evaluation, facts from the former words change too.
+An answer only changes words. If the words of an evaluation change, its facts change too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,29 +17,29 @@ _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 
 class Rewording(Struct, frozen=True, kw_only=True):
-    """An evaluation with new words, and the records that rest on its former words.
+    """An evaluation with new words, and the records that rest on its old words.
 
-    `links` lead from the evaluation; `facts` are the facts that it made or supports, by id;
-    `around` has the links from and to each fact; `paths` has what `Change.removes` names for a fact
-    or link.
+    `links` start at the evaluation. `facts` are the facts that it made or supports, by id, and
+    `fact_links` are the links of these facts. `paths` has the path of each fact and link for
+    `Change.removes`.
     """
 
-    before: Evaluation
-    after: Evaluation
+    old: Evaluation
+    new: Evaluation
     links: Sequence[Link]
     facts: Mapping[str, Fact]
-    around: Sequence[Link]
+    fact_links: Sequence[Link]
     paths: Mapping[Ref, str]
 
     @property
     def changes_memory(self) -> bool:
         """True if the new words change a value from which facts are made."""
         names = ("key_insight", "better_approach", "insight_type", "quality_score")
-        return any(getattr(self.before, name) != getattr(self.after, name) for name in names)
+        return any(getattr(self.old, name) != getattr(self.new, name) for name in names)
 
 
-def bare_change(answer: Answer) -> Change:
-    """Return the commit of an answer alone, if its subject waits or has these words already."""
+def answer_change(answer: Answer) -> Change:
+    """Return the commit of an answer alone, if nothing else changes yet."""
     return Change(
         step=STEP,
         subject=_subject(answer),
@@ -53,8 +53,8 @@ def bare_change(answer: Answer) -> Change:
 def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
     """Return the commit that gives evaluations the words of an answer.
 
-    A new answer is part of the commit. Facts of the former words are removed; the next run makes
-    those again that have enough evidence.
+    Facts that rest on the old words are removed. The next run makes them again if they have enough
+    evidence.
     """
     paths = {
         ref: rewording.paths[ref]
@@ -68,29 +68,29 @@ def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new
         step=STEP,
         subject=_subject(answer),
         reason=_answer_line(answer),
-        writes=(*answers, *(rewording.after for rewording in rewordings)),
+        writes=(*answers, *(rewording.new for rewording in rewordings)),
         removes=tuple(sorted(paths.values())),
         sources=(*(() if is_new else refs), *sorted(paths)),
         targets=(
             *(refs if is_new else ()),
-            *(Ref("evaluation", rewording.after.id) for rewording in rewordings),
+            *(Ref("evaluation", rewording.new.id) for rewording in rewordings),
         ),
         judge=_author(answer),
     )
 
 
 def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
-    """Yield the facts and links that rest on the former words of an evaluation."""
+    """Yield the facts and links that rest on the old words of an evaluation."""
     if not rewording.changes_memory:
         return
-    for link in (*rewording.links, *rewording.around):
+    for link in (*rewording.links, *rewording.fact_links):
         if link.type in _TO_FACTS or link.type == "derived":
             yield Ref("link", link.id)
     yield from (Ref("fact", name) for name in rewording.facts)
 
 
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
-    """Return the commit that gives a skill the text of an answer, with a new answer."""
+    """Return the commit that gives a skill the text of an answer."""
     ref = Ref("answer", answer.id)
     records = tuple(record for record in change.writes if record != answer)
     return replace(

@@ -1,7 +1,7 @@
-"""The rule of `assess`: the status of a skill by the evidence of its use.
+"""The rule of `assess`: the status of a skill follows from the evidence of its use.
 
 Pinned skills, proposals, and skills that a person retired keep their status. A skill that was
-retired for its use is tried again later, since a verdict can be wrong.
+retired for its use gets a second trial later, because a verdict can be wrong.
 """
 
 from datetime import datetime, timedelta
@@ -21,12 +21,13 @@ _JUDGED = ("testing", "proven", "retired")
 
 
 class AssessedSkill(Struct, frozen=True, kw_only=True):
-    """The state of a skill: `shelf` is its folder, `ours` is True if this step moved it there.
+    """The state of a skill for `assess`.
 
-    `clock` is its domain's time. `retired` is the time when it was retired for its use, None if it
-    recovered; `since` counts the decisions of its domain after that; `trial` is the time of its
-    last trial. `is_rejected`: a person changed it later, or its time to live is over, so there is
-    no trial. `last_outcome` is the newest outcome in its evidence.
+    `shelf` is its folder; `is_archived_here` is True if this step archived it. `clock` is the time
+    of its domain. `retired` is the time when its use retired it, None if it recovered.
+    `decisions_since` counts the decisions of the domain after that time. `trial` is the start of
+    its last trial. `is_rejected` forbids a trial: a person changed the skill later, or its time to
+    live is over. `last_outcome` is the newest outcome of its evidence.
     """
 
     name: str
@@ -34,24 +35,24 @@ class AssessedSkill(Struct, frozen=True, kw_only=True):
     status: str
     evidence: Evidence
     clock: datetime
-    ours: bool = False
+    is_archived_here: bool = False
     retired: datetime | None = None
     trial: datetime | None = None
-    since: int = 0
+    decisions_since: int = 0
     is_rejected: bool = False
     last_outcome: str = ""
 
     @property
     def source_refs(self) -> tuple[Ref, ...]:
-        """The records that a change of the status comes from."""
+        """The records that a change of the status names as its sources."""
         outcomes = (Ref("outcome", self.last_outcome),) if self.last_outcome else ()
         return Ref("skill", self.name), *outcomes
 
 
 class NextTrial(Struct, frozen=True, kw_only=True):
-    """The time when a retired skill is tried again, by the clock of its domain.
+    """The time of the next trial of a retired skill, by the clock of its domain.
 
-    The trial begins at `at` or after so many more `decisions`, but never before `not_before`.
+    The trial starts at `at`, or after `decisions` more decisions, but never before `not_before`.
     """
 
     at: datetime
@@ -59,66 +60,66 @@ class NextTrial(Struct, frozen=True, kw_only=True):
     not_before: datetime | None = None
 
     def is_due(self, clock: datetime) -> bool:
-        """True if the trial may begin now."""
+        """Return True if the trial may start now."""
         if self.not_before is not None and clock < self.not_before:
             return False
         return clock >= self.at or not self.decisions
 
 
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
-    """Return the commit that gives a skill the status it earned; None if nothing changes."""
-    archived = skill.shelf == _ARCHIVE
-    if skill.status not in _JUDGED or (archived and not skill.ours):
+    """Return the commit that gives a skill the status it earned; None if the status stays."""
+    is_archived = skill.shelf == _ARCHIVE
+    if skill.status not in _JUDGED or (is_archived and not skill.is_archived_here):
         return None
-    if not archived and effect.is_on_trial(skill.evidence, rules.policy):
+    if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
-    following = following_status(skill, rules)
-    if following.status == "retired" and archived:
+    new_status = earned_status(skill, rules)
+    if new_status.status == "retired" and is_archived:
         trial = next_trial(skill, rules)
         is_due = trial is not None and trial.is_due(skill.clock)
         return _trial_change(skill, rules.policy) if is_due else None
-    is_over = skill.retired is not None and skill.evidence.trial and not archived
-    if following.status == skill.status and not archived and not is_over:
+    is_over = skill.retired is not None and skill.evidence.trial and not is_archived
+    if new_status.status == skill.status and not is_archived and not is_over:
         return None
-    return _status_commit(skill, following)
+    return _status_commit(skill, new_status)
 
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """Return the next trial of a skill that was retired for its use; None without a trial."""
     numbers, retirement_time = rules.policy.effect, skill.retired
-    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
+    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
     if retirement_time is None or not is_out or skill.is_rejected or not rules.tries_again:
         return None
     return NextTrial(
         at=retirement_time + timedelta(days=numbers.trial_days),
-        decisions=max(0, numbers.trial_decisions - skill.since),
+        decisions=max(0, numbers.trial_decisions - skill.decisions_since),
         not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
 
 
-def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
+def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     """Return the status that the evidence calls for; a trial is judged once, at its end."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
     # What stands in skills/ as retired was brought back by a person.
-    archived = skill.shelf == _ARCHIVE
-    status = "retired" if archived else skill.status.replace("retired", "testing")
+    is_archived = skill.shelf == _ARCHIVE
+    status = "retired" if is_archived else skill.status.replace("retired", "testing")
     return effect.next_status(status, skill.evidence, rules)
 
 
-def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
-    """Return the commit of a new status, with the move to the folder for this status."""
-    is_retirement = following.status == "retired"
+def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
+    """Return the commit of a new status, with the move to its folder."""
+    is_retirement = new_status.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
     target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
-    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status)]
+    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), new_status.status)]
     if is_retirement or skill.retired is not None:
         at = stamp(skill.clock) if is_retirement else ""
         edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
     return Change(
         step=STEP,
-        subject=f"{following.status} {skill.name}",
-        reason=f"Was {skill.status}. {following.reason}",
+        subject=f"{new_status.status} {skill.name}",
+        reason=f"Was {skill.status}. {new_status.reason}",
         edits=tuple(edits),
         moves=(Move(source, target),) if source != target else (),
         sources=skill.source_refs,
@@ -127,15 +128,15 @@ def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
 
 
 def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
-    """Return the commit that tries a retired skill again."""
+    """Return the commit that starts the trial of a retired skill."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
     path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
     return Change(
         step=STEP,
         subject=f"try {skill.name} again",
         reason=(
-            f"Its use retired it {days} days and {skill.since} decisions of its domain ago. "
-            f"It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+            f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
+            f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
         ),
         edits=(
             Edit(path, ("metadata", "status"), "testing"),

@@ -1,4 +1,4 @@
-"""A person's decisions, each as one change: put, approve, retire, pin, restore, retract."""
+"""The decisions of a person, each as one change: put, approve, retire, pin, restore, retract."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -26,10 +26,10 @@ _PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", 
 
 
 def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | None:
-    """Write a skill, new or over the `current` one in this folder; None if nothing changes.
+    """Write a skill, or update the `current` skill in this folder; None if nothing changes.
 
-    In an existing file only the keys and texts that differ change; a key that the skill leaves
-    empty is removed.
+    In an existing file only the keys and texts that differ change. A key that is empty in `skill`
+    is removed.
     """
     _check(skill, shelf)
     target = (Ref("skill", skill.name),)
@@ -38,13 +38,13 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
         return Change(step="put", subject=subject, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
     values = {key: _key_text(skill, key) for key in _PUT}
-    changed = [key for key, value in values.items() if value != _key_text(current, key)]
-    places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
-    edits = tuple(Edit(path, places[key], values[key]) for key in changed)
+    changed_keys = [key for key, value in values.items() if value != _key_text(current, key)]
+    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in changed_keys}
+    edits = tuple(Edit(path, key_paths[key], values[key]) for key in changed_keys)
     texts = (
         (Rewrite(path, skill.body.strip()),) if skill.body.strip() != current.body.strip() else ()
     )
-    changes = join_items([*changed, *(["text"] if texts else [])])
+    changes = join_items([*changed_keys, *(["text"] if texts else [])])
     if not changes:
         return None
     return Change(
@@ -58,18 +58,18 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
 
 
 def apply_put(skill: Skill, current: Skill | None) -> Skill:
-    """Return a skill as it reads after `put`, new or over the `current` one."""
+    """Return the skill that `put` writes, as it is read afterwards."""
     if current is None:
         return skill
-    changed = (key for key in _PUT if _key_text(skill, key) != _key_text(current, key))
+    changed_keys = (key for key in _PUT if _key_text(skill, key) != _key_text(current, key))
     body = skill.body if skill.body.strip() != current.body.strip() else current.body
     return msgspec.structs.replace(
-        current, body=body, **{key: getattr(skill, key) for key in changed}
+        current, body=body, **{key: getattr(skill, key) for key in changed_keys}
     )
 
 
 def edit(name: str, text: str) -> Change:
-    """Replace the file of a proposal by the text that a person made of it."""
+    """Replace the file of a proposal by a text that a person edited."""
     # Without a target, so that this counts as the person's text and not as one of skillvault.
     file = (f"proposed/{name}/SKILL.md", text.encode())
     return Change(step="put", subject=name, reason="Edited before the decision.", files=(file,))
@@ -89,7 +89,7 @@ def draft_skill(name: str, domain: str | None, description: str) -> Skill:
 
 
 def approve(skill: Skill, shelf: str) -> Change:
-    """Accept a proposed skill: agents get it from now on, with the status testing."""
+    """Approve a proposed skill: agents get it from now on, and its status is testing."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
     return _move_change(
@@ -98,7 +98,7 @@ def approve(skill: Skill, shelf: str) -> Change:
 
 
 def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
-    """Take an approval back: these skills (skill, shelf) wait again, with all later changes."""
+    """Undo an approval: these skills (skill, shelf) become proposals again, with later changes."""
     names = [skill.name for skill, _ in skills]
     return Change(
         step=REOPEN,
@@ -114,9 +114,9 @@ def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str)
 
 
 def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:
-    """Remove a proposed skill with its links, so that the same is not proposed again.
+    """Remove a proposed skill with its links, so that it is not proposed again.
 
-    `paths` are all of its files, and its links as `Change.removes` names them.
+    `paths` are its files, and its links by their `Change.removes` paths.
     """
     if shelf != "proposed":
         command = {"skills": "retire", "archive": "restore"}[shelf]
@@ -137,7 +137,7 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
 
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
-    """Withdraw a rejection: the proposal waits again, with its links."""
+    """Withdraw a rejection, so that the skill and its links are a proposal again."""
     reason_text = f": {refusal.reason}" if refusal.reason else "."
     return Change(
         step=FORGET,
@@ -150,7 +150,7 @@ def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[L
 
 
 def retire(skill: Skill, shelf: str) -> Change:
-    """Take a skill out of service; its file stays readable in archive/."""
+    """Retire a skill: its folder moves to archive/, where people can read it."""
     if skill.name == LEARNED:
         raise UsageError(
             f"{LEARNED}: holds the patterns; delete an entry of resources/expertise.yaml, and that "
@@ -164,7 +164,7 @@ def retire(skill: Skill, shelf: str) -> Change:
 
 
 def pin(skill: Skill, shelf: str) -> Change:
-    """Keep a skill whatever its evidence and age."""
+    """Pin a skill, so that it stays whatever its evidence and age."""
     if shelf != "skills":
         step = "approve" if shelf == "proposed" else "restore"
         raise UsageError(f"{skill.name}: is in {shelf}/; `skill {step}` it first")
@@ -180,7 +180,7 @@ def pin(skill: Skill, shelf: str) -> Change:
 
 
 def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Change:
-    """Bring an archived skill back as testing; its time to live starts again."""
+    """Restore an archived skill as testing, with a new time to live."""
     if shelf != "archive":
         raise UsageError(f"{skill.name}: is in {shelf}/; only an archived skill can be restored")
     edits = [_status_edit(skill, shelf, "testing")]
@@ -191,18 +191,18 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
     return _move_change("restore", skill, shelf, "skills", edits=tuple(edits))
 
 
-def retire_beside(name: str, policy: Policy) -> Change:
-    """Stop serving a skill of a package or a folder, without moving its file."""
+def hide_in_layer(name: str, policy: Policy) -> Change:
+    """Hide a skill that is not a file of the vault: its source stays as it is."""
     hidden_names = policy.shelf.hidden
     if name in hidden_names:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
     return _shelf_change(
-        "retire", name, {"hidden": (*hidden_names, name), **_without(name, "pinned", policy)}
+        "retire", name, {"hidden": (*hidden_names, name), **_remove_name(name, "pinned", policy)}
     )
 
 
-def pin_beside(name: str, policy: Policy) -> Change:
-    """Keep a skill of a package or a folder whatever its evidence."""
+def pin_in_layer(name: str, policy: Policy) -> Change:
+    """Pin a skill that is not a file of the vault."""
     pinned_names = policy.shelf.pinned
     if name in policy.shelf.hidden:
         raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
@@ -211,9 +211,9 @@ def pin_beside(name: str, policy: Policy) -> Change:
     return _shelf_change("pin", name, {"pinned": (*pinned_names, name)})
 
 
-def restore_beside(name: str, policy: Policy) -> Change:
-    """Undo the hiding and pinning of a skill of a package or a folder."""
-    lists = {**_without(name, "hidden", policy), **_without(name, "pinned", policy)}
+def restore_in_layer(name: str, policy: Policy) -> Change:
+    """Undo the hiding and the pinning of a skill that is not a file of the vault."""
+    lists = {**_remove_name(name, "hidden", policy), **_remove_name(name, "pinned", policy)}
     if not lists:
         raise UsageError(
             f"{name}: is neither hidden nor pinned; `skillvault skill retire {name}` hides it"
@@ -222,9 +222,9 @@ def restore_beside(name: str, policy: Policy) -> Change:
 
 
 def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change:
-    """Give a skill another name: its folder moves, and its `links` lead to and from the new name.
+    """Rename a skill: its folder moves, and its `links` use the new name.
 
-    The earlier names stay in its file, so that records which have them still count for it.
+    The file keeps the former names, so that records with these names still count.
     """
     if LEARNED in (skill.name, name):
         raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
@@ -236,7 +236,7 @@ def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change
         moves=(Move(path, f"{shelf}/{name}"),),
         targets=(Ref("skill", name),),
     )
-    return _with_former_names(change, path, [*skill.formerly, skill.name], links)
+    return _add_former_names(change, path, [*skill.formerly, skill.name], links)
 
 
 def follow_rename(
@@ -247,9 +247,9 @@ def follow_rename(
     *,
     versions: Iterable[str],
 ) -> Change:
-    """Note the former names of a skill whose folder a person renamed, and redirect its links.
+    """Note the former names of a skill whose folder a person renamed, and update its links.
 
-    `versions` are the proposals that replace it under a former name.
+    `versions` are proposals that would replace the skill under a former name.
     """
     change = Change(
         step=FOLLOW,
@@ -257,21 +257,21 @@ def follow_rename(
         reason=f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
         targets=(Ref("skill", name),),
     )
-    change = _with_former_names(change, f"{shelf}/{name}", former_names, links)
+    change = _add_former_names(change, f"{shelf}/{name}", former_names, links)
     edits = (Edit(f"proposed/{v}/SKILL.md", ("metadata", "replaces"), name) for v in versions)
     return msgspec.structs.replace(change, edits=(*change.edits, *edits))
 
 
-def _with_former_names(
+def _add_former_names(
     change: Change, folder: str, former_names: Collection[str], links: Iterable[Link]
 ) -> Change:
-    """Add the names to the skill in a folder, and let the links of these names lead to it."""
+    """Add former names to the skill in a folder, and redirect their links."""
     (new_ref,) = change.targets
     path, removes, new_links = f"{folder}/SKILL.md", [], []
     for link in links:
         source, target = (
-            new_ref if end.kind == "skill" and end.id in former_names else end
-            for end in (link.source, link.target)
+            new_ref if ref.kind == "skill" and ref.id in former_names else ref
+            for ref in (link.source, link.target)
         )
         new_link = link_of(link.type, source, target, link.created_at)
         new_links.append(msgspec.structs.replace(new_link, metadata=link.metadata))
@@ -283,14 +283,14 @@ def _with_former_names(
     )
 
 
-def _without(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
-    """Return the list of `shelf` under a key without this name, if the list has it."""
+def _remove_name(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
+    """Return the list of `shelf` under a key without this name; {} if the list lacks the name."""
     names: tuple[str, ...] = getattr(policy.shelf, key)
     return {key: tuple(entry for entry in names if entry != name)} if name in names else {}
 
 
 def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
-    """Return the change of vault.yaml for a skill that is no file of the vault.
+    """Return the change of vault.yaml for a skill that is not a file of the vault.
 
     `lists` are the new values of `shelf` by key.
     """
@@ -307,7 +307,7 @@ def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) ->
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for a name that no skill can have."""
+    """Raise UsageError if a skill cannot have this name."""
     if not is_slug(name):
         raise UsageError(
             f"{name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "
@@ -329,7 +329,7 @@ def _check(skill: Skill, shelf: str) -> None:
 
 
 def _key_text(skill: Skill, key: str) -> str:
-    """Return a key's value as one line, as the file has it."""
+    """Return the value of a key as one line, as in the file."""
     value = getattr(skill, key)
     return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
@@ -358,11 +358,11 @@ def retract_change(
     *,
     learner: str | None = None,
 ) -> Change:
-    """Return the commit that retracts an outcome: its file stays, but counts nowhere.
+    """Return the commit that retracts an outcome: its file stays but counts no more.
 
-    `removed` are its facts and links, each with what `Change.removes` names; other evidence may
-    make them again. `archived` are the skills (shelf, name) without other evidence. `learner` is
-    the clone that learns again, if that is another clone.
+    `removed` maps its facts and links to their `Change.removes` paths; other evidence may make them
+    again. `archived` are the skills (shelf, name) without other evidence. `learner` is the clone
+    that learns again, if that is another clone.
     """
     if not retraction.reason.strip():
         raise UsageError(f"{retraction.outcome}: a retraction needs a reason; pass --reason TEXT")

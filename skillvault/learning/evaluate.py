@@ -1,4 +1,4 @@
-"""The rule of `evaluate`: the case that the judge gets, and the evaluation from its answer.
+"""The rule of `evaluate`: the case for the judge, and the evaluation from its answer.
 
 Each outcome is judged alone; `account` compares outcomes.
 """
@@ -25,9 +25,10 @@ def case_of(
     earlier_lines: Sequence[str] = (),
     facts: Sequence[tuple[str, str]] = (),
 ) -> Case:
-    """Return the case for the judge; earlier outcomes of the subject are oldest first.
+    """Return the case for the judge.
 
-    `earlier_lines` has a line for each of them. `facts` are those of the domain, by id.
+    `earlier_outcomes` of the subject are oldest first, with a line each in `earlier_lines`. `facts`
+    are those of the domain, by id.
     """
     failures: tuple[Outcome, ...] = ()
     if outcome.result.status == "success":
@@ -52,7 +53,7 @@ def evaluation_of(
     *,
     policy: Policy,
 ) -> Evaluation:
-    """Return the evaluation of a verdict and an insight; a too short insight is dropped."""
+    """Return the evaluation of a verdict and an insight, without an insight that is too short."""
     key_insight = insight.key_insight.strip() if insight else ""
     answer = verdict.answer
     author = replace(answer.judge, tokens=None, cost_usd=None) if answer else info
@@ -90,7 +91,7 @@ def is_right(verdict: Verdict, outcome: Outcome) -> bool | None:
 def evaluation_change(
     domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo, answers: Sequence[Answer] = ()
 ) -> Change:
-    """Add a batch of evaluations of one domain, with the answers that they use."""
+    """Return the commit that adds evaluations of one domain, and the answers that they use."""
     agreements = sum(e.judge_was_right is True for e in evaluations)
     tests = sum(e.judge_was_right is not None for e in evaluations)
     silent_count = sum(e.key_insight is None for e in evaluations)

@@ -1,7 +1,6 @@
-"""The rule of `expire`: archive a skill older than its time to live, unless it proves useful.
+"""The rule of `expire`: archive a skill at the end of its time to live, unless its use helps.
 
-The time of an expired skill starts again if a person restores it. Every `clock` is the time of the
-skill's domain.
+A restored skill gets a new time to live. Every `clock` is the time of the skill's domain.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,12 +22,15 @@ _RESTORED = "It had expired and a person brought it back"
 class Lifetime(Struct, frozen=True):
     """The end of a skill's time to live, and its length."""
 
-    ends: datetime
+    end: datetime
     span: timedelta
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time is over; `renewed` is the reason to keep it, None if it leaves."""
+    """A skill whose time to live is over.
+
+    `renewed` is the reason to renew it; None if the skill is archived.
+    """
 
     name: str
     shelf: str
@@ -38,49 +40,50 @@ class Expiry(Struct, frozen=True, kw_only=True):
 
 
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
-    """Return a skill's time to live; None for a skill that never expires.
+    """Return the time to live of a skill; None for a skill that never expires.
 
-    An explicit `expires` wins; without that key, generated skills live the days of their kind from
-    `created`. Pinned skills do not expire.
+    The key `expires` decides; without it, a generated skill lives the days of its kind from
+    `start`. Pinned skills never expire.
     """
     if skill.status == "pinned":
         return None
-    created, days = time_of(skill.created), policy.days(skill.kind)
+    start, days = time_of(skill.created), policy.days(skill.kind)
     if end := time_of(skill.expires):
         usual_span = timedelta(days=days) if days else None
-        return Lifetime(end, usual_span or (end - created if created else timedelta()))
-    if skill.origin in PROGRAM_ORIGINS and created and days:
-        return Lifetime(created + timedelta(days=days), timedelta(days=days))
+        return Lifetime(end, usual_span or (end - start if start else timedelta()))
+    if skill.origin in PROGRAM_ORIGINS and start and days:
+        return Lifetime(start + timedelta(days=days), timedelta(days=days))
     return None
 
 
-def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
-    """Return True if a person set an earlier end than the usual one.
+def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) -> bool:
+    """Return True if a person set an earlier end than skillvault.
 
-    `ends` are the ends that skillvault wrote, oldest first.
+    `written_ends` are the ends that skillvault wrote, oldest first.
     """
-    if skill.expires is None or is_untouched(ends, skill.expires):
+    if skill.expires is None or is_untouched(written_ends, skill.expires):
         return False
     life, usual_life = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
-    return life is None or usual_life is None or life.ends < usual_life.ends
+    return life is None or usual_life is None or life.end < usual_life.end
 
 
 def key_edits(
-    path: str, skill: Skill, new_skill: Skill, written: WrittenTexts, *, policy: Policy
+    path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, *, policy: Policy
 ) -> Iterator[Edit]:
-    """Yield the edits of the keys that make a skill its new version.
+    """Yield the edits of the keys that turn a skill into its new version.
 
-    A person's description stays, and so does an end that a person set, unless the new end is later.
+    A person's description stays. A person's end of the time to live stays, unless the new end is
+    later.
     """
-    is_own = is_untouched(written.descriptions, skill.description)
+    is_own = is_untouched(old_texts.descriptions, skill.description)
     if is_own and new_skill.description != skill.description:
         yield Edit(path, ("description",), new_skill.description)
     for key in ("subject", "account", "created"):
         if getattr(skill, key) != getattr(new_skill, key):
             yield Edit(path, ("metadata", key), getattr(new_skill, key))
     life, new_end = lifetime(skill, policy), new_skill.expires
-    is_longer = life is not None and new_end is not None and stamp(life.ends) < new_end
-    if new_end and is_longer and not is_cut_short(skill, written.ends, policy):
+    is_longer = life is not None and new_end is not None and stamp(life.end) < new_end
+    if new_end and is_longer and not is_cut_short(skill, old_texts.ends, policy):
         yield Edit(path, EXPIRES, new_end)
 
 
@@ -88,31 +91,31 @@ def find_expiry(
     skill: Skill,
     shelf: str,
     *,
-    archived: Callable[[], Skill | None],
-    applied: datetime | None,
+    load_archived: Callable[[], Skill | None],
+    last_applied: datetime | None,
     clock: datetime,
     policy: Policy,
 ) -> Expiry | None:
-    """Return the expiry of a living skill; None if its time is not over.
+    """Return the expiry of a skill; None if its time to live is not over.
 
-    `archived` is the skill as this step last archived it, None if another step did; `applied` is
-    the time when a trusted outcome last applied it.
+    `load_archived` returns the skill as this step last archived it, None if this step did not.
+    `last_applied` is the last time when a trusted outcome applied the skill.
     """
     life = lifetime(skill, policy)
-    if life is None or clock <= life.ends:
+    if life is None or clock <= life.end:
         return None
-    archived_skill, renewal_reason = archived(), None
+    archived_skill, renewal_reason = load_archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
         renewal_reason = _RESTORED
-    elif skill.status == "proven" and applied and applied >= life.ends - life.span / 2:
-        renewal_reason = f"It is proven and was applied on {applied:%Y-%m-%d}"
+    elif skill.status == "proven" and last_applied and last_applied >= life.end - life.span / 2:
+        renewal_reason = f"It is proven and was applied on {last_applied:%Y-%m-%d}"
     return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
 
 
 def expiry_change(expiry: Expiry) -> Change:
-    """Return the commit that archives a skill, or that renews its time to live."""
+    """Return the commit that archives a skill or renews its time to live."""
     target = Ref("skill", expiry.name)
-    reason = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
+    reason = f"Its time to live ended on {expiry.life.end:%Y-%m-%d}."
     if expiry.renewed is None:
         move = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
         return Change(
@@ -136,7 +139,7 @@ def expiry_change(expiry: Expiry) -> Change:
 
 
 def time_of(text: str | None) -> datetime | None:
-    """Return a time as a skill states it; None for an empty or invalid time."""
+    """Return the time in a key of a skill; None for an empty or invalid time."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:

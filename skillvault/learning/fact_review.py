@@ -1,4 +1,4 @@
-"""Review of facts by a person: find those that are due, keep, reword and retire them."""
+"""The review of facts by a person: find the facts that are due, keep, reword and retire them."""
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
@@ -13,18 +13,18 @@ _SUBJECT = 50  # characters
 
 
 def is_due(fact: Fact, day: str) -> bool:
-    """Return True if a fact was to be reviewed by a day that has come."""
+    """Return True if the day for the review of a fact has come."""
     return bool(day) and fact.review_by is not None and fact.review_by[: len(day)] <= day
 
 
-def due_facts(facts: Iterable[Fact], superseded: Container[str]) -> list[Fact]:
-    """Return the facts that hold of those to be reviewed, the longest overdue first."""
-    valid_facts = [fact for fact in facts if fact.id not in superseded and fact.trust == "local"]
+def due_facts(facts: Iterable[Fact], replaced: Container[str]) -> list[Fact]:
+    """Return the current facts that have a day for review, the longest overdue first."""
+    valid_facts = [fact for fact in facts if fact.id not in replaced and fact.trust == "local"]
     return sorted(valid_facts, key=lambda fact: (fact.review_by or "", fact.id))
 
 
 def next_review(fact: Fact, now: datetime) -> str:
-    """Return the day after another period as long as the first one, counted from now."""
+    """Return the next day for review: the first period again, counted from now."""
     period = timedelta(days=_PERIOD)
     if fact.review_by and fact.created_at:
         start = fact.created_at.astimezone(UTC).date()
@@ -34,7 +34,7 @@ def next_review(fact: Fact, now: datetime) -> str:
 
 
 def keep_change(fact: Fact, path: str, day: str, text: str = "") -> Change:
-    """Keep a fact until another day of review, with another `text` if given."""
+    """Return the change that keeps a fact until another day, with a new `text` if given."""
     is_reworded = bool(text) and text != fact.text
     return Change(
         step="keep",
@@ -47,7 +47,7 @@ def keep_change(fact: Fact, path: str, day: str, text: str = "") -> Change:
 
 
 def retire_change(fact: Fact, paths: Sequence[str], reason: str) -> Change:
-    """Remove a fact with its older versions, which would hold again without it."""
+    """Return the change that removes a fact and its older versions, so that none holds again."""
     return Change(
         step="retire",
         subject=shorten(f"fact {fact.id}", _SUBJECT),

@@ -1,6 +1,6 @@
-"""The gate: it sends new skills to service, or lets them wait in proposed/ for a person.
+"""The gate for new skills: agents get them at once, or they wait in proposed/ for a person.
 
-Untrusted skills always wait, whatever the policy.
+Untrusted skills always wait, whatever the policy says.
 """
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ _SERVED, _PROPOSED = "skills", "proposed"
 
 
 def apply_gate(change: Change, policy: Policy) -> Change:
-    """Return a change with its new skills in the folder that the policy demands."""
+    """Return a change with its new skills in the folder that the policy asks for."""
     gate = policy.generate.gate
     status_to_change = {"always": "testing", "never": "proposed"}.get(gate)
     names = {
@@ -43,12 +43,12 @@ def apply_gate(change: Change, policy: Policy) -> Change:
 
 
 def home_of(skill: Skill) -> str:
-    """Return the folder to which a skill is restored: a skill that waited waits again."""
+    """Return the folder to which a skill is restored; a former proposal is a proposal again."""
     return _PROPOSED if skill.status == "proposed" else _SERVED
 
 
 def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
-    """Return the commit by which a step archives a skill of this folder."""
+    """Return the commit by which a step archives a skill."""
     ref = Ref("skill", skill.name)
     return Change(
         step=step,

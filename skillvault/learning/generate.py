@@ -1,6 +1,6 @@
 """The rule of `generate`: the guide of an action, the warning and the pattern of a subject.
 
-The step `refresh` updates existing skills.
+The step `refresh` updates skills that exist already.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,33 +42,33 @@ State = Literal[
 
 
 class ExistingSkill(Struct, frozen=True, kw_only=True):
-    """The existing skill of a subject and a kind.
+    """The skill of a subject and a kind, as far as it exists.
 
-    `skill` is in the folder `shelf`. `more` are other skills of the same subject and kind, from
-    single outcomes. `linked` are its evaluations. `put_away` says who archived it, if only a person
-    can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a skill
-    that cannot be read. `clock` is the time of the domain.
+    `skill` is in the folder `shelf`, and `others` are other skills of the same subject and kind.
+    `linked` are the evaluations linked to it. `archiver` says who archived the skill, if only a
+    person can restore it. `rejection` is set if a person removed it. `unreadable` is the path of a
+    skill that cannot be read. `clock` is the time of the domain.
     """
 
     skill: Skill | None = None
     shelf: str = ""
-    more: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()
-    put_away: str | None = None
+    archiver: str | None = None
     rejection: Rejection | None = None
     unreadable: str | None = None
     clock: datetime | None = None
 
 
 class SkillState(Struct, frozen=True):
-    """The state of a skill that may be made, and the reason for this state."""
+    """The state of a skill that could be made, and the reason for this state."""
 
     state: State
     reason: str
 
 
 def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> SkillState:
-    """Return the state of a skill: it is due, it exists, or the reason why neither."""
+    """Return the state of a skill: due, made already, or not made for some reason."""
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:
@@ -96,8 +96,8 @@ def _existing_state(existing: ExistingSkill) -> SkillState | None:
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if skill := existing.skill:
-        if existing.put_away:
-            return SkillState("archived", f"{skill.name} was archived by {existing.put_away}")
+        if existing.archiver:
+            return SkillState("archived", f"{skill.name} was archived by {existing.archiver}")
         if existing.shelf == "archive":
             return SkillState("archived", f"{skill.name} is in archive/ until it says more")
         return SkillState("done", f"generated {skill.name}")
@@ -114,23 +114,23 @@ def _outcome_counts(findings: Findings) -> str:
 
 def skill_subject(findings: Findings) -> Subject:
     """Return the subject of a skill: an action for a guide, a domain for a strategy."""
-    first = findings.account.outcomes[0]
+    outcome = findings.account.outcomes[0]
     if findings.kind in OF_DOMAIN:
-        return first.domain, "", None
-    return first.subject if findings.kind != "guide" else (*first.subject[:2], None)
+        return outcome.domain, "", None
+    return outcome.subject if findings.kind != "guide" else (*outcome.subject[:2], None)
 
 
 # ── the change ───────────────────────────────────────────────────────────────────────
 
 
 def skill_change(
-    findings: Findings, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
+    findings: Findings, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Add the skill of a subject, with its links."""
-    first = findings.account.outcomes[0]
+    """Return the commit that adds the skill of a subject, with its links."""
+    outcome = findings.account.outcomes[0]
     subject = skill_subject(findings)
-    names = subject_names(findings.kind, subject, first.trust)
-    name = next(name for name in names if not taken(name))
+    names = subject_names(findings.kind, subject, outcome.trust)
+    name = next(name for name in names if not is_taken(name))
     at = creation_time(findings)
     text = skill_text(findings, draft, policy)
     skill = replace(
@@ -153,7 +153,7 @@ def new_skill(
     """Return a new skill; its time to live starts at `at`."""
     first, days = findings.account.outcomes[0], policy.days(findings.kind)
     subjects = [outcome.subject for outcome in findings.account.outcomes]
-    labels = [label for place in range(3) for subject in subjects if (label := subject[place])]
+    labels = [label for index in range(3) for subject in subjects if (label := subject[index])]
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -172,17 +172,17 @@ def new_skill(
 def addition_change(
     findings: Findings, skill: Skill, text: "ComposedText", *, sources: Iterable[str], at: datetime
 ) -> Change:
-    """Add a skill, with its links from these outcomes."""
-    first, target = findings.account.outcomes[0], Ref("skill", skill.name)
+    """Return the commit that adds a skill, with links from these outcomes."""
+    outcome, target = findings.account.outcomes[0], Ref("skill", skill.name)
     refs = tuple(Ref("evaluation", outcome_id) for outcome_id in sources)
     links = tuple(link_of("generated", source, target, at) for source in refs)
     return Change(
         step=STEP,
         subject=skill.name,
-        commit_with=skill_series(STEP, first.domain),
+        commit_with=skill_series(STEP, outcome.domain),
         reason=_reason(findings),
         writes=(skill, *links),
-        files=reference_files(skill.name, skill_shelf(first), text.files),
+        files=reference_files(skill.name, skill_shelf(outcome), text.files),
         sources=refs,
         targets=(target,),
         judge=judges_of(findings),
@@ -190,7 +190,7 @@ def addition_change(
 
 
 def is_expired(findings: Findings, existing: ExistingSkill, policy: Policy) -> bool:
-    """Return True if a skill's time to live has ended by the clock of its domain."""
+    """Return True if the time to live of a skill has ended by the clock of its domain."""
     end = expiry_of(findings, policy)
     return bool(existing.clock and end and end < stamp(existing.clock))
 
@@ -201,7 +201,7 @@ def skill_shelf(outcome: Outcome) -> str:
 
 
 def creation_time(findings: Findings) -> datetime:
-    """Return the time of the latest outcome that is evidence of a skill."""
+    """Return the time of the latest outcome that supports a skill."""
     ids = set(evidence_ids(findings))
     return max(o.occurred_at for o in findings.account.outcomes if o.id in ids)
 
@@ -218,7 +218,7 @@ def expiry_time(at: datetime, days: int) -> str:
 
 
 class ComposedText(Struct, frozen=True):
-    """A skill's body, and its files in references/ by name."""
+    """The body of a skill, and its files in references/ by name."""
 
     body: str
     files: dict[str, str]
@@ -227,22 +227,23 @@ class ComposedText(Struct, frozen=True):
 def skill_text(
     findings: Findings, draft: Draft, policy: Policy, references: References | None = None
 ) -> ComposedText:
-    """Return the text within its length and new files beside the existing ones.
+    """Return the text of a skill within its limit, and its new files.
 
-    The files hold the overflow, the evidence of each statement, and every run of a guide.
+    The files hold the text beyond the limit, the evidence of each statement, and every run of a
+    guide.
     """
     account, files = findings.account, references or References()
-    last, count = account.outcomes[-1], len(account.outcomes)
+    last_outcome, count = account.outcomes[-1], len(account.outcomes)
     total = pluralize(count, "outcome")
     total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
-    most, file = head_line_limit(limit), files.free(STATEMENTS)
-    day = f"{'the last ' * (count > 1)}on {last.occurred_at:%Y-%m-%d}"
+    max_line_tokens, file = head_line_limit(limit), files.free(STATEMENTS)
+    day = f"{'the last ' * (count > 1)}on {last_outcome.occurred_at:%Y-%m-%d}"
     header = [
-        f"*{trim_to_tokens(about_words(findings), most)}: {total}, {day}*",
-        f"*Domain: {last.domain}*",
+        f"*{trim_to_tokens(about_words(findings), max_line_tokens)}: {total}, {day}*",
+        f"*Domain: {last_outcome.domain}*",
     ]
-    title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, most)}"
+    title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, max_line_tokens)}"
     body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     texts = {EVIDENCE: to_text(findings), **({file: overflow} if overflow else {})}
     if findings.kind == "guide":
@@ -279,7 +280,7 @@ def _reason(findings: Findings) -> str:
 
 
 def judges_of(findings: Findings) -> str | None:
-    """Return the judges of the outcomes that a skill is about."""
+    """Return the names of the judges of these outcomes."""
     ids = {outcome.id for outcome in findings.significant}
     judges = {e.judge for key, e in findings.account.evaluations.items() if key in ids}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None

@@ -1,7 +1,7 @@
-"""The changes that bring in skills of other people; the skills wait in `proposed/`.
+"""The changes that install skills of other people; these skills wait in `proposed/`.
 
-Files are bytes by their path in the skill's folder. Only a person changes an approved skill, so its
-next version is a proposal of its own.
+Files are bytes by their path in the folder of the skill. Only a person changes an approved skill,
+so its next version is a new proposal.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ _SHOWN_PLACE = 40  # characters of a place in a subject
 
 
 class Origin(Struct, frozen=True):
-    """The source of a skill as a person writes it, with its version and files there.
+    """The source of an installed skill as a person writes it, with its version and its files.
 
-    `digest` is of the files as published; `registry` is where the skill came from.
+    `digest` is of the files as published; `registry` is the registry that named the source.
     """
 
     url: str
@@ -40,7 +40,7 @@ class Origin(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The address of the source for links, outside the vault."""
+        """The address of the source, as the end of a link outside the vault."""
         return Ref("origin", self.digest.removeprefix("sha256:")[:_ID])
 
     def link(self, name: str, now: datetime) -> Link:
@@ -69,7 +69,7 @@ def origin_of(link: Link) -> Origin:
 
 
 def digest_of(files: Files) -> str:
-    """Return `sha256:` and the digest of files and their executable bits, in any order."""
+    """Return `sha256:` and the digest of files with their executable bits, in any order."""
     digest = hashlib.sha256()
     for path in sorted(files):
         runs = "*" if isinstance(files[path], Program) else ""
@@ -78,9 +78,9 @@ def digest_of(files: Files) -> str:
 
 
 def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | None:
-    """Return a name for a new skill, with six hex digits of its digest if taken.
+    """Return a free name for a new skill, with six digits of its digest if needed.
 
-    None if that name is taken, too.
+    None if both names are taken.
     """
     tail = f"-{digest.removeprefix('sha256:')[:_TAIL]}"
     names = (name, name[: MAX_SLUG - len(tail)].rstrip("-") + tail)
@@ -88,7 +88,7 @@ def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | 
 
 
 def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
-    """Return (the name under which a newer version waits, the approved skill that it replaces)."""
+    """Return the name of a newer version, and the approved skill that it replaces."""
     if is_approved:
         return next(next_names(name)), name
     replaced_name = metadata_of(files).get("replaces")
@@ -98,7 +98,7 @@ def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str,
 def install_change(
     name: str, files: Files, origin: Origin, *, lint: Sequence[str], now: datetime
 ) -> Change:
-    """Return the change that brings a skill in, to wait for a person."""
+    """Return the change that installs a skill as a proposal."""
     version = f", version {origin.version}" if origin.version else ""
     sentence = f"From {origin.url}{version}: {pluralize(origin.files, 'file')}, {origin.digest}."
     return Change(
@@ -115,31 +115,31 @@ def install_change(
 def update_changes(
     install: Change, published: Files, merged_files: Files, paths: Iterable[str]
 ) -> list[Change]:
-    """Return the changes to a newer version: as published, then with a person's changes.
+    """Return the changes that update a skill: the published files, then a person's edits again.
 
-    `install` brings the version in, `paths` are those of the skill that waits now. The next update
-    compares with the first commit.
+    `install` brings the new version in, and `paths` are the files of the version that waits now.
+    The next update compares with the files of the first change.
     """
     name = install.targets[0].id
-    place = f"proposed/{name}"
+    folder = f"proposed/{name}"
     removed_paths = {path for path in paths if path not in published}
-    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in removed_paths)))
+    update = replace(install, removes=tuple(sorted(f"{folder}/{path}" for path in removed_paths)))
     if merged_files == published:
-        return [first]
-    changed = {path: data for path, data in merged_files.items() if published.get(path) != data}
+        return [update]
+    edited = {path: data for path, data in merged_files.items() if published.get(path) != data}
     merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_below(place, changed),
-        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in merged_files)),
+        files=_below(folder, edited),
+        removes=tuple(sorted(f"{folder}/{path}" for path in published if path not in merged_files)),
         targets=install.targets,
     )
-    return [first, merge_change]
+    return [update, merge_change]
 
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
-    """Copy a skill of the package into `skills/`, over the files with these paths."""
+    """Return the change that copies a skill of the package into `skills/`, in place of `paths`."""
     removed_paths = sorted(f"skills/{name}/{path}" for path in paths if path not in files)
     return Change(
         step=STEP,
@@ -151,21 +151,21 @@ def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
     )
 
 
-def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
-    return tuple((f"{place}/{path}", files[path]) for path in sorted(files))
+def _below(folder: str, files: Files) -> tuple[tuple[str, bytes], ...]:
+    return tuple((f"{folder}/{path}", files[path]) for path in sorted(files))
 
 
 def _end_of(url: str) -> str:
-    """Return the end of a source that fits into a subject, in whole names."""
-    parts = url.split("/")
-    while len(parts) > 1 and sum(map(len, parts)) + len(parts) > _SHOWN_PLACE:
-        del parts[0]
-    end = "/".join(parts)
+    """Return the end of an address that fits into a commit subject, in whole names."""
+    segments = url.split("/")
+    while len(segments) > 1 and sum(map(len, segments)) + len(segments) > _SHOWN_PLACE:
+        del segments[0]
+    end = "/".join(segments)
     return end if end == url else f"…/{end}"
 
 
 def memory_fact(text: str, confidence: float, created: str, domain: str) -> Fact:
-    """Return a fact that another program remembered; its confidence is its importance."""
+    """Return a fact from the memory of another program; its confidence becomes the importance."""
     importance: Importance = "high" if confidence >= _HIGH else "medium"
     at = datetime.fromisoformat(created).replace(microsecond=0) if created else None
     return Fact(

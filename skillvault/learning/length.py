@@ -1,4 +1,4 @@
-"""Fit a text into its length; the overflow goes to a file, under the same headings."""
+"""Fit a text into its limit; what is too much goes to a file under the same headings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -12,21 +12,21 @@ _LINES = 6  # one line of the head has at most a sixth of a text
 
 
 class References(NamedTuple):
-    """The files of a skill in references/: generated files, and those that a person edited."""
+    """The files of a skill in references/: generated files, and files that a person edited."""
 
-    ours: Collection[str] = ()
+    generated: Collection[str] = ()
     edited: Collection[str] = ()
 
     def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
-        """Return the files by name, never over a file that a person edited.
+        """Return the files by name, without overwriting a file that a person edited.
 
-        A generated file without a text any more keeps its heading alone.
+        A generated file that is needed no more keeps its heading alone.
         """
-        empty_files = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
+        empty_files = dict.fromkeys(self.generated, f"{OVERFLOW}\n")
         return empty_files | {self.free(name): text for name, text in files.items()}
 
     def free(self, name: str) -> str:
-        """Return the name under which a file is written."""
+        """Return the name under which a generated file is written."""
         (stem, _, suffix), number, free_name = name.rpartition("."), 1, name
         while free_name in self.edited:
             number += 1
@@ -37,10 +37,10 @@ class References(NamedTuple):
 def fit_sections(
     parts: Sequence[tuple[str, str]], token_limit: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return (the sections within `token_limit` tokens, the overflow under the same headings).
+    """Return the sections within `token_limit` tokens, and what is too much.
 
-    The longest section is cut first, from its end; the start of the first section is cut last. A
-    section without room is "".
+    Both have the same headings. The longest section is cut first, from its end; the start of the
+    first section is cut last. A section without space is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
     sizes = [
@@ -63,9 +63,9 @@ def fit_sections(
 def fit_body(
     head: Sequence[str], parts: Sequence[tuple[str, str]], limit: int, file: str = STATEMENTS
 ) -> tuple[str, str]:
-    """Return (a body of head and sections within `limit` tokens, the overflow or "").
+    """Return a body of head and sections within `limit` tokens, and what is too much.
 
-    The body refers to `file` for the overflow.
+    The body refers to `file` for the rest.
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
@@ -81,5 +81,5 @@ def fit_body(
 
 
 def head_line_limit(limit: int) -> int:
-    """Return the most tokens of a line of the head, so that statements fill most of a text."""
+    """Return the token limit of a line of the head, so that statements fill most of a text."""
     return limit // _LINES

@@ -1,6 +1,6 @@
-"""Findings in a foreign skill, for a person to look at before approving the skill.
+"""Find suspicious passages in a foreign skill, for a person to read before approving it.
 
-The rules find known tricks against readers; a skill without findings is not proven safe.
+The rules find known tricks against readers. A skill without findings may still be unsafe.
 """
 
 import re
@@ -51,7 +51,7 @@ Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a text
 
 
 class Finding(Struct, frozen=True, order=True):
-    """A finding: its code, file and line (0 for the whole file), and a message."""
+    """A suspicious passage: its code, file, line (0 for the whole file) and message."""
 
     path: str
     line: int
@@ -65,7 +65,7 @@ class Finding(Struct, frozen=True, order=True):
 
 
 def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
-    """Return the findings in a skill's files, by place."""
+    """Return the findings in the files of a skill, sorted by file and line."""
     return sorted(
         finding for path, data in files.items() for finding in _of_file(path, data, secrets)
     )
@@ -134,16 +134,16 @@ def _line_findings(path: str, text: str, *, is_script: bool) -> Iterator[Finding
 
 
 def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
-    """Yield each secret with its line; a secret over several lines belongs to the file."""
+    """Yield each secret with its line; a secret over several lines belongs to the whole file."""
     if kinds := secrets(text):
         lines = enumerate(text.splitlines(), 1)
-        places = [(number, kind) for number, line in lines for kind in secrets(line)]
-        for number, kind in places or [(0, kinds[0])]:
+        secret_lines = [(number, kind) for number, line in lines for kind in secrets(line)]
+        for number, kind in secret_lines or [(0, kinds[0])]:
             yield Finding(path, number, KEEPS_OUT, f"looks like a secret ({kind})")
 
 
 def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
-    """Yield each kind of hidden character at its first place."""
+    """Yield the first use of each kind of hidden character."""
     findings: dict[str, Finding] = {}
     for char in hidden_characters(text):
         findings.setdefault(char.name, Finding(path, char.line, "hidden", char.name))
@@ -151,7 +151,7 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    """Yield each host at its first place."""
+    """Yield the first use of each host."""
     hosts: dict[str, Finding] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_URL, line):

@@ -1,4 +1,4 @@
-"""The evolved skill of several sessions that say the same: its text and its changes.
+"""Merge the skills of several sessions that say the same into one evolved skill.
 
 The skills of single sessions go to archive/. A person's edits are never overwritten.
 """
@@ -30,7 +30,7 @@ STEP = "merge"
 def find_rejection(
     sources: Collection[str], sets: Iterable[tuple[frozenset[str], Rejection]]
 ) -> Rejection | None:
-    """Return the rejection of an earlier merge that had two of these sources."""
+    """Return the rejection of an earlier merge of at least two of these sources."""
     for members, rejection in sets:
         if len(members.intersection(sources)) > 1:
             return rejection
@@ -38,16 +38,16 @@ def find_rejection(
 
 
 class SessionMerge(Struct, frozen=True, kw_only=True):
-    """Skills of sessions that say the same and become one skill.
+    """Skills of sessions that say the same, to be merged into one skill.
 
-    `sessions` are excerpts of all their sessions, oldest first. `own` are the names of the skills
-    that leave, `into` is the evolved skill that takes them in, if there is one. `at` is the time of
-    the merge.
+    `sessions` are excerpts of all sessions, oldest first. `names` are the skills that are
+    archived. `target` is the evolved skill that takes them in, None for a new one. `at` is
+    the time of the merge.
     """
 
     sessions: tuple[Session, ...]
-    own: tuple[str, ...]
-    into: Skill | None
+    names: tuple[str, ...]
+    target: Skill | None
     at: datetime
 
     @property
@@ -57,24 +57,24 @@ class SessionMerge(Struct, frozen=True, kw_only=True):
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """The moves of the skills that leave."""
-        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.own)
+        """The moves of the merged skills to archive/."""
+        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.names)
 
     @property
     def sources(self) -> tuple[Ref, ...]:
-        """The skills that leave, or the sessions if no skill leaves."""
-        skills = tuple(Ref("skill", name) for name in self.own)
+        """The skills that are archived, or the sessions if no skill is archived."""
+        skills = tuple(Ref("skill", name) for name in self.names)
         return skills or tuple(Ref("session", session.id) for session in self.sessions)
 
     def links(self, name: str) -> Iterator[Link]:
-        """Yield a link from each skill that leaves to the merged skill."""
-        for source in self.own:
+        """Yield a link from each archived skill to the merged skill."""
+        for source in self.names:
             yield link_of("merged", Ref("skill", source), Ref("skill", name), self.at)
 
     def reason(self, name: str) -> str:
-        """Return the reason of the change that makes or extends the merged skill."""
+        """Return the reason for the commit that makes or extends the merged skill."""
         lines = [f"{name} stands for {len(self.sessions)} sessions that say the same."]
-        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.own)])
+        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.names)])
 
 
 def sessions_digest(sessions: Sequence[Session]) -> str:
@@ -83,15 +83,15 @@ def sessions_digest(sessions: Sequence[Session]) -> str:
 
 
 def merge_change(
-    merge: SessionMerge, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
+    merge: SessionMerge, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Make one skill of several, which go to archive/."""
+    """Return the commit that merges several skills into a new one."""
     brief = excerpt_of(merge.sessions)
     slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in merge.sessions)
     counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
     main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
     subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
-    name = free_name("evolved", subject, (session.id for session in merge.sessions), taken)
+    name = free_name("evolved", subject, (session.id for session in merge.sessions), is_taken)
     text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
         name=name,
@@ -130,7 +130,7 @@ def growth_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Extend an evolved skill by more skills, or by more of their sessions."""
+    """Return the commit that extends an evolved skill by more skills or sessions."""
     path = f"skills/{skill.name}/SKILL.md"
     text = compose_text(
         excerpt_of(merge.sessions),

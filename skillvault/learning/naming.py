@@ -1,4 +1,4 @@
-"""The names of generated skills, made of their subjects, never of the order of arrival."""
+"""The names of generated skills, from their subjects, never from the order of arrival."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -19,102 +19,103 @@ _BEGINNING = 8  # characters of a session that its skill's name has
 
 
 def with_folder_name(folder: str, skill: Skill) -> Skill:
-    """Return a skill under its folder's name, whatever its front matter says."""
+    """Return a skill with the name of its folder, whatever its front matter says."""
     return skill if skill.name == folder else replace(skill, name=folder)
 
 
 def strategy_name(domain: str) -> str:
-    """Return the name of a domain's one strategy."""
+    """Return the name of the strategy of a domain."""
     return next(subject_names("strategy", (domain, "", None), "local"))
 
 
 def is_strategy(name: str) -> bool:
-    """Return True for a strategy's name: a strategy has no single source."""
+    """Return True for the name of a strategy, which has no single source."""
     return name.startswith("strategy-")
 
 
 def is_general(name: str) -> bool:
-    """Return True for the name of a skill made from facts of several domains."""
+    """Return True for the name of a skill that facts of several domains made."""
     return name.startswith(GENERAL)
 
 
 def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    """Return `general-<slug of about>`, with hex of its sources if taken or ending openly."""
+    """Return `general-<slug of about>`, with hex of its sources if that is taken or incomplete."""
     return _free_name(slug(f"{GENERAL}{slug(about, limit=_ABOUT)}"), sources, is_taken)
 
 
 def subject_key(subject: Subject) -> str:
-    """Return a subject as `metadata.subject` has it: `perps / open_long / SOL-PERP`."""
+    """Return a subject as the key `metadata.subject`: `perps / open_long / SOL-PERP`."""
     parts = [part for part in subject if part]
-    plain = [" ".join(part.split()).replace("/", "//") for part in parts]
-    changed = any(" ".join(part.split()) != part for part in parts)
-    return " / ".join(plain) + (f" #{_hex(parts)}" if changed else "")
+    plain_parts = [" ".join(part.split()).replace("/", "//") for part in parts]
+    has_changed = any(" ".join(part.split()) != part for part in parts)
+    return " / ".join(plain_parts) + (f" #{_hex(parts)}" if has_changed else "")
 
 
 def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:
-    """Yield the names for a subject's skill; the first free name is used.
+    """Yield names for the skill of a subject; the first free name is used.
 
-    `<kind>-<domain>-…` comes first if it fits, keeps every part, does not end in a word like `the`
-    or `of`, and its source is trusted. The others end in hex of the subject.
+    `<kind>-<domain>-…` is the first name if it fits and its source is trusted, and if it keeps
+    every part and does not end in a word such as `the` or `of`. The other names end in hex of the
+    subject.
     """
     parts = [part for part in subject if part]
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
-    full = "-".join(filter(None, [kind, *slugs]))
+    base = "-".join(filter(None, [kind, *slugs]))
     is_exact = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
-    if is_exact and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in OPEN_WORDS:
-        yield full
-    yield from _names_with_hex(full, [*parts, trust])
+    if is_exact and len(base) <= MAX_SLUG and base.rpartition("-")[2] not in OPEN_WORDS:
+        yield base
+    yield from _names_with_hex(base, [*parts, trust])
 
 
 def free_name(
     kind: SkillKind, about: str, sources: Iterable[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return `<kind>-<slug of about>`, with hex of its sources if taken or ending openly."""
+    """Return `<kind>-<slug of about>`, with hex of its sources if that is taken or incomplete."""
     return _free_name(slug(f"{kind}-{about}"), sources, is_taken)
 
 
 def next_names(name: str) -> Iterator[str]:
     """Yield names for the next version of an approved skill; the first free name is used.
 
-    The others end in hex of the name, in case another skill has the first name.
+    All but the first name end in hex, in case another skill has the first name.
     """
-    full = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
-    yield full
-    yield from _names_with_hex(full, [name])
+    base = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
+    yield base
+    yield from _names_with_hex(base, [name])
 
 
 def may_be_next(name: str) -> bool:
-    """Return True if the next version of another skill may have this name."""
+    """Return True if this can be the name of the next version of another skill."""
     return _NEXT_NAME.search(name) is not None
 
 
-def _free_name(full: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    if full.rpartition("-")[2] not in OPEN_WORDS and not is_taken(full):
-        return full
-    return next(name for name in _names_with_hex(full, sorted(sources)) if not is_taken(name))
+def _free_name(base: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    if base.rpartition("-")[2] not in OPEN_WORDS and not is_taken(base):
+        return base
+    return next(name for name in _names_with_hex(base, sorted(sources)) if not is_taken(name))
 
 
 def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
-    """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if taken."""
+    """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if that is taken."""
     prefix = f"distilled-{session[:_BEGINNING].strip('-')}"
     return next(name for name in _names_with_hex(prefix, [session]) if not is_taken(name))
 
 
 def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:
-    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if taken, as the designs ask."""
-    full = slug(f"{kind}-{about}")
-    if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(full):
-        while full.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
-            full = full.rpartition("-")[0]
+    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken, as the designs ask."""
+    base = slug(f"{kind}-{about}")
+    if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(base):
+        while base.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
+            base = base.rpartition("-")[0]
     tails = chain([""], (f"-{number}" for number in count(2)))
-    names = (slug(full, limit=MAX_SLUG - len(tail)) + tail for tail in tails)
+    names = (slug(base, limit=MAX_SLUG - len(tail)) + tail for tail in tails)
     return next(name for name in names if not is_taken(name))
 
 
-def _names_with_hex(full: str, parts: Iterable[str]) -> Iterator[str]:
-    """Yield a name with more and more hex digits of its parts."""
+def _names_with_hex(base: str, parts: Iterable[str]) -> Iterator[str]:
+    """Yield a name with more and more hex digits of a digest of its parts."""
     digits = sha256("\0".join(parts).encode(errors="replace")).hexdigest()
-    yield from (f"{slug(full, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
+    yield from (f"{slug(base, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
 
 
 def _hex(parts: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
-"""The text of an approved skill's next version, which waits until a person decides.
+"""The next version of an approved skill, as a proposal that waits for a person.
 
-The version has a name of its own in proposed/, and states the approved skill that it replaces.
+The version has a name of its own in proposed/, and names the approved skill that it replaces.
 """
 
 import re
@@ -56,7 +56,7 @@ def metadata_of(files: Files) -> Mapping[str, Any]:
 
 
 def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
-    """Return a skill's files as a proposal of this name, which would replace another skill.
+    """Return the files of a skill as the proposal `name`, which would replace another skill.
 
     The key `internal` is removed, because the writer sets it again.
     """
@@ -88,7 +88,7 @@ class ApprovedSkill(Struct, frozen=True):
 
     @property
     def marks(self) -> str:
-        """The digests of the generated sections, as `metadata.written` has them.
+        """The digests of the generated sections, as in `metadata.written`.
 
         A section that a person removed keeps its digest, so that it is not added again.
         """
@@ -103,14 +103,14 @@ class ApprovedSkill(Struct, frozen=True):
 
 
 class WaitingVersion(Struct, frozen=True):
-    """The next version that is in proposed/ already, and its generated texts."""
+    """The next version that waits in proposed/, and its generated texts."""
 
     skill: Skill
     written: WrittenTexts
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """Return the name of the skill in `shelf` whose text or description a change rewrites."""
+    """Return the name of the skill in `shelf` that a change rewrites; None without one."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
     names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
@@ -118,15 +118,12 @@ def rewritten_skill(change: Change, shelf: str) -> str | None:
 
 
 def with_account_of(waiting: Skill, skill: Skill) -> Skill:
-    """Return a skill with the account and subject of its waiting version."""
+    """Return a skill with the account and the subject of its waiting version."""
     return replace(skill, account=waiting.account, subject=waiting.subject)
 
 
 def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
-    """Turn the rewrite of an approved skill into the proposal of its next version.
-
-    `name` is that of the proposal.
-    """
+    """Turn the rewrite of an approved skill into a new proposal called `name`."""
     old_name = approved.skill.name
     old_folder, folder = f"{_SERVED}/{old_name}/", f"{_PROPOSED}/{name}/"
     proposal_files = as_proposed(approved.files, name, old_name)
@@ -152,7 +149,7 @@ def later_version(
 ) -> Change:
     """Turn the rewrite of an approved skill into a rewrite of its waiting version.
 
-    Text that a person edited is kept.
+    Text that a person edited stays.
     """
     skill, old_skill = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
@@ -170,7 +167,7 @@ def later_version(
 
 
 def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
-    """Withdraw a next version whose remaining statements were all rejected earlier."""
+    """Withdraw a next version if all of its new statements were rejected earlier."""
     return Change(
         step=change.step,
         subject=f"withdraw {waiting.name}",
@@ -182,7 +179,6 @@ def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
 
 
 def _move_path(path: str, source: str, target: str) -> str:
-    """Return a path with the folder `target` in place of the folder `source`."""
     return target + path.removeprefix(source) if path.startswith(source) else path
 
 
@@ -229,7 +225,7 @@ def _apply_edits(skill: Skill, edits: Iterable[Edit]) -> Skill:
 
 
 def restored_as_proposal(change: Change, name: str) -> Change:
-    """Let a skill that a change restores with a new text wait for approval again."""
+    """Return a change after which a restored skill with a new text waits for approval."""
     restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
     if restore not in change.moves:
         return change
@@ -250,13 +246,13 @@ def restored_as_proposal(change: Change, name: str) -> Change:
 def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     """Return an approved skill with the text of its next version.
 
-    `base` is the approved skill when that version was first written. A person's later edits of the
-    approved skill are kept.
+    `base` is the approved skill from which the version was written. A person's edits since then
+    stay.
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
-    changed = [key for key in keys if getattr(approved, key) == getattr(base, key)]
-    return replace(approved, body=body, **{key: getattr(waiting, key) for key in changed})
+    unedited_keys = [key for key in keys if getattr(approved, key) == getattr(base, key)]
+    return replace(approved, body=body, **{key: getattr(waiting, key) for key in unedited_keys})
 
 
 def approve_learned(
@@ -270,8 +266,8 @@ def approve_learned(
 ) -> Change:
     """Replace an approved skill by its next version, which skillvault learned.
 
-    `files` are the version's files by their paths in its folder, `paths` their paths in the vault,
-    `links` the links to the version.
+    `files` are the files of the version by their path in its folder, `paths` their paths in the
+    vault, and `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
@@ -298,10 +294,10 @@ def _key_text(skill: Skill, key: str) -> str | None:
 def approve_installed(
     skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
-    """Replace an installed skill by its next version, which starts in the state `testing`.
+    """Replace an installed skill by its next version, which starts as `testing`.
 
-    `files` are the version's files, `paths` the paths of the replaced skill's files in its folder,
-    `links` the links to the version.
+    `files` are the files of the version, `paths` the files of the replaced skill, and `links` the
+    links to the version.
     """
     name = skill.replaces
     if name is None:
@@ -323,14 +319,14 @@ def approve_installed(
     )
 
 
-def says_no_more(text: str, rejected: str, approved: str) -> bool:
-    """Return True if a version changes no more than a rejected version did, counts aside.
+def repeats_rejected(text: str, rejected_text: str, approved_text: str) -> bool:
+    """Return True if a version changes no more than a rejected version did, apart from counts.
 
-    The arguments are the texts of the version, the rejected version and the approved skill.
+    The arguments are the texts of the version, of the rejected version, and of the approved skill.
     """
-    base = _forms(approved)
+    base = _forms(approved_text)
     added_forms, removed_forms = _differences(_forms(text), base)
-    rejected_added, rejected_removed = _differences(_forms(rejected), base)
+    rejected_added, rejected_removed = _differences(_forms(rejected_text), base)
     return all(_is_among(form, rejected_added) for form in added_forms) and all(
         _is_among(form, rejected_removed) for form in removed_forms
     )

@@ -1,4 +1,4 @@
-"""The rule of `record`: the checks of incoming records, and the commit that takes them in."""
+"""The rule of `record`: check incoming records, and make the commits that store them."""
 
 import difflib
 import re
@@ -19,12 +19,12 @@ Event = tuple[str, str | None, str | None]
 
 
 def event_of(outcome: Outcome) -> Event:
-    """Return the event id of an outcome within its trust and agent."""
+    """Return the key of an outcome's event id within its trust and agent."""
     return (outcome.trust, outcome.source.agent, outcome.event_id)
 
 
 def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
-    """Raise BadInputError if the domain is not admitted or looks like a misspelt one."""
+    """Raise BadInputError if a domain is not allowed or looks like a misspelt domain."""
     declared = policy.domains
     if policy.record.domains == "closed" and domain not in declared:
         raise BadInputError(
@@ -44,9 +44,9 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
 
 
 def near_domain(domain: str, domains: Collection[str]) -> str | None:
-    """Return a domain of the vault of which this name may be a misspelling.
+    """Return the domain of the vault that this name may misspell; None without one.
 
-    Names that differ only in digits are members of a series, not typing errors.
+    Names that differ only in digits are a series, not typing errors.
     """
     series = re.sub(r"\d+", "0", domain)
     candidates = sorted(name for name in domains if re.sub(r"\d+", "0", name) != series)
@@ -69,17 +69,17 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
 
 
 def check_claim(
-    outcome: Outcome, receipts: Iterable[Recommendation], ends: Sequence[Claim]
+    outcome: Outcome, receipts: Iterable[Recommendation], claims: Sequence[Claim]
 ) -> None:
-    """Raise BadInputError if the outcome's decision is another agent's.
+    """Raise BadInputError if the decision of an outcome belongs to another agent.
 
-    `receipts` are all of that decision, `ends` its recorded trusted outcomes. An untrusted outcome
-    is never joined with them.
+    `receipts` are all recommendations of the decision, `claims` its trusted outcomes. An untrusted
+    outcome is never joined with them.
     """
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
         return
-    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, ends):
+    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, claims):
         raise BadInputError(
             f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
             "were recommended; give this one an id of its own, or name in source.agent who asked",
@@ -89,7 +89,7 @@ def check_claim(
 
 
 def check_session(session: Session, recorded_session: Session | None) -> None:
-    """Raise BadInputError if a session of this id was recorded with other content."""
+    """Raise BadInputError if a session with this id was recorded with other content."""
     if recorded_session is not None and recorded_session.received != session.received:
         raise BadInputError(
             f"id: session {make_inert(session.name, 80)} is in the vault already, as it was on "
@@ -102,7 +102,7 @@ def check_session(session: Session, recorded_session: Session | None) -> None:
 def record_change(
     domain: str, records: Sequence[Outcome | Recommendation | Session], takes: Sequence[str]
 ) -> Change:
-    """Return the commit of a batch of one domain's outcomes, recommendations and sessions."""
+    """Return the commit that stores outcomes, recommendations and sessions of one domain."""
     outcomes = [record for record in records if isinstance(record, Outcome)]
     sessions = [record for record in records if isinstance(record, Session)]
     recommendations = len(records) - len(outcomes) - len(sessions)

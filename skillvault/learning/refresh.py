@@ -1,7 +1,6 @@
-"""The rule of `refresh`: the update of a subject's skill, and its change.
+"""The rule of `refresh`: update the skill of a subject when its findings change.
 
-A person's text stays. A skill without evidence is archived; when evidence returns, it comes back
-under its name.
+A person's text stays. A skill without evidence is archived; with new evidence it comes back.
 """
 
 from collections.abc import Collection
@@ -26,14 +25,15 @@ STEP = "refresh"
 
 
 class SkillRefresh(Struct, frozen=True, kw_only=True):
-    """The refresh of a subject's skill of one kind: its text changes, it leaves, or it comes back.
+    """An update of the skill of a subject: a new text, a move to archive/, or a return.
 
-    `fresh` are the evaluations to link; `merged` are older skills of the subject that leave.
+    `what` names the update. `fresh` are the evaluations to link. `merged` are older skills of the
+    subject that are archived.
     """
 
     what: Literal["refresh", "leave", "restore"]
     findings: Findings
-    present: generate.ExistingSkill
+    existing: generate.ExistingSkill
     fresh: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
 
@@ -41,36 +41,38 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 def find_refresh(
     findings: Findings, existing: generate.ExistingSkill, unlinked: Collection[str], policy: Policy
 ) -> SkillRefresh | None:
-    """Return the due refresh of a subject's skill, or None.
+    """Return the update that the skill of a subject needs; None without one.
 
-    `unlinked` are the evaluations whose link to the skill a person removed.
+    `unlinked` are evaluations whose link to the skill a person removed.
     """
-    skill, archived = existing.skill, existing.shelf == "archive"
-    if skill is None or existing.put_away or skill.status in ("pinned", "retired"):
+    skill, is_archived = existing.skill, existing.shelf == "archive"
+    if skill is None or existing.archiver or skill.status in ("pinned", "retired"):
         return None
     if not calls_for_skill(findings):
-        if archived:
+        if is_archived:
             return None
-        return SkillRefresh(what="leave", findings=findings, present=existing, merged=existing.more)
+        return SkillRefresh(
+            what="leave", findings=findings, existing=existing, merged=existing.others
+        )
     life, clock = lifetime(skill, policy), existing.clock
-    has_time = not archived and life is not None and clock is not None and clock <= life.ends
+    has_time = not is_archived and life is not None and clock is not None and clock <= life.end
     if generate.is_expired(findings, existing, policy) and not has_time:
         return None  # the step expire archives it
-    if not archived and skill.account == digest(findings) and not existing.more:
+    if not is_archived and skill.account == digest(findings) and not existing.others:
         return None
     linked_ids = {*existing.linked, *unlinked}
     return SkillRefresh(
-        what="restore" if archived else "refresh",
+        what="restore" if is_archived else "refresh",
         findings=findings,
-        present=existing,
+        existing=existing,
         fresh=tuple(name for name in evidence_ids(findings) if name not in linked_ids),
-        merged=existing.more,
+        merged=existing.others,
     )
 
 
 def withdrawal_change(refresh: SkillRefresh) -> Change:
-    """Archive a skill whose findings no longer suffice."""
-    skill, shelf = refresh.present.skill, refresh.present.shelf
+    """Return the commit that archives a skill whose findings are not enough any more."""
+    skill, shelf = refresh.existing.skill, refresh.existing.shelf
     assert skill is not None
     outcomes = refresh.findings.account.outcomes
     reason = (
@@ -81,7 +83,7 @@ def withdrawal_change(refresh: SkillRefresh) -> Change:
 
 
 def orphan_change(skill: Skill, shelf: str) -> Change:
-    """Archive a skill whose subject has no outcomes left."""
+    """Return the commit that archives a skill whose subject has no outcomes left."""
     reasons = {
         "evolved": "Fewer than three actions of its domain say the same.",
         "strategy": "No action of its domain still has a rule or a lead.",
@@ -98,24 +100,21 @@ def rewrite_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Update a skill to its findings; an archived skill comes back.
-
-    `references` are its files.
-    """
-    skill, findings = refresh.present.skill, refresh.findings
+    """Return the commit that updates a skill to its findings, or brings it back."""
+    skill, findings = refresh.existing.skill, refresh.findings
     assert skill is not None
-    shelf, home = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
+    shelf, new_shelf = refresh.existing.shelf, generate.skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
     text = generate.skill_text(findings, draft, policy, references)
     body = sections.rewrite_body(skill.body, texts.bodies, text.body)
     time, target = generate.creation_time(findings), Ref("skill", skill.name)
     links = [link_of("reinforced", Ref("evaluation", i), target, time) for i in refresh.fresh]
-    moves = [Move(place, f"archive/{place.partition('/')[2]}") for place in refresh.merged]
+    moves = [Move(folder, f"archive/{folder.partition('/')[2]}") for folder in refresh.merged]
     if shelf != "archive":
-        home = shelf
+        new_shelf = shelf
     else:
-        home = home_of(skill) if home == "skills" else home
-        moves.insert(0, Move(f"archive/{skill.name}", f"{home}/{skill.name}"))
+        new_shelf = home_of(skill) if new_shelf == "skills" else new_shelf
+        moves.insert(0, Move(f"archive/{skill.name}", f"{new_shelf}/{skill.name}"))
     updated_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
@@ -130,7 +129,9 @@ def rewrite_change(
         commit_with=skill_series(STEP, skill.domain),
         reason=_text_changes(refresh, skill.body, body),
         writes=tuple(links),
-        files=generate.reference_files(skill.name, home, references.files_to_write(text.files)),
+        files=generate.reference_files(
+            skill.name, new_shelf, references.files_to_write(text.files)
+        ),
         edits=tuple(key_edits(path, skill, updated_skill, texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=tuple(moves),
@@ -141,13 +142,13 @@ def rewrite_change(
 
 
 def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
-    """List the statements that came, went or changed."""
+    """List the statements that were added, removed or changed."""
     outcomes = refresh.findings.account.outcomes
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts
     count_words = pluralize(len(outcomes), "outcome")
     day = f"{'the last ' * (len(outcomes) > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
-    names = [place.partition("/")[2] for place in refresh.merged]
+    names = [folder.partition("/")[2] for folder in refresh.merged]
     return "\n".join(
         [
             f"{generate.about_words(refresh.findings)}: {count_words}, {day}; {summary}",

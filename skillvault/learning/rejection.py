@@ -1,7 +1,7 @@
-"""The records that a person removed, so that they are not made again.
+"""The records that a person removed; the steps do not make them again.
 
-They are read from the trailers of the branch's commits, as are the records that were made: if a
-person removes a link, its target is not made again.
+The trailers of the commits on the branch tell what was made and removed. A removed link also stands
+for the record that it led to.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -24,10 +24,10 @@ _DECIDED = frozenset({"pin", "keep", "retire", "restore", REJECT, FORGET, UNDO})
 
 
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
-    """A target that a commit made and that HEAD no longer has in any folder.
+    """A record that a commit made and that HEAD no longer has.
 
-    `reason` is the person's, "" if unknown. `like`: the target was never made, because it says the
-    same as this one, which `commit` rejected.
+    `reason` is the person's reason, "" if unknown. `like` is set for a record that was never made:
+    it says the same as this record, which `commit` rejected.
     """
 
     target: str
@@ -61,20 +61,20 @@ class RejectedSkill(Struct, frozen=True, kw_only=True):
 
 
 class Rejections:
-    """The records that were made once and removed since.
+    """The records that were made once and removed later.
 
-    `commits` are skillvault's on the branch, newest first; `present` are the `<kind>:<id>` of all
-    records in HEAD, the archive included. `withdrawn` are those that skillvault itself removed.
-    `proposals` are those that persons rejected, by their texts. `versions` returns the names of the
-    next versions of skills, which are compared by their texts alone, because the skill itself
-    stays.
+    `commits` are the commits of skillvault on the branch, newest first. `present` are the
+    `<kind>:<id>` of all records in HEAD, archive included. `withdrawn` are records that skillvault
+    itself removed. `proposals` are the proposals that persons rejected, by their texts. `versions`
+    returns the names of the next versions of a skill; these are compared by their texts alone,
+    because the skill itself stays.
     """
 
     def __init__(
         self,
         commits: Iterable[Commit],
-        present: Container[str],
-        withdrawn: Container[str] = frozenset(),
+        records: Container[str],
+        withdrawn_records: Container[str] = frozenset(),
         proposals: Sequence["RejectedSkill"] = (),
         *,
         versions: Callable[[], Container[str]] = frozenset,
@@ -87,7 +87,7 @@ class Rejections:
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
-                if target in present or target in withdrawn:
+                if target in records or target in withdrawn_records:
                     continue
                 kind, _, name = target.partition(":")
                 if not (kind == "skill" and may_be_next(name) and name in self._versions()):
@@ -99,34 +99,33 @@ class Rejections:
         step = GENERAL if kind == "skill" and is_general(name) else commit.step
         for source in _sources_of(commit, rejection.target):
             self._sources.setdefault((step, source, kind), []).append(rejection)
-            first = self._targets[rejection.target]
-            self._sets.setdefault((step, first), set()).add(source.partition(":")[2])
+            rejected_at = self._targets[rejection.target]
+            self._sets.setdefault((step, rejected_at), set()).add(source.partition(":")[2])
 
     def sources(self, step: str, kind: str) -> Iterator[str]:
-        """Yield the `<kind>:<id>` of the sources of removed targets of a step and a kind."""
+        """Yield the sources (`<kind>:<id>`) of the removed records that a step made."""
         return (
             source for by, source, target_kind in self._sources if (by, target_kind) == (step, kind)
         )
 
     def of_target(self, ref: object) -> Rejection | None:
-        """Return the rejection of this very record."""
+        """Return the rejection of this record."""
         return self._targets.get(str(ref))
 
     def of_source(self, step: str, ref: object, kind: str, prefix: str = "") -> Rejection | None:
-        """Return the rejection of a target that a step made of this record, by name prefix."""
+        """Return the rejection of a record that a step made from this source, by name prefix."""
         start = f"{kind}:{prefix}"
         rejections = self._sources.get((step, str(ref), kind), ())
         return next((why for why in rejections if why.target.startswith(start)), None)
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
-        """Return (the ids of all sources, the rejection) of every removed target of a step."""
+        """Return (the ids of all sources, the rejection) for every removed record of a step."""
         return [
             (frozenset(sources), why) for (by, why), sources in self._sets.items() if by == step
         ]
 
 
 def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:
-    """Return the sources from which a commit made this target."""
     kind, _, name = target.partition(":")
     if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
         return (commit.sources[commit.targets.index(target)],)  # each of one, in their order

@@ -1,6 +1,6 @@
 """The rules of a profile as one value, chosen once when a run or a question starts.
 
-No rule asks for the name of the profile; `loop/profiles.py` lists the profiles.
+No rule asks for the name of the profile. `loop/profiles.py` lists the profiles.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,20 +14,20 @@ from skillvault.model.policy import Policy
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The rules of learning: the numbers of the policy, and the functions in which profiles differ.
+    """The rules of learning: the policy, and the functions in which profiles differ.
 
-    On a skill's use: `proves` and `retires` judge its evidence; `tries_again` says if a skill that
-    was retired for its use is tried again; `is_proven`, `qualifies`, `gains` and `explored_share`
-    rank it; `open_words` describes its evidence.
+    On the use of a skill: `proves` and `retires` judge its evidence. `tries_again` allows a second
+    trial of a retired skill. `is_proven`, `qualifies`, `gains` and `explored_share` rank skills.
+    `open_words` describes the evidence.
 
-    On facts: `weighs` says if runs count for and against facts, `is_surprise` if a wrong verdict
-    teaches, `insight_state` returns the state of an evaluation on its way to a fact, and
+    On facts: `weighs` is True if runs count for and against facts. `is_surprise` is True if a wrong
+    verdict teaches. `insight_state` returns the state of an evaluation on its way to a fact.
     `pattern_name` names the skill of facts.
 
-    On a run: `time` is when a record is made or ages, by its outcomes and the run; `steps` are
-    those of the loop; `account_texts` are the texts that may be rewritten; `outcome_states` returns
-    the states of outcomes on their way to skills, `strategy_state` the state of a domain's
-    strategy, and `strategy_rules` the rules that the strategy tells.
+    On a run: `time` is the time at which a record is made or ages. `steps` are the steps of the
+    loop. `account_texts` are the texts that may be rewritten. `outcome_states` returns the states
+    of outcomes on their way to skills, `strategy_state` the state of a domain's strategy, and
+    `strategy_rules` the rules in a strategy.
     """
 
     policy: Policy

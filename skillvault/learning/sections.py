@@ -1,7 +1,7 @@
-"""Rewrite the generated sections of a skill's body, and leave a person's sections as they are.
+"""Rewrite the generated sections of a skill; the sections of a person stay as they are.
 
-A section begins with a heading of level 2; the text before the first is the head. A section that
-differs from the last text that skillvault wrote is a person's.
+A section starts with a heading of level 2; the text before the first heading is the head. A section
+belongs to a person if it differs from the last text that skillvault wrote.
 """
 
 import re
@@ -28,7 +28,7 @@ _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Version(NamedTuple):
-    """A text that skillvault wrote: the text before (None without one), and after."""
+    """A text that skillvault wrote: the text before (None without one), and the text after."""
 
     before: str | None
     after: str
@@ -39,7 +39,7 @@ Bodies = Sequence[Version] | Mapping[str, str]
 
 
 class WrittenTexts(NamedTuple):
-    """The texts of a skill that skillvault wrote: bodies, descriptions, ends and labels."""
+    """The texts that skillvault wrote into a skill: bodies, descriptions, ends and labels."""
 
     bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
@@ -48,14 +48,14 @@ class WrittenTexts(NamedTuple):
 
 
 def labels_of(skill: Skill) -> str:
-    """Return the tags, roles and stages of a skill as one text, a line each."""
+    """Return the tags, roles and stages of a skill as one text, one line each."""
     return "\n".join(" ".join(names) for names in (skill.tags, skill.roles, skill.stages))
 
 
 def parse_written(
     skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
 ) -> WrittenTexts:
-    """Return the texts that skillvault wrote, for a skill whose file states them in these words."""
+    """Return the texts that skillvault wrote into a skill, from the text of its file."""
     marks = read_marks(words)
     is_own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
     descriptions = [Version(None, skill.description)] if is_own else []
@@ -72,22 +72,22 @@ def is_former_text(versions: Sequence[Version], current: str) -> bool:
 def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
     """Return the sections that a person changed, added or removed.
 
-    Without any version, all sections are a person's.
+    Without any version, all sections belong to a person.
     """
     if isinstance(versions, Mapping):
         return persons_sections(versions, current)
     if not versions:
         return frozenset(sections_of(current))
-    changed: set[Key] = set()
+    changed_keys: set[Key] = set()
     text = versions[0].after
     for version in versions[1:]:
-        changed |= _find_differences(text, version.before or "")
+        changed_keys |= _find_differences(text, version.before or "")
         text = version.after
-    return frozenset(changed | _find_differences(text, current))
+    return frozenset(changed_keys | _find_differences(text, current))
 
 
 def is_untouched(versions: Bodies, current: str) -> bool:
-    """Return True if no person changed a text that skillvault wrote."""
+    """Return True if no person changed the text that skillvault wrote."""
     if isinstance(versions, Mapping):
         return not persons_sections(versions, current)
     texts = [version.after.strip() for version in versions]
@@ -96,9 +96,9 @@ def is_untouched(versions: Bodies, current: str) -> bool:
 
 
 def rewrite_body(current: str, versions: Bodies, target: str) -> str:
-    """Return `current` with the generated sections as in `target`; a person's sections stay.
+    """Return `current` with the generated sections of `target`; a person's sections stay.
 
-    Return `current` as it is if a code block without an end would swallow the next section.
+    Return `current` unchanged if a code block without an end would swallow the next section.
     """
     personal_keys = edited_sections(versions, current)
     current_sections, new_sections = sections_of(current), sections_of(target)
@@ -131,17 +131,17 @@ def _plain_sections(body: str) -> dict[Key, str]:
 def _insert_section(
     texts: Mapping[Key, str], key: Key, new_sections: Mapping[Key, str]
 ) -> dict[Key, str]:
-    """Insert a section behind the one that it follows in `new_sections`.
+    """Insert a section after the section that it follows in `new_sections`.
 
-    It goes before a last section that would swallow it.
+    It goes before the last section if that would swallow it.
     """
     order = list(new_sections)
     predecessors = [k for k in order[: order.index(key)] if k in texts]
     entries = list(texts.items())
-    place = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
-    if place and markdown.swallows_heading(entries[place - 1][1]):
-        place -= 1
-    return dict([*entries[:place], (key, new_sections[key]), *entries[place:]])
+    index = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
+    if index and markdown.swallows_heading(entries[index - 1][1]):
+        index -= 1
+    return dict([*entries[:index], (key, new_sections[key]), *entries[index:]])
 
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
@@ -157,7 +157,7 @@ def _join_sections(texts: Iterable[str], current: str) -> str:
 
 
 def statement_changes(old_body: str, new_body: str) -> list[str]:
-    """Return the lines of a message on a rewritten body: counts, and the changed statements."""
+    """Return lines about a rewritten body for a commit: counts and changed statements."""
     old_lines, new_lines = markdown.statements(old_body), markdown.statements(new_body)
     added_lines = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
     removed_lines = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]

@@ -1,4 +1,4 @@
-"""The answer of `stats` on a skill: its evidence, its lift, and the next decision about it."""
+"""The numbers that `stats` shows of a skill: its evidence, its lift, and the next decision."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,9 +23,9 @@ _PERSONS = {
 class VersionStats(Struct, frozen=True, kw_only=True):
     """The evidence of one text of a skill. Rates, lift and bounds are fractions.
 
-    `lift` is the change of the rate of success by having the skill, with its standard `error`, its
-    95 % `interval` and `p_helps`, P(lift > 0); `base_rate` is the rate without the skill.
-    `recent_lift` and `recent_p_helps` are those of its latest applications, which rank it.
+    `lift` is the change of the rate of success by the skill, with its standard `error`, its 95 %
+    `interval` and `p_helps`, P(lift > 0). `base_rate` is the rate without the skill. `recent_lift`
+    and `recent_p_helps` are about the latest applications, which rank the skill.
     """
 
     times_applied: int
@@ -49,12 +49,12 @@ class VersionStats(Struct, frozen=True, kw_only=True):
 
 
 class SkillStats(VersionStats, frozen=True, kw_only=True):
-    """A skill's numbers. `earlier` has those of its texts before a person rewrote it.
+    """The numbers of a skill.
 
-    `merged` are the skills that it stands for: their decisions count as its own. `selection` is
-    known if a receipt says to which decisions it was offered. `trial` is the start of its last
-    trial after it was retired for its use; `is_trial`: the numbers are those since then.
-    `next_trial` is the time of the next trial.
+    `earlier` has the numbers of the texts before a person rewrote the skill. `merged` are the
+    skills that it replaced: their decisions count for it. `selection` is set if a receipt says to
+    which decisions the skill was offered. `trial` is the start of its last trial after retirement,
+    and `next_trial` the time of the next. With `is_trial` the numbers are those since `trial`.
     """
 
     skill: str
@@ -74,7 +74,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
 
 
 class StatsSubject(Struct, frozen=True):
-    """The skill of the question, with its state for `assess`."""
+    """The skill that is asked about, with its state for `assess`."""
 
     kind: str
     domain: str | None
@@ -86,7 +86,7 @@ class StatsSubject(Struct, frozen=True):
 
 
 def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
-    """Return the numbers of one skill, and the decision that follows from them."""
+    """Return the numbers of one skill, and the decision that they lead to."""
     evidence = skill.assessed.evidence
     return SkillStats(
         **_numbers(evidence),
@@ -108,14 +108,14 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
 
 
 def decision(skill: AssessedSkill, rules: Rules) -> str:
-    """Return the decision of the next run in words, else the state of the evidence."""
+    """Return the decision of the next run in words, or the state of the evidence."""
     if skill.status in _PERSONS:
         return f"{skill.status}: {_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:
-        following = assess.following_status(skill, rules).status
-        if following != skill.status:
-            return f"{following} at the next run"
-        event = "tried again" if following == "retired" else "over its trial"
+        next_status = assess.earned_status(skill, rules).status
+        if next_status != skill.status:
+            return f"{next_status} at the next run"
+        event = "tried again" if next_status == "retired" else "over its trial"
         return f"{event} at the next run"
     if skill.status == "retired":
         return f"retired: {_return_condition(skill, rules)}"
@@ -123,8 +123,7 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
 
 
 def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
-    """Return the condition under which agents get a retired skill again."""
-    if not skill.ours:
+    if not skill.is_archived_here:
         return "only a person can restore it"
     if not rules.tries_again:
         return rules.open_words(skill.status, skill.evidence, rules.policy)

@@ -1,6 +1,6 @@
-"""The sentences of `why-not`: what each step made of a record, or why it made nothing.
+"""The sentences of `why-not`: the result of each step for a record, or the reason for none.
 
-A new reason of a step gets its sentence here. `inspect/why_not.py` reads the records.
+Add the sentence for a new reason here. `inspect/why_not.py` reads the records.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -56,9 +56,9 @@ def answers(
 ) -> list[StepAnswer]:
     """Return the answer of each step of the loop for an outcome, in order.
 
-    `fact` is the state of the outcome's evaluation on its way to a fact. `judge_failure` is set if
-    the judge failed so often that it is not asked again. `edited` is the place of the evaluation if
-    a person edited that file.
+    `fact` is the state of the evaluation on its way to a fact. `judge_failure` is set if the judge
+    failed so often that it is not asked again. `edited` is the path of the evaluation if a person
+    edited it.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = action.evaluations.get(outcome.id)
@@ -98,9 +98,9 @@ def fact_answers(
     *,
     general: promote.PromotionState | None = None,
 ) -> list[StepAnswer]:
-    """Return the evidence of a fact, and its skill or the reason why it has none.
+    """Return the evidence of a fact, and its skill or the reason for no skill.
 
-    `general` is the fact's state across domains, if there are several domains.
+    `general` is the state of the fact across domains, if there are several domains.
     """
     support = material.support([fact.id])
     sessions = len(material.sessions([fact]))
@@ -118,7 +118,7 @@ def fact_answers(
 
 
 def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
-    """Return the skill that a session made, or the reason why it made none."""
+    """Return the skill of a session, or the reason for no skill."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),
         StepAnswer(DISTILL, state.state, state.reason),
@@ -187,8 +187,8 @@ def outcome_state(
 ) -> SkillState:
     """Return the state of an outcome on its way to the skills of its action and subject.
 
-    `accounts` has the findings of the action for each kind of skill, each with the existing skill
-    of that kind; the guide comes first.
+    `accounts` has the findings of the action and the existing skill for each kind of skill, the
+    guide first.
     """
     pairs = [
         (findings, existing)
@@ -216,7 +216,7 @@ def outcome_state(
 
 
 def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
-    """Return the state of an outcome that the findings of its action leave out."""
+    """Return the state of an outcome that is not part of the findings of its action."""
     outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers

@@ -1,1 +1,1 @@
-"""The learning loop: a run, the registry of its steps, and one module a step."""
+"""The learning loop: a run, the registry of steps, and one module for each step."""

@@ -1,8 +1,8 @@
-"""Accounts: the outcomes of one action or subject, read together, and the skills that they have.
+"""Accounts: the outcomes that one skill is written from, read together.
 
 An account is about an action (its skill is a guide), a subject (a warning and a pattern), several
-actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). The steps
-`generate` and `refresh` write the skills; this module finds the accounts that are due.
+actions of a domain that agree (an evolved skill), or the actions with rules (a strategy). This
+module finds the accounts that are due; the steps `generate` and `refresh` write the skills.
 """
 
 from collections import Counter, defaultdict
@@ -46,7 +46,7 @@ _LOOP = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"}
 
 
 class Readings:
-    """The number of outcomes up to which each account of a vault is read."""
+    """The reading point of each account of a vault: how many of its outcomes are read."""
 
     def __init__(self, run: RunMaterial) -> None:
         self._run = run
@@ -55,9 +55,9 @@ class Readings:
     def read_account(
         self, key: AccountKey, changed: Sequence[IndexedOutcome] = ()
     ) -> list[IndexedOutcome]:
-        """Return the evaluated outcomes that an account reads: the latest up to its reading point.
+        """Return the latest evaluated outcomes of an account up to its reading point.
 
-        The list is empty if `changed` is given and the account reads none of these outcomes.
+        With `changed`, the list is empty unless the account reads one of these outcomes.
         """
         end = self._position(key).until
         # An outcome that lost its evaluation may have been read.
@@ -84,10 +84,10 @@ class Readings:
         return self._store.position(key)
 
     def _follow(self, store: Subjects) -> None:
-        """Advance the accounts by new outcomes; recount those with a changed outcome."""
-        changed = self._run.view.due.keys(COUNTED.name)
-        for scope in SCOPES if changed else ():
-            for key, outcomes in store.accounts(changed, scope).items():
+        """Advance the accounts by new outcomes; recount accounts with a changed outcome."""
+        changed_ids = self._run.view.due.keys(COUNTED.name)
+        for scope in SCOPES if changed_ids else ():
+            for key, outcomes in store.accounts(changed_ids, scope).items():
                 position = store.position(key)
                 counted = (outcome for outcome in outcomes if outcome[:2] <= position.last)
                 # An unchanged outcome that was counted has marks.
@@ -95,10 +95,10 @@ class Readings:
                     position = Position()
                 end, counts = self._advance(key, position)
                 store.keep_position(key, end, counts, is_recount=not position.outcomes)
-        self._run.view.due.mark_done(COUNTED.name, changed)
+        self._run.view.due.mark_done(COUNTED.name, changed_ids)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        """Return the new reading position of an account, and the counts of its notable outcomes."""
+        """Return the new reading position of an account, and its counts of marks."""
         subjects = self._run.view.subjects
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
@@ -128,7 +128,7 @@ class ActionRules:
         self._rules: dict[str, _Rules] = {}  # by the digest of those
 
     def rules(self, domain: str, action: str) -> _Rules:
-        """Return the rules and leads of an action, as of its last reading point."""
+        """Return the rules and leads of an action at its last reading point."""
         key = AccountKey("action", domain, action, "local")
         if key not in self._ids:
             self._ids[key] = [outcome.id for outcome in self._readings.read_to_point(key)]
@@ -150,7 +150,7 @@ class ActionRules:
 
 
 class DueAccount(NamedTuple):
-    """An account up to its reading point, its kinds of skills, and the keys that made it due."""
+    """An account up to its reading point, its kinds of skills, and the due keys of it."""
 
     account: Account
     kinds: tuple[SkillKind, ...]
@@ -177,10 +177,10 @@ class Accounts:
     def find_due(
         self, step: str, decide: Callable[[Findings, ExistingSkill], _Task | None]
     ) -> Iterator[tuple[_Task, frozenset[str]]]:
-        """Yield each task that `decide` finds for a step, with the keys that made it due.
+        """Yield each task that `decide` finds for a step, with the due keys of the account.
 
-        Keys without a task are settled. Domains come last, the others in the order of their first
-        outcomes.
+        Keys without a task are settled. Accounts of domains come last, the others in the order of
+        their first outcomes.
         """
         accounts, keys = self._load_due(step)
         due_keys: set[str] = set()
@@ -194,11 +194,11 @@ class Accounts:
 
     def _load_due(self, step: str) -> tuple[list[DueAccount], set[str]]:
         """Return the accounts that are due for a step, and the due keys without an account."""
-        changed = set(self._view.due.keys(step))
+        due_keys = set(self._view.due.keys(step))
         accounts: list[tuple[IndexedOutcome, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
         for scope, kinds in _SCOPES:
-            for key, outcomes in self._view.subjects.accounts(changed, scope).items():
+            for key, outcomes in self._view.subjects.accounts(due_keys, scope).items():
                 history = self.readings.read_account(key, outcomes)
                 if not history:
                     continue
@@ -209,7 +209,7 @@ class Accounts:
                     by_domain[key.domain] |= keys
         accounts.sort(key=lambda pair: (pair[0][:2], pair[1].kinds))
         due_accounts = [account for _, account in accounts]
-        idle_keys = changed.difference(*(account.keys for account in due_accounts))
+        idle_keys = due_keys.difference(*(account.keys for account in due_accounts))
         for domain, domain_keys in sorted(by_domain.items()):
             pair = self.evolved_account(domain), self.strategy_account(domain)
             due_accounts += (a._replace(keys=frozenset(domain_keys)) for a in pair if a)
@@ -259,7 +259,7 @@ class Accounts:
                     yield DueAccount(self.build_account(history), kinds, frozenset())
 
     def find_skills(self, account: DueAccount) -> Iterator[tuple[Findings, ExistingSkill]]:
-        """Yield the findings for each kind of skill of an account, with its existing skill."""
+        """Yield the findings for each kind of skill of an account, with the existing skill."""
         for kind in account.kinds:
             findings = self.findings(account.account, kind)
             yield findings, self.find_skill(findings)
@@ -267,13 +267,13 @@ class Accounts:
     # ── accounts of domains ──────────────────────────────────────────────────────────
 
     def _keep_said(self, account: Account) -> None:
-        """Store the statement keys of an action, to compare it with others later."""
-        first = account.outcomes[0]
+        """Store the statement keys of an action, for later comparison with other actions."""
+        outcome = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = ActionKeys(first.decision.action, first.id, account_keys(account), *counts)
+        row = ActionKeys(outcome.decision.action, outcome.id, account_keys(account), *counts)
         if self._store:
-            self._store.keep_action_keys(first.domain, row)
-        self._said.setdefault(first.domain, {})[row.action] = row
+            self._store.keep_action_keys(outcome.domain, row)
+        self._said.setdefault(outcome.domain, {})[row.action] = row
 
     def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
         """Return an outcome of each action that agrees with others, and the shared statements."""
@@ -287,7 +287,7 @@ class Accounts:
         return [*(rows | self._said.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:
-        """Return the account of the statements that three or more actions share, or None."""
+        """Return the account of the statements that three or more actions share, if any."""
         first_ids, shared_keys = self.find_agreement(domain)
         history: list[IndexedOutcome] = []
         for key in self._view.subjects.accounts(first_ids, "action"):
@@ -308,7 +308,7 @@ class Accounts:
         return [row.first for row in rows if row.rules]
 
     def strategy_account(self, domain: str) -> DueAccount | None:
-        """Return the account of the actions with a rule or lead, as their guides read them."""
+        """Return the account of the actions with a rule or lead; None without any."""
         keys = self._view.subjects.accounts(self.find_ruled_actions(domain), "action")
         history = sorted(outcome for key in keys for outcome in self.readings.read_account(key))
         if not history:
@@ -334,9 +334,9 @@ class Accounts:
         return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
-            more=tuple(f"{place}/{o.name}" for place, o in living_skills[1:] if self.is_managed(o)),
+            others=tuple(f"{at}/{s.name}" for at, s in living_skills[1:] if self.is_managed(s)),
             linked=frozenset[str]().union(*linked_ids),
-            put_away=self._find_archiver(skill) if skill and shelf == "archive" else None,
+            archiver=self._find_archiver(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._find_rejection(findings),
             unreadable=None if skill else self._find_unreadable(findings.kind, sources),
             clock=self._clocks[domain],
@@ -344,15 +344,15 @@ class Accounts:
 
     def _of_subject(self, findings: Findings) -> Iterator[tuple[str, Skill]]:
         properties = (findings.kind, findings.account.outcomes[0].trust, "generated")
-        for place in self._view.skills.by_subject(subject_key(skill_subject(findings))):
-            skill = self._view.skills.find(place.name)
+        for entry in self._view.skills.by_subject(subject_key(skill_subject(findings))):
+            skill = self._view.skills.find(entry.name)
             if skill and (skill.kind, skill.trust, skill.origin) == properties:
-                yield place.shelf, skill
+                yield entry.shelf, skill
 
     def _of_single_outcomes(
         self, findings: Findings, sources: Sequence[Ref]
     ) -> Iterator[tuple[str, Skill]]:
-        """Yield (shelf, skill) of the skills that single outcomes made, under any profile."""
+        """Yield (shelf, skill) for the skills that single outcomes made, under any profile."""
         if findings.kind not in ("warning", "pattern"):
             return
         view = self._view
@@ -364,7 +364,7 @@ class Accounts:
                 yield shelves[skill.name], skill
 
     def _last_steps(self, skill: Skill) -> list[str]:
-        """Return the steps of the last commit on a skill; "" for a commit of a person."""
+        """Return the steps of the last commit on a skill; [""] for a person's commit."""
         commits = self._view.history.commits_touching([Ref("skill", skill.name)])
         return [commit.step for commit in commits if commit.sha == commits[0].sha]
 
@@ -375,7 +375,7 @@ class Accounts:
         return is_open and not _LOOP.isdisjoint(self._last_steps(skill))
 
     def _find_archiver(self, skill: Skill) -> str | None:
-        """Return who archived a skill; None if skillvault may restore it by itself."""
+        """Return who archived a skill; None if skillvault may restore it."""
         steps = self._last_steps(skill)
         if skill.status != "retired" and set(steps) & set(RESTORING_STEPS):
             return None
@@ -383,7 +383,7 @@ class Accounts:
         return f"the step {archiver}" if archiver else "a person"
 
     def _find_unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
-        """Return the path of a skill made of these sources that cannot be read."""
+        """Return the path of a skill from these sources that cannot be read; None without one."""
         links = [link for link in self._view.links.by_source(sources) if link.type == "generated"]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
         paths = (self._view.records.path_of(Ref("skill", name)) for name in sorted(names))

@@ -1,4 +1,4 @@
-"""The step `answer`: a late answer of the judge changes the evaluation or text that it is about.
+"""The step `answer`: a late answer of the judge changes an evaluation or a text.
 
 The effect is the same in whichever clone the answer arrived.
 """
@@ -35,14 +35,14 @@ _OF_OUTCOMES = ("insight", "contrast")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each answer, and for each answer that an agent just gave.
+    """Yield a change for each recorded answer, and for each new answer of an agent.
 
-    If a person edits the affected files, a new answer is committed alone and its effect waits. A
-    clone that does not learn commits answers only; the learner does the rest.
+    If a person edits an affected file, a new answer is committed alone and its effect waits. A
+    clone that does not learn only commits answers; the learner does the rest.
     """
     new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
     if run.report.learner:  # they stay due, as this clone may become the learner
-        yield from (answers.bare_change(answer) for answer in new_answers)
+        yield from (answers.answer_change(answer) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))
     waiting: set[str] = set()
@@ -51,7 +51,7 @@ def step(run: Run) -> Iterator[Change]:
         if change is None or _find_edits(run, change):
             if change:
                 waiting.add(answer.id)
-            change = answers.bare_change(answer)
+            change = answers.answer_change(answer)
         yield change
     for answer in run.view.answers.get_many(due_keys).values():
         change = _find_effect(run, answer, is_new=False)
@@ -72,7 +72,7 @@ def _ask_claude(run: Run) -> Iterator[Change]:
 
 
 def _find_edits(run: Run, change: Change) -> dict[str, str]:
-    """Return path -> the reason why a change cannot be made now."""
+    """Return path -> the reason why a change has to wait."""
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
     paths += [*change.removes, *edit_link_lists(change, run.view)]
     paths += [rewrite.path for rewrite in change.rewrites] + [edit.path for edit in change.edits]
@@ -94,7 +94,7 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
 
 
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
-    """Return the outcomes that an answer is about; a verdict covers all of its decision."""
+    """Return the outcomes that an answer is about; a verdict covers its whole decision."""
     if answer.kind in _OF_OUTCOMES:
         return list(run.view.outcomes.get_many([answer.subject]).values())
     names = [
@@ -129,11 +129,11 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *fact_links)}
     return Rewording(
-        before=evaluation,
-        after=judgment.evaluation,
+        old=evaluation,
+        new=judgment.evaluation,
         links=links,
         facts=facts,
-        around=fact_links,
+        fact_links=fact_links,
         paths=paths,
     )
 
@@ -147,7 +147,7 @@ def _is_personal(run: Run, ref: Ref) -> bool:
 def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]:
     """Return the facts of later runs that say the same as the new words of an evaluation.
 
-    They become facts of this evaluation, because it is earlier.
+    These facts become facts of this evaluation, because it is earlier.
     """
     new_run = evaluated_run(evaluation, outcome)
     if new_run is None:
@@ -170,7 +170,10 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
 
 
 def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) -> Change | None:
-    """Return the change of the text that an answer is about; None if its material changed since."""
+    """Return the change of the text that an answer is about.
+
+    None if the outcomes behind the text have changed since the question.
+    """
     names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
     texts = (texts_about(run, answer.domain, names), general_texts(run), passage_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):

@@ -34,7 +34,7 @@ def _find_due(run: Run) -> Iterator[Change]:
 
 
 def _keeps_guide(run: Run, name: str) -> bool:
-    """Return True for a guide with a rule or a person's words, which is never retired whole."""
+    """Return True if a guide has a rule or a person's words; such a guide is never retired."""
     skill = run.view.skills.find(name)
     if skill is None or skill.kind != "guide":
         return False

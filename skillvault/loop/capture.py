@@ -1,6 +1,6 @@
-"""The step `capture`: rules of LEARNINGS.md that code supports become patterns, and back.
+"""The step `capture`: move rules with support in code to the patterns, and back without it.
 
-Any clone of a team may capture, because the code bases are where the developers are.
+Every clone of a team may capture, because the code is on the developers' machines.
 """
 
 import time
@@ -34,21 +34,21 @@ _WRITING = "?"  # in place of the blob of a text that somebody is writing: it st
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Commit the rules that agents appended, then the changes that the evidence calls for."""
+    """Commit the rules that agents appended, then the changes that follow from the evidence."""
     if not is_due(run):
         return
     scan = _scan(run)
-    tail = yield from _adopt(run)
+    tail_version = yield from _adopt(run)
     run.flush()
     waiting = len(run.report.waiting)
     if tiers := _load_tiers(run):
         new_tiers = yield from _capture(run, tiers)
         yield from learned.edited_patterns_change(run, new_tiers)
     run.flush()
-    run.report.problems += _find_mistakes(run, waits=tail == _WRITING)
+    run.report.problems += _find_mistakes(run, waits=tail_version == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
-        tail = scan.tail if tail is None else tail
-        run.store.staging.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail))
+        tail_version = scan.tail if tail_version is None else tail_version
+        run.store.staging.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail_version))
 
 
 def waiting(run: Run) -> int:
@@ -57,18 +57,18 @@ def waiting(run: Run) -> int:
 
 
 def is_due(run: Run) -> bool:
-    """Return True if anything changed since the last search for evidence, or after a long time."""
+    """Return True if anything changed since the last search, or if that was long ago."""
     if STEP in run.options.steps:
         return True
-    last, scan = run.view.captures.last_scan, _scan(run)
-    if last is None:  # an empty vault needs no search
-        return bool(scan.tail or any(learned.counts(run.store, run.view)))
-    is_old = bool(scan.code) and scan.at - last.at >= run.policy.capture.hours * _HOUR
-    return is_old or replace(last, at=scan.at) != scan
+    last_scan, scan = run.view.captures.last_scan, _scan(run)
+    if last_scan is None:  # an empty vault needs no search
+        return bool(scan.tail or any(learned.count_learned(run.store, run.view)))
+    is_old = bool(scan.code) and scan.at - last_scan.at >= run.policy.capture.hours * _HOUR
+    return is_old or replace(last_scan, at=scan.at) != scan
 
 
 def _scan(run: Run) -> EvidenceScan:
-    """Return the current state of all inputs of a search."""
+    """Return the versions of all inputs of a search."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
     return EvidenceScan(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
 
@@ -78,7 +78,7 @@ def _blobs(run: Run) -> dict[str, str | None]:
 
 
 def _tail_blob(run: Run) -> str:
-    """Return the version of the text behind the committed rules; "" if there is no such text."""
+    """Return the version of the text after the committed rules; "" without such text."""
     try:
         file = learnings.read_file(run.store.root)
     except BadInputError as error:
@@ -92,9 +92,9 @@ def _blob_of(text: bytes) -> str:
 
 
 def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
-    """Return the blocks in the work tree's file that cannot be rules, with current lines.
+    """Return the blocks of the work tree's file that cannot be rules, with line numbers.
 
-    `waits`: an agent may still be writing the last block.
+    With `waits`, the last block is left out, because an agent may still be writing it.
     """
     try:
         file = learnings.read_file(run.store.root)
@@ -108,9 +108,9 @@ def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
 
 
 def _adopt(run: Run) -> Generator[Change, None, str | None]:
-    """Commit the appended rules; return the version of the text that stays uncommitted.
+    """Commit the appended rules; return the version of the text that is not committed.
 
-    None if no text was adopted, because the file is edited and not only appended to.
+    None if the file was edited in other places too.
     """
     try:
         appended = _find_appended(run)
@@ -127,11 +127,11 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
 
 
 def _find_appended(run: Run) -> AppendedText | None:
-    """Return the text of the work tree behind the committed rules; None if there is no new text."""
+    """Return the text of the work tree after the committed rules; None without new text."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed = learned.committed_rules(run.store, run.view)
     settle_seconds = run.policy.record.settle_seconds
-    end = time.monotonic() + (0 if run.options.dry else settle_seconds)
+    deadline = time.monotonic() + (0 if run.options.dry else settle_seconds)
     while True:
         file = learnings.read_file(run.store.root)
         if file is None or file.content == committed:
@@ -141,7 +141,7 @@ def _find_appended(run: Run) -> AppendedText | None:
             return None
         is_stable = not 0 <= file.age < settle_seconds
         is_whole = file.content.rstrip().endswith(b"\n---")  # no rule is half written
-        if is_stable or is_whole or time.monotonic() >= end:
+        if is_stable or is_whole or time.monotonic() >= deadline:
             text = file.content[len(committed) :].decode(errors="surrogateescape")
             return AppendedText(committed, blob, text, is_stable)
         time.sleep(_PAUSE)
@@ -160,7 +160,7 @@ def _load_tiers(run: Run) -> Tiers | None:
 
 
 def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
-    """Yield up to three commits that follow from the evidence; return the resulting tiers."""
+    """Yield up to three commits that follow from the evidence; return the new tiers."""
     rules = read_learnings(tiers.text).rules
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in rules}
@@ -181,7 +181,7 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     promotable_rules = _promotable_rules(run, tiers, rules, support)
     promotion = patterns.promote(tiers, promotable_rules, support, run.now)
     yield from learned.captured_change(run, promotion, tiers, "promote")
-    asked_versions = patterns.asked_patterns(promotion.tiers.expertise.patterns, bases.versions)
+    asked_versions = patterns.pattern_versions(promotion.tiers.expertise.patterns, bases.versions)
     search_results = CodeScan(support, asked_versions, run.now)
     demoted = patterns.demote(promotion.tiers, search_results, run.policy.capture)
     yield from learned.captured_change(run, demoted, promotion.tiers, "put back")
@@ -194,10 +194,10 @@ def _promotable_rules(
     run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
     supported_rules = [rule for rule in rules if rule.key in support]
-    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.worth.promote]
+    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.grade.promote]
     pattern_keys = {pattern.key for pattern in tiers.expertise.patterns}
     refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in supported_rules}
     absent_refs = (ref for key, ref in refs.items() if key not in pattern_keys)
-    rejected = learned.rejected_patterns(run, absent_refs)
-    run.report.rejected += rejected.values()
-    return [rule for rule in supported_rules if refs[rule.key] not in rejected]
+    rejections = learned.rejected_patterns(run, absent_refs)
+    run.report.rejected += rejections.values()
+    return [rule for rule in supported_rules if refs[rule.key] not in rejections]

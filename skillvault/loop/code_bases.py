@@ -1,7 +1,4 @@
-"""The code bases of a vault: which of them are readable here, and which rules they support.
-
-The step `capture` asks for this evidence.
-"""
+"""The code bases of a vault: open the readable ones, and search them for support of rules."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +22,7 @@ _PLACES = 5  # that are listed of a broken rule
 
 
 class RuleEvidence(Struct, frozen=True):
-    """The terms of a rule, and the evidence for it in code."""
+    """A rule with its search terms and its evidence in code."""
 
     rule: str
     terms: Terms
@@ -33,14 +30,14 @@ class RuleEvidence(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The key of the rule, which rules of the same meaning share."""
+        """The key that rules with the same meaning share."""
         return rule_key(self.rule)
 
 
 def evidence_of(
     bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
 ) -> dict[str, RuleEvidence]:
-    """Return key of a rule -> its evidence in code; `scopes` has the file patterns of each rule."""
+    """Return rule key -> its evidence in code; `scopes` has the file patterns of each rule."""
     evidence: dict[str, RuleEvidence] = {}
     for scope in dict.fromkeys(scopes.values()):
         rules = {rule: search_terms(rule) for rule, patterns in scopes.items() if patterns == scope}
@@ -55,9 +52,9 @@ def evidence_of(
 def find_support(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> dict[str, CodeSupport]:
-    """Return key -> the support of each rule that forbids nothing."""
+    """Return rule key -> its support, for the rules that forbid nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _lines(bases, [rule for rule in positive if rule.evidence.worth.promote])
+    lines = _lines(bases, [rule for rule in positive if rule.evidence.grade.promote])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
         rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))
@@ -68,7 +65,7 @@ def find_support(
 def find_broken_rules(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
 ) -> list[BrokenRule]:
-    """Return the rules that code breaks, each with the places in the code."""
+    """Return the rules that code breaks, with the lines that break them."""
     negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
     broken_rules = [rule for rule in negative if rule.evidence.files]
     lines = _lines(bases, broken_rules)
@@ -114,40 +111,40 @@ class CodeBases(Struct, frozen=True):
 
 
 def open_code_bases(run: Run) -> CodeBases:
-    """Open each code base of this run once."""
+    """Open each code base of this run, once for all callers."""
     readable: list[CodeBase] = []
     problems: list[Problem] = []
-    names = {place: name for name, place in reversed(_code_places(run).items())}
-    for place, name in _unique_names(reversed(names)).items():
+    names = {path: name for name, path in reversed(_code_places(run).items())}
+    for path, name in _unique_names(reversed(names)).items():
         try:
-            readable.append(code_base.open_code_base(place, run.store.root, name))
+            readable.append(code_base.open_code_base(path, run.store.root, name))
         except UnreadableCodeError as error:
-            problems.append(_not_asked(names[place], str(error)))
+            problems.append(_skipped_problem(names[path], str(error)))
     return CodeBases(readable, problems)
 
 
 def ask_readable(
     bases: CodeBases, question: Callable[[Sequence[CodeBase]], _Answer]
 ) -> tuple[CodeBases, _Answer]:
-    """Return the answer of the code bases, and those that stayed readable until its end."""
+    """Ask the code bases; return the answer, and the bases that were readable to the end."""
     while True:
         try:
             return bases, question(bases.readable)
         except UnreadableCodeError as error:
             readable = [base for base in bases.readable if base.name != error.name]
-            bases = CodeBases(readable, [*bases.problems, _not_asked(error.name, str(error))])
+            bases = CodeBases(readable, [*bases.problems, _skipped_problem(error.name, str(error))])
 
 
-def _unique_names(places: Iterable[Path]) -> dict[Path, str]:
-    """Name each place by its folder, with as many parent folders as make the name unique."""
-    depths = dict.fromkeys(places, 1)
+def _unique_names(folders: Iterable[Path]) -> dict[Path, str]:
+    """Name each folder by its last part, with as many parents as make the name unique."""
+    depths = dict.fromkeys(folders, 1)
     while True:
-        names = {place: "-".join(place.parts[-depth:]) for place, depth in depths.items()}
+        names = {folder: "-".join(folder.parts[-depth:]) for folder, depth in depths.items()}
         counts = Counter(names.values())
         new_depths = {
-            place: depth + 1
-            for place, depth in depths.items()
-            if counts[names[place]] > 1 and depth < len(place.parts)
+            folder: depth + 1
+            for folder, depth in depths.items()
+            if counts[names[folder]] > 1 and depth < len(folder.parts)
         }
         if not new_depths:
             return names
@@ -155,11 +152,11 @@ def _unique_names(places: Iterable[Path]) -> dict[Path, str]:
 
 
 def versions(run: Run) -> dict[str, str]:
-    """Return place -> the version of each code base; "" for a folder without git."""
+    """Return path -> the version of each code base; "" for a folder without git."""
     by_name: dict[str, str] = {}
-    for name, place in _code_places(run).items():
+    for name, path in _code_places(run).items():
         try:
-            by_name[name] = code_base.committed_version(place)
+            by_name[name] = code_base.committed_version(path)
         except (GitError, OSError):
             by_name[name] = _UNREADABLE
     return by_name
@@ -171,6 +168,6 @@ def _code_places(run: Run) -> dict[str, Path]:
     return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
 
 
-def _not_asked(name: str, reason: str) -> Problem:
+def _skipped_problem(name: str, reason: str) -> Problem:
     message = f"code base not asked, nothing is concluded from it: {reason}"
     return Problem(name, "capture.code", "not-asked", message)

@@ -17,7 +17,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 class DomainSessions:
-    """The excerpts of the sessions behind the living skills of a domain."""
+    """The sessions behind the living skills of a domain, as excerpts."""
 
     def __init__(self, view: Topics, domain: str, policy: Policy) -> None:
         self._view = view
@@ -30,10 +30,10 @@ class DomainSessions:
         return [excerpt(session, self._policy.distill) for session in sessions]
 
     def find_repeated(self, session: Session) -> str | None:
-        """Return the first living skill, by name, with all statements of a session's excerpt.
+        """Return the first living skill, by name, with all statements of a session.
 
-        A distilled skill must have exactly these statements; any other skill may have more. Trusted
-        skills are compared with trusted sessions only.
+        A distilled skill must have exactly these statements; another skill may have more. Trusted
+        sessions are compared with trusted skills only.
         """
         view = self._view.skills
         names = [*view.names("skills", self._domain), *view.names("proposed", self._domain)]
@@ -68,7 +68,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def find_state(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
-    """Return the state of a session on its way to a skill, and the skill that exists for it."""
+    """Return the state of a session on its way to a skill, and its existing skills."""
     existing = _find_present(run, session)
     return session_state(session, existing, run.policy.distill), existing
 
@@ -101,7 +101,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
     return distill.distilled_change(
         brief,
         draft,
-        taken=run.view.skills.is_name_taken,
+        is_taken=run.view.skills.is_name_taken,
         at=run.rules.time(session.ended_at, run.now),
         policy=run.policy,
     )
@@ -110,7 +110,7 @@ def _compose(run: Run, session: Session, brief: SessionExcerpt, draft: Draft) ->
 def _link_repeated(
     run: Run, session: Session, state: SkillState, existing: ExistingSessionSkill
 ) -> Iterator[Change]:
-    """Link a session to the skill that says the same, unless a link was made before."""
+    """Link a session to the skill that says the same, once."""
     if existing.rejection:
         run.report.rejected.append(existing.rejection)
     if state.state != "repeats" or existing.repeats is None:
@@ -119,5 +119,5 @@ def _link_repeated(
     if rejection := run.rejections.of_target(Ref("link", link)):
         run.report.rejected.append(rejection)
     elif Ref("link", link) not in run.view.records:
-        at = run.rules.time(session.ended_at, run.now)
-        yield distill.repeat_change(session, existing.repeats, at)
+        time = run.rules.time(session.ended_at, run.now)
+        yield distill.repeat_change(session, existing.repeats, time)

@@ -1,7 +1,7 @@
-"""The evidence of each skill's use: outcomes joined with the skills that agents got, and lifts.
+"""The evidence of each skill's use: join outcomes with the skills that agents got.
 
-Everything is computed from HEAD and stored in the disposable index; a run reads only changes. The
-formulas are in `learning/effect/`.
+The evidence is computed from HEAD and stored in the disposable index, so a run reads only changes.
+The formulas are in `learning/effect/`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ _PAGE = 500  # outcomes that are read at once
 
 
 class UseCounts(NamedTuple):
-    """The counts of a skill, and the last outcome among them; "" if all are always counted anew."""
+    """The counts of a skill, and its last outcome; "" if the counts never continue from it."""
 
     evidence: Evidence
     last: str
 
 
 class Uses:
-    """The uses of a vault's skills, and of skills from outside the vault."""
+    """The uses of the skills of a vault, and of skills from elsewhere."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class Uses:
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
     def count_uses(self, head: Staging) -> None:
-        """Compute all that changed since the last call."""
+        """Update the stored evidence by everything that changed since the last call."""
         self._follow_uses(head)
         self._follow_versions(head)
         self._follow_lifts(head)
@@ -71,7 +71,7 @@ class Uses:
         return self._names[1]
 
     def text_reader(self, head: Topics) -> "detect.ReadText":
-        """Return a function that reads a skill's text of a version, from git or from a layer."""
+        """Return a function that reads the text of a skill's version, from git or a layer."""
 
         def read_text(name: str, blob: str) -> str:
             layered = head.layers.of_name(name)
@@ -102,7 +102,7 @@ class Uses:
     # ── versions of a text ───────────────────────────────────────────────────────────
 
     def _follow_versions(self, head: Staging) -> None:
-        """Store the times at which a person rewrote a skill's text or restored the skill."""
+        """Store the times at which a person rewrote or restored a skill."""
         due_names = head.due.keys(VERSIONS)
         if not due_names:
             return
@@ -120,16 +120,16 @@ class Uses:
                 for commit in later_commits
                 if commit.step not in STEPS
             ]
-        places = [
+        addresses = [
             (commit, name)
             for name, edits in commits.items()
             for sha, _ in edits
             for commit in (f"{sha}^", sha)
         ]
-        texts = skill_texts(self._store.git, places, former_names)
+        texts = skill_texts(self._store.git, addresses, former_names)
         starts: dict[str, list[int]] = {}
         for name in due_names:
-            times = {at for sha, at in commits.get(name, ()) if _is_new_text(texts, name, sha)}
+            times = {time for sha, time in commits.get(name, ()) if _is_new_text(texts, name, sha)}
             starts[name] = sorted(times | _trial_start(head, name))
         head.uses.keep_version_starts(starts)
         head.due.mark_done(VERSIONS, due_names)
@@ -156,20 +156,20 @@ class Uses:
             pairs = ((name, head.uses.evidence_of(name, Evidence)) for name in counts)
             stored = {name: evidence for name, evidence in pairs if evidence}
             lifts = {
-                (name, place): version.lift
+                (name, number): version.lift
                 for name, evidence in stored.items()
-                for place, version in enumerate((*evidence.earlier, evidence))
+                for number, version in enumerate((*evidence.earlier, evidence))
                 if version.lift
             }
-        changed: list[tuple[str, Evidence | None]] = []
+        changes: list[tuple[str, Evidence | None]] = []
         for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
             new_evidence = None
-            if evidence.of_any:
+            if evidence.has_decisions:
                 own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
                 new_evidence = effect.with_lifts(evidence, own_lifts)
             if name in counts or stored.get(name) != new_evidence:
-                changed.append((name, new_evidence))
-        head.uses.keep_evidence(changed, {name: c.last for name, c in counts.items()})
+                changes.append((name, new_evidence))
+        head.uses.keep_evidence(changes, {name: c.last for name, c in counts.items()})
 
 
 def _find_uses(
@@ -177,14 +177,14 @@ def _find_uses(
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
-    ends = head.outcomes.ends(decision) if decision and receipts else []
-    for use in detect.detected_uses(outcome, receipts, names, read_text, ends=ends):
+    claims = head.outcomes.ends(decision) if decision and receipts else []
+    for use in detect.detected_uses(outcome, receipts, names, read_text, ends=claims):
         match = (use.match, use.confidence, use.quote, use.offer)
         yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Return True if a commit gave a skill another text, or took the skill out of archive/."""
+    """Return True if a commit gave a skill another text, or took it out of archive/."""
     previous_text, current_text = texts.get((f"{sha}^", name)), texts.get((sha, name))
     if previous_text is None or current_text is None:
         return False
@@ -193,27 +193,27 @@ def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> b
 
 
 def _trial_start(head: Topics, name: str) -> set[int]:
-    """Return the time at which a skill's new trial starts, just after the decision to try it."""
+    """Return the start of a skill's new trial, just after the decision to try it."""
     skill = head.skills.find(name)
     trial = time_of(skill.trial) if skill else None
     return set() if trial is None else {micros(trial) + 1}
 
 
 def _add_up(head: Staging, changes: Iterable[str]) -> bool:
-    """Add up the domains with new or changed decisions; return True if there were any.
+    """Sum the domains with new or changed decisions; return True if there were any.
 
-    `changes` has the changed domains, and the time when a changed decision ended.
+    `changes` maps each changed domain to the time when a changed decision ended.
     """
     earliest_times: dict[str, int] = {}
     for domain, _, time in (key.rpartition(" ") for key in changes):
         earliest_times[domain] = min(int(time), earliest_times.get(domain, int(time)))
     is_summed = False
     for domain, at in earliest_times.items():
-        last = head.uses.sums_end(domain)
-        end = last if at > last.at else SumsEnd()
-        while later_end := head.uses.later_end(domain, end, estimate.more_to_add(end.decisions)):
+        last_end = head.uses.sums_end(domain)
+        end = last_end if at > last_end.at else SumsEnd()
+        while later_end := head.uses.later_end(domain, end, estimate.recount_after(end.decisions)):
             end = later_end
-        if end != last or at <= last.at:
+        if end != last_end or at <= last_end.at:
             head.uses.keep_sums(domain, _sums(head, domain, end), end)
             is_summed = True
     return is_summed
@@ -263,7 +263,6 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
 
 
 def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
-    """Return the skill that a skill was finally merged into."""
     if skill not in merged:  # nearly all of a million uses
         return skill
     visited_names: set[str] = set()
@@ -274,7 +273,7 @@ def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
 
 
 def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
-    """Return skill -> its counts, with the uses of the skills merged into it."""
+    """Return skill -> its counts, including the skills that were merged into it."""
     merged_names = head.uses.merges_of(skills)
     names = {_merged_into(name, merged_names) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
@@ -285,7 +284,7 @@ def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
 
 
 def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCounts:
-    """Return the counts of a skill; read only later decisions if these can be added."""
+    """Return the counts of a skill; read only later decisions if they can be added."""
     starts = head.uses.version_starts([name]).get(name, [])
     trial = bool(starts) and starts[-1] in _trial_start(head, name)
     last = "" if merged_names else head.uses.last_counted(name)
@@ -300,9 +299,9 @@ def _count_skill(head: Topics, name: str, merged_names: Sequence[str]) -> UseCou
 
 
 def _decisions(
-    head: Topics, skills: Iterable[str], last: str = ""
+    head: Topics, skills: Iterable[str], last_id: str = ""
 ) -> list["effect.ClosedDecision"]:
-    rows = head.uses.by_skill(skills, last)
+    rows = head.uses.by_skill(skills, last_id)
     # A bulk counts as one look when it is complete, not each of its full commits.
     bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
     return [
@@ -323,7 +322,7 @@ def _decisions(
 def load_assessed(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
-    """Return a skill with its evidence; read files only if the skill was ever retired."""
+    """Return a skill with its evidence; read files only if the skill was retired before."""
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
     last_outcome = view.uses.last_counted(row.name)
@@ -333,7 +332,7 @@ def load_assessed(
         status=row.status,
         evidence=evidence,
         clock=clock,
-        ours=is_retired,
+        is_archived_here=is_retired,
         last_outcome=last_outcome if Ref("outcome", last_outcome) in view.records else "",
     )
     skill = view.skills.find(row.name) if is_retired or evidence.trial else None
@@ -346,7 +345,7 @@ def load_assessed(
         assessed,
         retired=end,
         trial=time_of(skill.trial),
-        since=count,
+        decisions_since=count,
         is_rejected=any(commit.step not in STEPS for commit in last_commits)
-        or (life is not None and life.ends < clock),
+        or (life is not None and life.end < clock),
     )

@@ -1,7 +1,7 @@
-"""The step `evaluate`: every outcome gets an evaluation by the judge.
+"""The step `evaluate`: the judge evaluates every outcome.
 
 Several outcomes may be judged at once; they are committed in the order of their ids. An outcome
-waits if the judge cannot be asked, and is set aside if the judge fails at it too often.
+waits if the judge cannot be asked. It is set aside if the judge fails too often.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ _EARLIER = 8  # earlier outcomes of the subject that a judge reads
 
 
 class Judgment(Struct, frozen=True):
-    """An evaluation, and the judge's answers that it rests on."""
+    """An evaluation, and the answers of the judge that it uses."""
 
     evaluation: Evaluation
     answers: tuple[Answer, ...] = ()
@@ -48,7 +48,7 @@ def step(run: Run) -> Iterator[Change]:
     """Yield a change for every batch of outcomes of a domain, untrusted outcomes last."""
     batches, excess = split_by_quota(run)
     if excess:
-        run.wait("evaluations", quota.why_outcomes(run.view, len(excess), run.now), tomorrow=True)
+        run.wait("evaluations", quota.wait_reason(run.view, len(excess), run.now), tomorrow=True)
     for domain, batch in batches:
         for judgments in _judge(run, domain, batch):
             paths = run.find_writable(judgment.evaluation for judgment in judgments)
@@ -71,27 +71,27 @@ def count_over_quota(run: Run) -> int:
 
 
 def split_by_quota(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outcome]]:
-    """Return the (domain, outcomes) to judge in turn, and the untrusted ones beyond the quota."""
+    """Return (domain, outcomes) to judge in turn, and the untrusted outcomes over the quota."""
     outcomes = find_unevaluated(run)
     trusted = [outcome for outcome in outcomes if outcome.trust == "local"]
     untrusted = sorted((o for o in outcomes if o.trust == "untrusted"), key=lambda o: o.id)
-    room = quota.left_to_judge(run.view, run.now) if untrusted else 0
-    batches = [*by_domain(trusted).items(), *by_domain(untrusted[:room]).items()]
-    return batches, untrusted[room:]
+    quota_left = quota.remaining_outcomes(run.view, run.now) if untrusted else 0
+    batches = [*by_domain(trusted).items(), *by_domain(untrusted[:quota_left]).items()]
+    return batches, untrusted[quota_left:]
 
 
 def find_unevaluated(run: Run) -> list[Outcome]:
-    """Return the outcomes that are to get an evaluation.
+    """Return the outcomes to evaluate.
 
-    Left out are outcomes without a description, overruled by another outcome, set aside, or whose
-    evaluation a person removed or edits.
+    Left out are outcomes without a description, overruled by another outcome, or set aside, and
+    those whose evaluation a person removed or is editing.
     """
     due_outcomes = run.view.outcomes.get_many(run.view.due.keys(STEP))
     overruled_ids = run.view.outcomes.overruled_ids(due_outcomes)
     candidates = [o for o in due_outcomes.values() if o.is_described and o.id not in overruled_ids]
     edits = local_edits(run, candidates)
     run.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
-    failed_items = set_aside(run)
+    failed_items = abandoned_outcomes(run)
     outcomes: list[Outcome] = []
     for outcome in candidates:
         if _evaluation_path(outcome) in edits:
@@ -104,7 +104,7 @@ def find_unevaluated(run: Run) -> list[Outcome]:
 
 
 def local_edits(run: Run, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return path -> the reason why an evaluation of these outcomes cannot be written now."""
+    """Return path -> the reason why an evaluation cannot be written now."""
     return run.store.local_edits({_evaluation_path(outcome): b"" for outcome in outcomes})
 
 
@@ -112,8 +112,8 @@ def _evaluation_path(outcome: Outcome) -> str:
     return layout.outcome_path(outcome.domain, outcome.id, "evaluations")
 
 
-def set_aside(run: Run) -> dict[str, FailedItem]:
-    """Return the outcomes that the judge failed at so often that it is not asked again."""
+def abandoned_outcomes(run: Run) -> dict[str, FailedItem]:
+    """Return the outcomes at which the judge failed too often to be asked again."""
     return _failed_items(run, run.policy.judge.attempts)
 
 
@@ -127,16 +127,16 @@ def _failed_items(run: Run, attempts: int) -> dict[str, FailedItem]:
 
 
 def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judgment]]:
-    """Yield evaluations, as many as a change holds; outcomes without an answer wait.
+    """Yield evaluations, as many as one change holds; outcomes without an answer wait.
 
-    Outcomes that failed before come last, because the service may fail at them again.
+    Outcomes that failed before come last, because the service may fail again.
     """
     failures = _failed_items(run, 0)
-    first = [outcome for outcome in batch if outcome.id not in failures]
-    last = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
+    untried = [outcome for outcome in batch if outcome.id not in failures]
+    failed = sorted((o for o in batch if o.id in failures), key=lambda o: failures[o.id].attempts)
     judgments: list[Judgment] = []
     refusals: list[UnavailableError] = []
-    for outcome, answer in chain(_ask(run, domain, first), _ask(run, domain, last)):
+    for outcome, answer in chain(_ask(run, domain, untried), _ask(run, domain, failed)):
         if isinstance(answer, Judgment):
             judgments.append(answer)
             if len(judgments) == BATCH:
@@ -144,7 +144,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
                 judgments = []
         elif isinstance(answer, NoAnswerError):
             run.store.ledger.count_failure(outcome.id, str(answer), service=False)
-            is_aside = outcome.id in set_aside(run)
+            is_aside = outcome.id in abandoned_outcomes(run)
             advice = (
                 "set aside, `skillvault run --retry` tries again" if is_aside else "tried again"
             )
@@ -160,7 +160,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
 
 
 def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
-    """Yield the judge's answer to each outcome, in order; the judge may work on several at once."""
+    """Yield the answer to each outcome, in order; the judge may work on several at once."""
     tracked_outcomes = run.track(batch, f"evaluating {domain}")
     if run.judge.at_once == 1:
         for outcome in tracked_outcomes:
@@ -179,7 +179,7 @@ def _ask(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outc
 
 
 def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
-    """Return the judge's answer on an outcome: first the blind verdict, then the insight."""
+    """Return the answer of the judge on an outcome: the blind verdict, then the insight."""
     outcome = case.outcome
     judge = judge_of(judge, case, policy.judge.provider)
     try:
@@ -207,7 +207,7 @@ def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def case_of(run: Run, outcome: Outcome) -> Case:
-    """Return the case that the judge gets; a model also reads earlier outcomes and facts."""
+    """Return the case for the judge; a model also reads earlier outcomes and facts."""
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
     ids = [entry.id for entry in run.view.subjects.history(outcome.id)]
@@ -228,8 +228,8 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     """
     facts = run.view.facts.by_domain([domain])
     superseded_ids = {fact.supersedes for fact in facts.values()}
-    current = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
-    latest_facts = sorted(current, key=lambda fact: fact.order)[-_CACHED_FACTS:]
+    candidates = [f for f in facts.values() if f.id not in superseded_ids and f.trust == "local"]
+    latest_facts = sorted(candidates, key=lambda fact: fact.order)[-_CACHED_FACTS:]
     lines = [(fact.id, shorten(flatten(fact.text), _LINE)) for fact in latest_facts]
     size = sum(len(name) + len(line) for name, line in lines)
     judge = run.policy.judge

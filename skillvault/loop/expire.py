@@ -1,4 +1,4 @@
-"""The step `expire`: skills older than their time to live go to archive/, or get more time."""
+"""The step `expire`: archive skills at the end of their time to live, or renew it."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,7 +26,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """Return the number of skills that leave or get more time."""
+    """Return the number of skills to archive or renew."""
     return len(list(_find_due(run)))
 
 
@@ -38,17 +38,17 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
         return
     load_evidence = cache(lambda: run.shelf.uses.evidence(view))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
-    created = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
+    created_before = stamp(latest_time - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
-        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created)
+        names = view.skills.expiring(shelf, stamp(latest_time + _CLOSE), created_before)
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
             domain_time, evidence = clock_of(skill.domain), load_evidence().get(name)
             expiry = domain_time and expire.find_expiry(
                 with_folder_name(name, skill),
                 shelf,
-                archived=partial(_find_archived, run, name),
-                applied=evidence.latest if evidence else None,
+                load_archived=partial(_find_archived, run, name),
+                last_applied=evidence.latest if evidence else None,
                 clock=domain_time,
                 policy=policy,
             )
@@ -57,7 +57,7 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
 
 
 def _find_archived(run: Run, name: str) -> Skill | None:
-    """Return a skill as this step archived it, if that was its last commit."""
+    """Return a skill as this step archived it; None if another commit came later."""
     content = find_archived_file(run, name, {expire.STEP})
     skill = parse_record(layout.skill_path(name), content) if content is not None else None
     return skill if isinstance(skill, Skill) else None

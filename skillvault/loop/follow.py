@@ -1,4 +1,4 @@
-"""The step `follow`: a skill whose folder a person renamed keeps its links and its use."""
+"""The step `follow`: a skill whose folder a person renamed keeps its links and its uses."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each skill with a former name that its file or a link does not know."""
+    """Yield a change for each skill with a former name that its file or a link lacks."""
     keys = run.view.due.keys(FOLLOW)
     skills = run.view.skills.live(keys) | run.view.skills.archived.get_many(keys)
     moves = _find_moves(run, skills)
@@ -32,7 +32,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def links_of(view: Topics, names: Iterable[str]) -> list[Link]:
-    """Return the links from and to skills of these names."""
+    """Return the links from and to these skills."""
     refs = [Ref("skill", name) for name in names]
     return [
         *{
@@ -44,7 +44,7 @@ def links_of(view: Topics, names: Iterable[str]) -> list[Link]:
 
 
 def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
-    """Return the names that a skill had before, oldest first."""
+    """Return the former names of a skill, oldest first."""
     names: list[str] = []
     while (name := moves.get(name, "")) and name not in names:
         names.insert(0, name)
@@ -52,21 +52,21 @@ def _trace_names(name: str, moves: dict[str, str]) -> list[str]:
 
 
 def _find_moves(run: Run, names: Iterable[str]) -> dict[str, str]:
-    """Map each skill that a person's commit renamed to its old name, these names included."""
+    """Map each skill that a person renamed to its old name, also the skills in `names`."""
     moves: dict[str, str] = {}
-    pending = [name for name in names if is_slug(name)]  # else its file cannot be found by it
-    while pending:
-        first_touches = run.view.history.first_touches(pending)
-        pending = []
+    names_left = [name for name in names if is_slug(name)]  # else its file cannot be found by it
+    while names_left:
+        first_touches = run.view.history.first_touches(names_left)
+        names_left = []
         for name, (sha, made_by) in first_touches.items():
             if not made_by and (old_name := _find_old_name(run, name, sha)):
                 moves[name] = old_name
-                pending.append(old_name)
+                names_left.append(old_name)
     return moves
 
 
 def _find_old_name(run: Run, name: str, sha: str) -> str | None:
-    """Return the name of the skill with the same id or text that a commit moved to this name."""
+    """Return the old name of a skill that a commit moved: same id or text; None without one."""
     view, git = run.view, run.store.git
     gone_names = [
         ref.id
@@ -75,21 +75,21 @@ def _find_old_name(run: Run, name: str, sha: str) -> str | None:
     ]
     if not gone_names:
         return None
-    places = {(f"{sha}^", layout.skill_path(alias)): alias for alias in gone_names}
+    keys = {(f"{sha}^", layout.skill_path(alias)): alias for alias in gone_names}
     new_place = (sha, layout.skill_path(name))
     skills = {
-        place: skill
-        for place, (_, content) in skill_files(git, [new_place, *places], {}).items()
-        if isinstance(skill := parse_record(place[1], content), Skill)
+        key: skill
+        for key, (_, content) in skill_files(git, [new_place, *keys], {}).items()
+        if isinstance(skill := parse_record(key[1], content), Skill)
     }
     new_skill = skills.pop(new_place, None)
-    likeness = {places[place]: _likeness(new_skill, skill) for place, skill in skills.items()}
+    likeness = {keys[key]: _likeness(new_skill, skill) for key, skill in skills.items()}
     nearest_name = max(likeness, key=likeness.__getitem__, default=None)
     return nearest_name if nearest_name and likeness[nearest_name] else None
 
 
 def _likeness(new_skill: Skill | None, old_skill: Skill) -> int:
-    """Return 0 unless two versions have the same name, subject or text in their files."""
+    """Score two versions of a skill by equal names, subjects and texts; 0 if nothing is equal."""
     if new_skill is None:
         return 0
     has_name = new_skill.name == old_skill.name

@@ -1,6 +1,6 @@
-"""The step `promote` across domains: facts that several domains share become one general skill.
+"""The step `promote` across domains: facts that several domains share make a general skill.
 
-The rule is `learning/promote/general.py`; this module reads the facts that it needs.
+This module reads the facts; the rule is `learning/promote/general.py`.
 """
 
 from collections import defaultdict
@@ -32,11 +32,11 @@ _TRUST = "local"  # of the facts that are compared
 
 
 class SimilarFacts:
-    """The trusted facts of a vault by their words; facts in `changed` lack stored keys."""
+    """An index of the trusted facts by their words; facts in `changed` are not stored yet."""
 
-    def __init__(self, view: Topics, changed: Collection[str]) -> None:
+    def __init__(self, view: Topics, changed_ids: Collection[str]) -> None:
         self._view = view
-        self._due = frozenset(changed)
+        self._due = frozenset(changed_ids)
         self._forms: dict[str, Form] = {}
         self._keys: dict[str, list[str]] = {}  # of the due facts
         self._holders: dict[str, set[str]] = defaultdict(set)  # key -> due facts
@@ -47,7 +47,7 @@ class SimilarFacts:
                 self._holders[key].add(name)
 
     def with_similar(self, names: Iterable[str]) -> dict[str, Fact]:
-        """Return these facts and those that say the same, also by way of other facts.
+        """Return these facts and all that say the same, also through other facts.
 
         Untrusted and superseded facts are left out.
         """
@@ -67,9 +67,9 @@ class SimilarFacts:
             }
         return facts
 
-    def keep_settled(self, settled: Collection[str], keys: FactKeys) -> None:
+    def keep_settled(self, fact_ids: Collection[str], keys: FactKeys) -> None:
         """Store the lookup keys of settled facts, so that later equal facts find them."""
-        for name in sorted(self._due.intersection(settled)):
+        for name in sorted(self._due.intersection(fact_ids)):
             keys.keep_fact(name, self._keys[name])
 
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
@@ -128,7 +128,7 @@ def promotion_material(
 
 
 class GeneralPlan(Struct, frozen=True):
-    """The general skills to make or rewrite, and those to archive."""
+    """The general skills to make, rewrite or archive."""
 
     due: tuple[tuple[PromotionMaterial, GeneralPattern], ...] = ()
     left: tuple[Skill, ...] = ()
@@ -151,7 +151,7 @@ def general_changes(run: Run) -> Iterator[Change]:
 
 
 def plan_general(run: Run) -> GeneralPlan:
-    """Return the work on the facts that changed; settle facts that need none."""
+    """Return the work on the facts that changed, and settle facts without work."""
     keys = run.view.due.keys(GENERAL)
     if not keys:
         return GeneralPlan()
@@ -194,22 +194,22 @@ def _has_several_domains(run: Run) -> bool:
 
 
 def _find_affected(
-    run: Run, similar_facts: SimilarFacts, changed: set[str]
+    run: Run, similar_facts: SimilarFacts, changed_ids: set[str]
 ) -> tuple[dict[str, Fact], dict[str, str]]:
-    """Return the facts that a change affects, and fact -> the general skill that it made.
+    """Return the facts that a change affects, and fact -> its general skill.
 
-    Affected are all facts that say the same as a changed one, or share a skill with such a fact.
+    These are the facts that say the same as a changed fact or share a skill with it.
     """
-    facts, names = similar_facts.with_similar(changed), changed
+    facts, names = similar_facts.with_similar(changed_ids), changed_ids
     while True:
         names = names.union(facts)
         products = _products_of(run, names)
-        makers = _facts_of(run, set(products.values())) - names
-        if not makers:
+        skill_facts = _facts_of(run, set(products.values())) - names
+        if not skill_facts:
             existing = run.view.records.existing(Ref("fact", name) for name in products)
             return facts, {f: s for f, s in products.items() if Ref("fact", f) in existing}
-        names |= makers
-        facts |= similar_facts.with_similar(makers)
+        names |= skill_facts
+        facts |= similar_facts.with_similar(skill_facts)
 
 
 def _facts_of(run: Run, skills: Collection[str]) -> set[str]:

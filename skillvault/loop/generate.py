@@ -1,4 +1,4 @@
-"""The step `generate`: the findings about an action or a subject become a skill.
+"""The step `generate`: findings about an action or a subject become a skill.
 
 The rule is `learning/generate`; `accounts.py` finds the work.
 """
@@ -47,13 +47,13 @@ def _select_due(run: Run, findings: Findings, existing: ExistingSkill) -> Findin
 
 def _compose(run: Run, findings: Findings, draft: Draft) -> Change | None:
     is_taken = run.view.skills.is_name_taken
-    return generate.skill_change(findings, draft, taken=is_taken, policy=run.policy)
+    return generate.skill_change(findings, draft, is_taken=is_taken, policy=run.policy)
 
 
 def outcome_states(
     run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, SkillState]:
-    """Return the state of each evaluated outcome on its way to the skills of its action."""
+    """Return the state of each outcome on its way to the skills of its action."""
     evaluated_ids = [entry.id for entry in history if entry.evaluated and entry.id in outcomes]
     accounts = list(run.accounts.accounts_of(evaluated_ids))
     kinds = [pair for account in accounts for pair in run.accounts.find_skills(account)]
@@ -75,21 +75,21 @@ def strategy_state(run: Run, domain: str) -> SkillState:
     if (account := run.accounts.strategy_account(domain)) is not None:
         ((findings, existing),) = run.accounts.find_skills(account)
         return generate.skill_state(findings, existing, run.policy)
-    count, least = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
-    if count < least:
-        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {least}")
+    count, needed = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
+    if count < needed:
+        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {needed}")
     return SkillState("waiting", "none of its actions has a rule or a lead")
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
-    """Yield the rules of a domain's actions that its strategy holds."""
+    """Yield the rules in the strategy of a domain."""
     if (account := run.accounts.strategy_account(domain)) is not None:
         for findings, _ in run.accounts.find_skills(account):
             yield from (statement.rule for statement in findings.statements if statement.rule)
 
 
 def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> str:
-    """Return the state of the next version of a skill that a person approved."""
+    """Return the state of the next version of an approved skill, in words."""
     if run.policy.generate.gate != "always":
         return ""
     for _, existing in kinds:
@@ -104,9 +104,9 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> 
 
 
 def _rejected_state(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> SkillState | None:
-    """Return the rejection of a subject whose skill would repeat a rejected one.
+    """Return the rejection that the skill of a subject would repeat; None without one.
 
-    The text has to be written for this, so only a judge without costs is asked.
+    This needs the text of the skill, so only a judge without costs is asked.
     """
     if not run.rejections.proposals or run.judge.info.name != "offline":
         return None

@@ -1,6 +1,6 @@
-"""The rules of LEARNINGS.md and the patterns of expertise.yaml: text, changes, and questions.
+"""LEARNINGS.md (rules) and expertise.yaml (patterns): read, change and explain them.
 
-Rules are the first tier and patterns the second; the step `capture` moves them between the tiers.
+Rules are the first tier and patterns the second; the step `capture` moves them between tiers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ _LISTED_RULES = 3  # in an error
 class LearnedPrompt(Struct, frozen=True):
     """The rules and patterns for a prompt; `problem` says why patterns are missing."""
 
-    told: LearnedText
+    text: LearnedText
     problem: Problem | None = None
 
 
@@ -59,7 +59,7 @@ class RuleOrigin(Struct, frozen=True):
 
 
 def committed_rules(store: Store, view: Topics) -> bytes:
-    """Return LEARNINGS.md as committed, from the work tree if the version is the same."""
+    """Return LEARNINGS.md as committed, read from the work tree if it is the same."""
     blob = view.files.get(layout.LEARNINGS)
     if blob is None:
         return b""
@@ -95,9 +95,9 @@ def pattern_ref(pattern: LearnedPattern) -> Ref:
 
 
 def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
-    """Return the patterns of `refs` that a person removed.
+    """Return the patterns of `refs` that a person removed, without those that skillvault ended.
 
-    When skillvault ends a pattern, the commit names the pattern as a source.
+    If skillvault ends a pattern, the commit names the pattern as a source.
     """
     commits = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
@@ -137,20 +137,20 @@ def note_rule(
 def noted_versions(
     text: str, noted_rules: Iterable[str], *, keep_both: bool = False
 ) -> FactVersions:
-    """Return the noted rules of which a rule is a copy or a newer version, as facts.
+    """Return the noted rules that a rule repeats or is a newer version of, as facts.
 
-    One that no comment can hold is never replaced.
+    A rule that does not fit into a comment is never replaced.
     """
     candidates = [Fact(id=shorten(rule, _NAMED), domain=_NOTES, text=rule) for rule in noted_rules]
     versions = find_versions(text, candidates, {}, keeps_both=keep_both)
-    replaced = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
-    return msgspec.structs.replace(versions, replaced=tuple(replaced))
+    replaceable = (fact for fact in versions.replaced if rules.can_be_replaced(fact.text))
+    return msgspec.structs.replace(versions, replaced=tuple(replaceable))
 
 
 def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = False) -> list[str]:
-    """Return what the vault says already of a rule that is to be noted, and what stays of it.
+    """Return what the vault says already about a rule to be noted, and what stays of it.
 
-    A pattern stays, because code supports it; so does a fact, which belongs to a domain.
+    A pattern stays, because code supports it. A fact stays, because it belongs to a domain.
     """
     with suppress(BadInputError):
         versions = noted_versions(text, _work_tree_rules(store), keep_both=keep_both)
@@ -166,7 +166,7 @@ def remarks_on_rule(store: Store, view: Topics, text: str, *, keep_both: bool = 
 
 
 def _work_tree_rules(store: Store) -> list[str]:
-    """Return the rules of the work tree's file; BadInputError if the file cannot be read."""
+    """Return the rules of the file in the work tree; BadInputError if it cannot be read."""
     file = learnings.read_file(store.root)
     return rules.rule_texts(file.content.decode(errors="surrogateescape")) if file else []
 
@@ -180,7 +180,7 @@ def uncommitted_rules(store: Store, view: Topics) -> list[str]:
 
 
 def _replaced_rules(store: Store) -> set[str]:
-    """Return the keys of the rules that a later one of the work tree replaces."""
+    """Return the keys of the rules that a later rule of the work tree replaces."""
     with suppress(BadInputError):
         if file := learnings.read_file(store.root):
             return rules.replaced_keys(file.content.decode(errors="surrogateescape"))
@@ -192,8 +192,8 @@ def learned_text(
 ) -> LearnedPrompt:
     """Return the rules and patterns for a prompt; only rules if expertise.yaml is broken.
 
-    The rules that the user stated for this `repository` come first. The text has at most the tokens
-    of the policy, unless `is_whole` is set. A policy without a limit keeps repeated rules.
+    The user's rules for this `repository` come first. The text has at most the tokens of the
+    policy, unless `is_whole` is set. A policy without a limit keeps repeated rules.
     """
     view = store.head()
     budget = None if is_whole else view.policy.capture.budget
@@ -205,17 +205,17 @@ def learned_text(
     keeps_repeats = budget is None and not is_whole
     read_rules = rules.repeated_rule_texts if keeps_repeats else rules.rule_texts
     noted_rules = [*read_rules(tiers.text), *uncommitted_rules(store, view)]
-    replaced = _replaced_rules(store)
-    noted_rules = [rule for rule in noted_rules if rule_key(rule) not in replaced]
+    replaced_keys = _replaced_rules(store)
+    noted_rules = [rule for rule in noted_rules if rule_key(rule) not in replaced_keys]
     stated_rules = _stated_rules(store, view, repository)
     text = select_learned(tiers.expertise.patterns, noted_rules, budget, stated_rules)
     return LearnedPrompt(text, problem)
 
 
 def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[StatedRule]:
-    """Return the rules that the user stated, the newest first.
+    """Return the rules that the user stated, newest first.
 
-    Rules that wait for approval are served to the person who said them, in their repository.
+    Rules that wait for approval are only for the person who said them, in the repository.
     """
     email = store.git.settings().email
     waiting = [
@@ -226,25 +226,25 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
         and correction.said_by == email
         and not needs_review(correction.text, redact.secret_kinds)
     ]
-    approved = view.facts.approved_corrections()
-    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
+    approved_rules = view.facts.approved_corrections()
+    superseded_ids = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved_rules}
     entries = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
     entries += [
         (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
-        for rule in approved
+        for rule in approved_rules
         if repository in (None, rule.scope) and rule.id not in superseded_ids
     ]
     entries.sort(key=itemgetter(0), reverse=True)
     return [rule for _, rule in entries]
 
 
-def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
-    """Return (problems, notes) about the content of LEARNINGS.md."""
+def find_mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
+    """Return the problems and the notes about the content of LEARNINGS.md."""
     file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
     return list(file.problems), list(file.notes)
 
 
-def counts(store: Store, view: Topics) -> tuple[int, int]:
+def count_learned(store: Store, view: Topics) -> tuple[int, int]:
     """Return the numbers of committed patterns and rules; no patterns if the file is broken."""
     patterns = 0
     with suppress(BadInputError):  # `check` reports it
@@ -258,9 +258,9 @@ def counts(store: Store, view: Topics) -> tuple[int, int]:
 def captured_change(
     run: "Run", captured: TierChange, previous: Tiers, verb: str
 ) -> Iterator[Change]:
-    """Yield the commit of a change of the tiers; nothing without a difference.
+    """Yield the commit of a change of the tiers, if there is a difference.
 
-    `verb` says what happens to the patterns: `promote`, `put back` or `look at`.
+    `verb` names the change of the patterns: `promote`, `put back` or `look at`.
     """
     if captured.tiers == previous:
         return
@@ -287,7 +287,7 @@ def captured_change(
 
 
 def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
-    """Yield the commit that brings a person's edits of patterns into the skill."""
+    """Yield the commit that copies a person's edits of patterns into the skill."""
     patterns = tiers.expertise.patterns
     if not patterns and LEARNED not in run.view.skills:
         return
@@ -337,15 +337,15 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
 
 
 def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
-    """Return the pattern with this id, beginning of an id, or text."""
+    """Return the pattern with this id, start of an id, or text."""
     try:
         patterns = read_expertise(view).patterns
     except BadInputError:
         return None
     key, name = rule_key(text), text.removeprefix("pattern:")
-    exact = [p for p in patterns if name == p.id or key == p.key]
+    equal_patterns = [p for p in patterns if name == p.id or key == p.key]
     matches = [p for p in patterns if len(name) >= _MIN_PREFIX and p.id.startswith(name)]
-    return next(iter(exact or (matches if len(matches) == 1 else [])), None)
+    return next(iter(equal_patterns or (matches if len(matches) == 1 else [])), None)
 
 
 def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
@@ -363,11 +363,11 @@ def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str
 
 
 def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | None:
-    """Return the commit since which LEARNINGS.md has had a rule, looking back from a commit."""
+    """Return the commit that brought a rule into LEARNINGS.md, searching back from a commit."""
     origin = None
     for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
-        place = f"{sha}:{layout.LEARNINGS}"
-        content = store.git.objects.read_files([place]).get(place, b"")
+        address = f"{sha}:{layout.LEARNINGS}"
+        content = store.git.objects.read_files([address]).get(address, b"")
         texts = rules.rule_texts(content.decode(errors="surrogateescape"))
         if key in map(rule_key, texts):
             origin = RuleOrigin(sha, author, date, subject)
@@ -377,23 +377,23 @@ def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | Non
 
 
 def find_rule(store: Store, view: Topics, text: str) -> str | None:
-    """Return the rule of LEARNINGS.md with this text, or the only one that contains it."""
+    """Return the rule with this text, or the only rule that contains it."""
     texts = rules.rule_texts(rules_text(store, view))
-    exact = [rule for rule in texts if rule_key(rule) == rule_key(text)]
+    equal_rules = [rule for rule in texts if rule_key(rule) == rule_key(text)]
     matches = _matching_rules(texts, text)
-    return next(iter(exact or (matches if len(matches) == 1 else [])), None)
+    return next(iter(equal_rules or (matches if len(matches) == 1 else [])), None)
 
 
 def refuse_rule(store: Store, view: Topics, text: str) -> None:
-    """Raise UsageError if a text means several rules, or a pattern that has no answer."""
+    """Raise UsageError if a text fits several rules, or a pattern that has no answer."""
     if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
     if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
         listing = "; ".join(matches[:_LISTED_RULES])
         listing += "; …" if len(matches) > _LISTED_RULES else ""
         raise UsageError(f"{text}: is in {len(matches)} rules ({listing}); write more of it")
-    if waiting := _matching_rules(uncommitted_rules(store, view), text):
-        raise UsageError(f"{waiting[0]}: is not committed yet; run `skillvault run` first")
+    if candidates := _matching_rules(uncommitted_rules(store, view), text):
+        raise UsageError(f"{candidates[0]}: is not committed yet; run `skillvault run` first")
 
 
 def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
@@ -431,8 +431,8 @@ def _describe_evidence(rule: "code_bases.RuleEvidence", min_files: int) -> tuple
     if not evidence.terms:
         return "common", "what it names stands in more than half of the files"
     terms = ", ".join(f"`{term}`" for term in evidence.terms)
-    places = f"{count} file{'s' * (count != 1)} with {terms}"
-    places += f": {evidence.file_list}" if count else ""
-    if evidence.worth.promote:
-        return "due", f"{places}; `skillvault run capture` makes a pattern of it"
-    return "weak", f"{places}; it takes {min_files}"
+    description = f"{count} file{'s' * (count != 1)} with {terms}"
+    description += f": {evidence.file_list}" if count else ""
+    if evidence.grade.promote:
+        return "due", f"{description}; `skillvault run capture` makes a pattern of it"
+    return "weak", f"{description}; it takes {min_files}"

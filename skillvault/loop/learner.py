@@ -1,6 +1,6 @@
-"""The clone of a team that learns, as `learner` in vault.yaml names it; by default every clone.
+"""The clone of a team that learns: `learner` in vault.yaml, else every clone.
 
-The other clones record, capture and let people decide, but derive no facts and skills.
+The other clones record, capture and let people decide, but make no facts and skills.
 """
 
 from datetime import datetime, timedelta
@@ -22,16 +22,16 @@ def learner_elsewhere(git: Git, policy: Policy) -> str | None:
     return policy.learner
 
 
-def describe_silence(head: Topics, learner: str | None, waiting: int, now: datetime) -> str | None:
-    """Say that the learner was idle for a day though outcomes wait; None if it was not."""
-    if learner is None or not waiting:
+def describe_silence(head: Topics, learner: str | None, count: int, now: datetime) -> str | None:
+    """Return a warning if outcomes wait and the learner was idle for a day; else None."""
+    if learner is None or not count:
         return None
     dates = [commit.date for commit in head.history.log() if commit.step in _DERIVING]
     latest_time = datetime.fromisoformat(max(dates)) if dates else None
     if latest_time is not None and now - latest_time < _SILENT:
         return None
     start = f"since {latest_time:%Y-%m-%d}" if latest_time else "at all"
-    outcomes = f"{waiting} outcome waits" if waiting == 1 else f"{waiting} outcomes wait"
+    outcomes = f"{count} outcome waits" if count == 1 else f"{count} outcomes wait"
     return (
         f"{outcomes}, and {learner}, which learns, has made no commit {start}; run "
         "it there, or `skillvault sync --take-over` here"

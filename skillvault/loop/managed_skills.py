@@ -1,4 +1,4 @@
-"""Questions on skills that skillvault may change or archive, as no person decided on them."""
+"""Find the skills that skillvault may change or archive, because no person decided on them."""
 
 from collections.abc import Collection, Iterable
 
@@ -15,7 +15,7 @@ from skillvault.vault.files import layout
 
 
 def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
-    """Return those of these skills that live, or that `promote` archived, by name."""
+    """Return, by name, the skills that live or that `promote` archived."""
     view = run.view
     skills = view.skills.live(names)
     for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(skills))):
@@ -39,7 +39,7 @@ def may_archive(run: Run, skill: Skill) -> bool:
 
 
 def is_mergeable(run: Run, name: str) -> bool:
-    """Return True if a skill may be archived in favour of a merged one."""
+    """Return True if a skill may be archived when it is merged into another."""
     skill = run.view.skills.find(name)
     # With this gate a person approved each served skill.
     if skill is None or skill.replaces or run.policy.generate.gate == "always":
@@ -63,15 +63,15 @@ def is_restored(run: Run, name: str) -> bool:
 
 
 def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | None:
-    """Return a skill's file as these steps moved it into archive/, if that was the last commit."""
+    """Return the file of a skill that these steps archived; None if another commit came later."""
     commits = run.commits_of(Ref("skill", name), steps)
-    places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
-    files = skill_files(run.store.git, places, run.view.history.former_names()).values()
+    addresses = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
+    files = skill_files(run.store.git, addresses, run.view.history.former_names()).values()
     return next((content for shelf, content in files if shelf == "archive"), None)
 
 
 def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
-    """Return those of these outcomes that made a skill, even if a person removed the link."""
+    """Return the outcomes that made a skill, even if a person removed the link."""
     refs = [Ref("evaluation", outcome.id) for outcome in outcomes]
     history = run.view.history
     return {
@@ -83,19 +83,19 @@ def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
 
 
 def references(run: Run, shelf: str, skill: Skill) -> References:
-    """Return the names of a skill's files in references/: the generated and the edited ones."""
+    """Return the names of a skill's files in references/: generated and edited."""
     view, git = run.view, run.store.git
     files = view.files.read(view.files.below(f"{shelf}/{skill.name}/references"))
     commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})
     shas = [commit.sha for commit in program_commits(git, view, skill.name, commits)]
-    places = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
-    old_files = skill_files(git, places, view.history.former_names())
-    contents = {place: data for place, (_, data) in old_files.items()}
+    addresses = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
+    old_files = skill_files(git, addresses, view.history.former_names())
+    contents = {address: data for address, (_, data) in old_files.items()}
     unedited_names: set[str] = set()
-    edited: set[str] = set()
+    edited_names: set[str] = set()
     for path, data in files.items():
         versions = ((contents.get((f"{sha}^", path)), contents.get((sha, path))) for sha in shas)
         # A merge of two clones takes the version of either.
         is_program = any(text == data for previous, text in versions if previous != text)
-        (unedited_names if is_program else edited).add(path.rpartition("/")[2])
-    return References(unedited_names, edited)
+        (unedited_names if is_program else edited_names).add(path.rpartition("/")[2])
+    return References(unedited_names, edited_names)

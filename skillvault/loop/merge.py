@@ -30,7 +30,7 @@ def session_changes(run: Run) -> Iterator[Change]:
     for domain in run.view.due.keys(SESSIONS):
         is_done = True
         for merge in list(_find_merges(run, domain)):
-            name = merge.into.name if merge.into else merge.own[0]
+            name = merge.target.name if merge.target else merge.names[0]
             brief = excerpt_of(merge.sessions)
             changes = list(run.write_skill(name, brief, partial(_compose, run, merge)))
             is_done = is_done and not changes and run.report.unavailable is None
@@ -77,20 +77,20 @@ def _find_merge(
         run.report.rejected.append(rejection)
         return None
     at = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerge(sessions=tuple(group), own=names, into=evolved_skill, at=at)
+    return SessionMerge(sessions=tuple(group), names=names, target=evolved_skill, at=at)
 
 
 def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:
     if not draft.sections:
         return None
-    if merge.into is None:
+    if merge.target is None:
         is_taken = run.view.skills.is_name_taken
-        return merging.merge_change(merge, draft, taken=is_taken, policy=run.policy)
+        return merging.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
     return merging.growth_change(
         merge,
-        merge.into,
+        merge.target,
         draft,
-        run.versions(merge.into.name),
-        references=references(run, "skills", merge.into),
+        run.versions(merge.target.name),
+        references=references(run, "skills", merge.target),
         policy=run.policy,
     )

@@ -1,7 +1,7 @@
 """The next versions of approved skills, which wait in proposed/ until a person decides.
 
-Under `generate.gate: always` skillvault edits no skill that agents get: `VersionGate` turns the
-edit into a proposal. The texts of a version are in `learning/next_version.py`.
+Under `generate.gate: always` skillvault does not edit the skills that agents get: `VersionGate`
+turns an edit into a proposal. `learning/next_version.py` has the texts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from skillvault.vault.index.subjects import Subjects
 
 
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
-    """Return skill -> the proposal that would replace the skill, where there is one."""
+    """Return skill -> the proposal that would replace it, if there is one."""
     skills = set(names)
     # A version keeps its name when the skill is renamed.
     aliases = [alias for alias, name in view.history.former_names().items() if name in skills]
@@ -93,7 +93,7 @@ def check_is_no_version(view: Topics, name: str) -> None:
 
 
 def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
-    """Raise UsageError for a skill whose next version waits for a decision."""
+    """Raise UsageError if the next version of a skill waits for a decision."""
     waiting = waiting_version(view, name) if name in view.skills else None
     if waiting is not None:
         raise UsageError(
@@ -103,16 +103,16 @@ def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
 
 
 def names_of_versions(view: Topics) -> set[str]:
-    """Return the names that the next versions of the vault's skills may have."""
+    """Return the names that next versions of the vault's skills may have."""
     shelves = (view.skills.names(shelf) for shelf in layout.SHELVES)
     return {name for names in shelves for skill in names for name in next_names(skill)}
 
 
 def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
-    """Return those of these commits that brought text of skillvault into a skill.
+    """Return the commits that brought text of skillvault into a skill.
 
-    Such commits are those of writing steps, and approvals of next versions, which name both skills.
-    An approval that a person reverted does not count, because the version waits again.
+    They are commits of writing steps, and approvals of next versions, which name both skills. An
+    approval that a person reverted does not count, because the version waits again.
     """
     reverted_sha = _reverted_approval(git, view, name)
     return [
@@ -154,10 +154,10 @@ class VersionGate:
         self._view = run.view
 
     def convert(self, change: Change) -> Change | None:
-        """Return a change of an approved skill as the proposal of its next version.
+        """Turn a change of an approved skill into a proposal of its next version.
 
-        None if a person rejected that text, or if the waiting version has it already. A waiting
-        version with a rejected text is withdrawn. Other changes stay as they are.
+        None if a person rejected this text, or if the waiting version has it already. A waiting
+        version with a rejected text is withdrawn. Other changes are returned as they are.
         """
         if self._run.policy.generate.gate != "always" or change.step not in WRITERS:
             return change
@@ -198,38 +198,36 @@ class VersionGate:
     def _changed_files(
         self, name: str, files: Sequence[tuple[str, bytes]]
     ) -> tuple[tuple[str, bytes], ...]:
-        """Return those of a version's files that differ and that no person edited."""
+        """Return the files of a version that differ and that no person edited."""
         current = self._view.files.read([path for path, _ in files])
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
-        places = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
-        contents = self._run.git.objects.read_files(list(places.values()))
-        unedited_paths = {path for path, at in places.items() if contents.get(at) == current[path]}
+        specs = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
+        contents = self._run.git.objects.read_files(list(specs.values()))
+        unedited = {path for path, spec in specs.items() if contents.get(spec) == current[path]}
         return tuple(
             (path, data)
             for path, data in files
-            if current.get(path) != data and (path not in current or path in unedited_paths)
+            if current.get(path) != data and (path not in current or path in unedited)
         )
 
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
         """Return True, and report it, if a person rejected a version with this text."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for rejected in self._run.rejections().proposals:
-            is_version = rejected.replaces == skill.name
-            if is_version and rules.says_no_more(body, rejected.body, skill.body):
+        for past in self._run.rejections().proposals:
+            is_version = past.replaces == skill.name
+            if is_version and rules.repeats_rejected(body, past.body, skill.body):
                 self._run.rejected.append(
-                    Rejection(
-                        f"skill:{rejected.skill}", rejected.commit, rejected.reason, rejected.skill
-                    )
+                    Rejection(f"skill:{past.skill}", past.commit, past.reason, past.skill)
                 )
                 return True
         return False
 
 
 def with_versions_removed(view: Topics, change: Change) -> Change:
-    """Extend a change by the removal of versions that no longer have to wait.
+    """Add the removal of unneeded versions to a change.
 
-    Their skills go to archive/, or get the text of the version by this very change. A version that
-    would be archived is removed, because it was never in service.
+    Their skills are archived by the change, or get the text of the version. A version that would be
+    archived is removed, because agents never got it.
     """
     removed_paths: set[str] = set()
     for edit in change.edits if change.step in WRITERS else ():
@@ -273,7 +271,7 @@ def _proposal_paths(view: Topics, name: str) -> list[str]:
 def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Change:
     """Return the change that replaces an approved skill by its next version.
 
-    `content` is the version's file if a person edited it and did not commit that. UsageError if
+    `content` is the file of the version if a person edited it without a commit. Raise UsageError if
     there is no approved skill.
     """
     head, name = store.head(), waiting.replaces or ""
@@ -302,30 +300,30 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
 
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return an approved skill as it will be once its next version replaces it."""
+    """Return an approved skill as it will be after its next version replaced it."""
     return rules.as_approved(waiting, approved, _base(git, view, waiting, approved))
 
 
 def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
-    """Return the further files of a version that no person edited."""
+    """Return the other files of a version that no person edited."""
     base = _base_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
-    places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
-    current = view.files.read(list(places.values()))
-    bases = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
+    paths = {path: f"skills/{name}/{path}" for path in files if path != FILE}
+    current = view.files.read(list(paths.values()))
+    bases = git.objects.read_files([f"{base}:{file}" for file in paths.values()]) if base else {}
     return {
         path: files[path]
-        for path, at in places.items()
-        if current.get(at) == bases.get(f"{base}:{at}")
+        for path, file in paths.items()
+        if current.get(file) == bases.get(f"{base}:{file}")
     }
 
 
 def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """Return the approved skill at the time of its version's first text, as far as git can tell."""
+    """Return the approved skill at the time of the first text of its version, if git can tell."""
     base = _base_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
-    places = [(base, path)] if base else []
-    for _, content in skill_files(git, places, view.history.former_names()).values():
+    specs = [(base, path)] if base else []
+    for _, content in skill_files(git, specs, view.history.former_names()).values():
         skill = parse_record(path, content)
         return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
@@ -334,14 +332,14 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
 def _base_commit(git: Git, view: Topics, name: str) -> str | None:
     """Return the commit of the first text of a waiting version; None if git cannot tell.
 
-    The commit that restored a version is skipped: the approved text may have been another then.
+    A commit that restored a version is skipped, because the approved text may have been another.
     """
     commits = (commit for commit, _ in _arrivals(git, view, name))
     return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
-    """Return the reverted approval that makes a skill's next version wait again."""
+    """Return the reverted approval that makes a version wait again; None without one."""
     if waiting := waiting_version(view, name):
         commit, previous = next(_arrivals(git, view, waiting.name), (None, None))
         if commit and not commit.step and previous and previous.step == rules.APPROVE:
@@ -350,7 +348,7 @@ def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
 
 
 def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commit | None]]:
-    """Yield the commits that brought a version into proposed/, each with the commit before it.
+    """Yield the commits that brought a version into proposed/, each with the commit before.
 
     The newest comes first.
     """

@@ -1,6 +1,6 @@
-"""The rules of each profile (`lift`, `seed`, `wilson`): one value, chosen when a run starts.
+"""The rules of each profile (`lift`, `seed`, `wilson`) as one value. Add a profile here.
 
-Functions are imported when they are first called. A new profile is a new entry here.
+Functions are imported at their first call.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""The step `promote`: confirmed insights become facts, and facts that recur become pattern skills.
+"""The step `promote`: confirmed insights become facts, and recurring facts become pattern skills.
 
-The rules are in `learning/promote/`; this module reads what they need and stores the clusters.
+This module reads the records and stores the clusters; the rules are in `learning/promote/`.
 """
 
 from collections import defaultdict, deque
@@ -51,7 +51,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def run_book(view: Topics) -> RunBook:
-    """Return the runs of earlier weighings; the step adds new runs to this book."""
+    """Return the runs of earlier weighings; the step adds new runs."""
     insights = view.insights
     loaded: dict[str, EvaluatedRun | None] = {}
 
@@ -83,7 +83,7 @@ _PAGE = 1000  # evaluations that are read together
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each new fact, each fact's new runs, and each new or growing skill."""
+    """Yield changes for new facts, for new runs of facts, and for new and growing skills."""
     yield from _fact_changes(run)
     yield from skill_changes(run)
 
@@ -114,7 +114,7 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
 
 
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
-    """Yield the material of many evaluations, a page at a time."""
+    """Yield the material of many evaluations, one page at a time."""
     remaining_ids = iter(ids)
     while page := list(islice(remaining_ids, _PAGE)):
         yield material_of_evaluations(run, page)
@@ -142,9 +142,9 @@ def material_of_evaluations(
 def _find_due(
     run: Run,
 ) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
-    """Yield the work on the facts that changed; settle facts that need none."""
-    changed, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
-    by_domain = _connected_facts(run, changed, recounted) if changed or recounted else {}
+    """Yield the work on the facts that changed, and settle facts without work."""
+    changed_ids, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    by_domain = _connected_facts(run, changed_ids, recounted) if changed_ids or recounted else {}
     waiting: set[str] = set()
     for _, names in sorted(by_domain.items()):
         material = material_of_facts(run, run.view.facts.get_many(names))
@@ -171,22 +171,22 @@ def _find_due(
             _keep_tallies(run, names, keys)
         if plan.due or plan.rejected or plan.left:
             yield keys, material, plan
-    run.settle(CONSOLIDATE, set(changed) - waiting)
+    run.settle(CONSOLIDATE, set(changed_ids) - waiting)
     run.settle(RECOUNT, set(recounted) - waiting)
 
 
 def _connected_facts(
-    run: Run, changed: Collection[str], recounted: Collection[str]
+    run: Run, changed_ids: Collection[str], recounted: Collection[str]
 ) -> dict[str, set[str]]:
-    """Return domain -> the changed facts, with all facts that share a cluster or a skill.
+    """Return domain -> the changed facts, and all facts that share a cluster or a skill.
 
-    A shared cluster or skill counts also by way of other facts, now or earlier. A `recounted` fact
-    counts only if its skill would change. A question gets whole domains, because it stores nothing.
+    Facts may be connected through other facts, now or earlier. A `recounted` fact counts only if
+    its skill would change. A question reads whole domains, because it stores nothing.
     """
     view = run.view
-    names = {*changed, *recounted}
+    names = {*changed_ids, *recounted}
     if not run.options.asks:
-        names -= _quiet_facts(run, names.difference(changed))
+        names -= _quiet_facts(run, names.difference(changed_ids))
     material = material_of_facts(run, view.facts.get_many(names))
     old_rows = view.clusters.of_facts(names)
     new_rows = _memberships(material, view.facts.superseded_ids(names))
@@ -211,7 +211,7 @@ def _connected_facts(
 
 
 def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
-    """Return those of these facts with new runs that change no sentence of a skill."""
+    """Return the facts with new runs that change no sentence of a skill."""
     clusters, rules = run.view.clusters, run.policy.promote
     facts, last_link = run.view.facts.get_many(names), clusters.last_link()
     quiet_names: set[str] = set()
@@ -249,7 +249,7 @@ def _most_runs(run: Run) -> int:
 
 
 def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
-    """Store the counted runs of these facts; facts that wait are counted again."""
+    """Store the counted runs of these facts; waiting facts are counted again later."""
     clusters = run.view.clusters
     rows = clusters.of_facts(names).values()
     clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
@@ -267,7 +267,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
 def _memberships(
     material: promote.PromotionMaterial, superseded: Collection[str]
 ) -> dict[str, Membership]:
-    """Return a row for each fact, with the pool of facts to which it is compared, if any."""
+    """Return a row for each fact, with the pool in which it is compared, if any."""
     pools, rows = recurrence.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
@@ -287,10 +287,10 @@ def keep_clusters(
     new_rows: Mapping[str, Membership],
     threshold: float,
 ) -> list[Membership]:
-    """Store changed facts in their clusters; return the other facts that moved with them.
+    """Store changed facts in their clusters; return the other facts that moved.
 
-    A fact that leads no cluster changes only its own cluster; the same holds for a leader that
-    comes last. After any other change the whole pool is clustered anew.
+    A fact that leads no cluster changes only its own cluster; so does a leader that comes last.
+    After any other change the whole pool is clustered again.
     """
     clusters, pools = view.clusters, set[tuple[str, str]]()
     moved_rows = {
@@ -321,13 +321,13 @@ def keep_clusters(
 def _rebuild_clusters(
     view: Topics, domain: str, pool: str, threshold: float
 ) -> Iterator[Membership]:
-    """Cluster a pool; yield (old row, new row) of each fact that changes its cluster."""
+    """Cluster a pool again; yield (old row, new row) of each fact that moved."""
     rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
     facts = view.facts.get_many(row.fact for row in rows)
     texts = [promote.statement_of(facts[row.fact]) for row in rows]
-    for places in promote.clusters(texts, threshold, 1):
-        seed = rows[places[0]].fact
-        moved_rows = [rows[place] for place in places if rows[place].seed != seed]
+    for indices in promote.clusters(texts, threshold, 1):
+        seed = rows[indices[0]].fact
+        moved_rows = [rows[index] for index in indices if rows[index].seed != seed]
         clusters.drop_rows([row.fact for row in moved_rows])
         new_rows = [row._replace(seed=seed) for row in moved_rows]
         clusters.keep_rows(new_rows)
@@ -357,14 +357,14 @@ def living_patterns(
 
 
 def _is_told_by_guide(run: Run, pattern: recurrence.Pattern) -> bool:
-    """Return True for a new warning about a single action, whose guide says the same."""
+    """Return True for a new warning about one action whose guide says the same."""
     if pattern.kind != "warning" or pattern.skill:
         return False
     return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
 
 
 def _is_outdated(run: Run, pattern: recurrence.Pattern) -> bool:
-    """Return True for a new pattern of facts that no evaluation of today supports."""
+    """Return True for a new pattern whose facts no current evaluation supports."""
     if pattern.skill or run.options.upgrades:
         return False
     evaluations = run.view.evaluations.supporting(fact.id for fact in pattern.facts)
@@ -385,7 +385,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
     yield from fact_changes(run.track(plan.facts, "promoting"))
     # A fact may have had to wait.
     links = [link for link in plan.links if link.target.id in run.view.facts]
-    retellings = [retold for retold in plan.retellings if retold.fact.id in run.view.facts]
+    retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
     names = [*(fact.fact for fact in plan.facts), *(link.target.id for link in links)]
@@ -402,9 +402,9 @@ def _fact_changes(run: Run) -> Iterator[Change]:
 
 
 def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
-    """Yield the changes by which the newest of several values replaces the older ones.
+    """Yield the changes by which the newest of several values replaces the older values.
 
-    Only facts that runs made are compared with those of these names: a person's fact stays.
+    Only facts that runs made are compared with these facts; a person's fact stays.
     """
     if not run.rules.weighs:
         return
@@ -425,14 +425,14 @@ def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
             if successors.get(name, name) in family and (fact.supersedes or name) in family
         ]
         ids = [fact.id for fact in facts]
-        runs, against = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
-        support = {name: runs.get(name, 0) - against.get(name, 0) for name in ids}
+        runs, opponents = view.facts.supporter_counts(ids), view.facts.opponent_counts(ids)
+        support = {name: runs.get(name, 0) - opponents.get(name, 0) for name in ids}
         if change := versions.succession_change(facts, support):
             yield change
 
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
-    """Return the facts that these evaluations support or contradict; store their claims."""
+    """Store the claims of evaluations; return the facts that they support or contradict."""
     material = material_of_evaluations(run, keys, LazyFacts)
     evaluated = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))

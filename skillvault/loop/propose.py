@@ -10,16 +10,16 @@ from skillvault.model.records import Outcome
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield the changes by which the scopes of trusted outcomes have the rules stated in them."""
+    """Yield the changes that give a scope the rules that persons stated in it."""
     keys = run.view.due.keys(STEP)
     due_outcomes = [o for o in run.view.outcomes.get_many(keys).values() if _is_quoting(o)]
     for scope in sorted({scope_of(outcome) for outcome in due_outcomes}):
         outcomes = {o.id: o for o in run.view.outcomes.quoting(scope) if _is_quoting(o)}
-        retracted = run.view.retractions.get_many(outcomes)
+        retractions = run.view.retractions.get_many(outcomes)
         statements = [s for outcome in outcomes.values() for s in statements_of(outcome)]
         changes = proposals_of(
-            [statement for statement in statements if statement.outcome not in retracted],
-            [statement for statement in statements if statement.outcome in retracted],
+            [statement for statement in statements if statement.outcome not in retractions],
+            [statement for statement in statements if statement.outcome in retractions],
             run.view.corrections.of_scope(scope),
             [rule for rule in run.view.facts.approved_corrections() if rule.scope == scope],
         )

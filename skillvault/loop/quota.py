@@ -1,6 +1,6 @@
-"""The daily quota (UTC) of untrusted files and outcomes; the rest of them waits.
+"""The daily quota (UTC) of untrusted files and outcomes; what is over the quota waits.
 
-It is counted from the day's commits, so it survives a restart and covers all clones.
+The quota is counted from the day's commits, so it survives a restart and covers all clones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,9 @@ _RECORD, _EVALUATE = "record", "evaluate"
 
 
 def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datetime) -> list[str]:
-    """Return the untrusted ones of these files that exceed today's quota.
+    """Return the untrusted files that exceed today's quota.
 
-    The files that arrived first are admitted first; a file that is too large leaves room for later
-    ones.
+    Files count in the order of arrival; a file that is too large leaves space for later files.
     """
     arrivals = inbox.arrivals(names)
     if not arrivals:
@@ -37,7 +36,7 @@ def find_over_quota(view: Topics, inbox: Inbox, names: Iterable[str], now: datet
     return excess_names
 
 
-def left_to_judge(view: Topics, now: datetime) -> int:
+def remaining_outcomes(view: Topics, now: datetime) -> int:
     """Return the number of untrusted outcomes that may still be judged today."""
     judged_ids = _untrusted_today(view, _EVALUATE, now)
     return max(0, view.policy.evaluate.untrusted_per_day - len(judged_ids))
@@ -47,7 +46,7 @@ def _tomorrow(now: datetime) -> str:
     return f"{now.astimezone(UTC).date() + timedelta(days=1)}"
 
 
-def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
+def file_wait_reason(view: Topics, names: Sequence[str], now: datetime) -> str:
     """Return the reason why these files wait."""
     quota = view.policy.record.untrusted_per_day
     return (
@@ -57,7 +56,7 @@ def why_files(view: Topics, names: Sequence[str], now: datetime) -> str:
     )
 
 
-def why_outcomes(view: Topics, count: int, now: datetime) -> str:
+def wait_reason(view: Topics, count: int, now: datetime) -> str:
     """Return the reason why so many outcomes wait for the judge."""
     return (
         f"{count} untrusted outcome{'s' * (count != 1)} not evaluated: at most "

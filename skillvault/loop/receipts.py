@@ -1,4 +1,4 @@
-"""The skills that a decision says it applied, resolved by what its agent was shown.
+"""Resolve the skills that a decision says it applied, by the recommendation it got.
 
 A receipt is the record of a recommendation; it may still wait in the inbox.
 """
@@ -21,14 +21,14 @@ from skillvault.vault.index.snapshot import Topics
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 
 
-def with_names(
+def resolve_applied(
     outcome: Outcome,
     receipts: Callable[[Outcome], Iterable[Recommendation]],
     read_text: Callable[[str, str], str],
 ) -> Outcome:
-    """Return the outcome with the names of the skills that it applied; unknown ones stay.
+    """Return an outcome with the names of the skills that it applied; unknown handles stay.
 
-    `receipts` returns an outcome's own receipts, `read_text` a skill's text of a version.
+    `receipts` returns the receipts of an outcome. `read_text` reads the text of a skill's version.
     """
     applied_names = outcome.applied
     if outcome.decision.id is None or not applied_names or all(map(is_slug, applied_names)):
@@ -42,8 +42,8 @@ def with_names(
 class Receipts:
     """The receipts of decisions: the recorded ones, and those that wait in the inbox.
 
-    The inbox is read once, at the first question. `arrived` are receipts that were read already,
-    from the inbox files `names`.
+    The inbox is read once, at the first question. `arrived` are receipts that were read from the
+    inbox files `names` already.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Receipts:
         )
 
     def check_claim(self, outcome: Outcome) -> None:
-        """Raise BadInputError if all receipts of the decision are another agent's."""
+        """Raise BadInputError if all receipts of the decision belong to another agent."""
         decision = outcome.decision.id
         is_nobodys = outcome.source.agent is None and not outcome.is_described
         if decision is not None and not is_nobodys and (receipts := self._by_decision(decision)):
             record.check_claim(outcome, receipts, self._claims_of(decision))
 
     def take(self, outcome: Outcome) -> None:
-        """Note an outcome as the end of its decision, for the outcomes that follow."""
+        """Note an outcome as the end of its decision, for later outcomes."""
         is_claim = outcome.trust == "local" and outcome.is_described
         if outcome.decision.id is not None and is_claim:
             self._claims_of(outcome.decision.id).append(decision_outcomes.claim_of(outcome))

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, get_args
 from msgspec import Struct
 
 from skillvault.learning import record as rules
-from skillvault.loop.quota import find_over_quota, why_files
-from skillvault.loop.receipts import Receipts, with_names
+from skillvault.loop.quota import file_wait_reason, find_over_quota
+from skillvault.loop.receipts import Receipts, resolve_applied
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
@@ -29,9 +29,9 @@ _NO_DECISION = (
 
 
 class Intake(Struct, frozen=True):
-    """The files that a run takes from the inbox, and (reason -> names) of those it leaves there.
+    """The inbox files that a run takes, and (reason -> names) of the files that it leaves.
 
-    `held` says why untrusted files wait for another day, "" if none does.
+    `held` says why untrusted files wait for another day, "" if no file does.
     """
 
     names: Sequence[str] = ()
@@ -43,7 +43,7 @@ class Intake(Struct, frozen=True):
 def intake_of(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
-    """Return the files in the inbox, once they are no longer being written or patience is over."""
+    """Return the inbox files that are complete, or that were incomplete for too long."""
     arrived = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
@@ -54,7 +54,7 @@ def intake_of(
     settle_seconds = head.policy.record.settle_seconds
     stable_names, young_names = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
     obstacles = {WRITING: young_names, **inbox.obstacles()}
-    reason = why_files(head, excess_names, now) if excess_names else ""
+    reason = file_wait_reason(head, excess_names, now) if excess_names else ""
     return Intake(stable_names, arrived, obstacles, reason)
 
 
@@ -104,7 +104,7 @@ def count_over_quota(run: Run) -> int:
 def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
     """Return (inbox name, record) of all admissible files.
 
-    The order of the ids decides between two records that conflict, not the order of arrival.
+    If two records conflict, the order of their ids decides, not the order of arrival.
     """
     # A record that arrived in both folders is local: that sorts before `untrusted`.
     files = sorted(_read_files(run), key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
@@ -112,14 +112,14 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
     receipts = [(name, record) for name, record in files if isinstance(record, Recommendation)]
     sessions = [(name, record) for name, record in files if isinstance(record, Session)]
     # A receipt may arrive with its outcome.
-    arrived = [receipt for _, receipt in receipts]
-    all_receipts = Receipts(run.view, run.inbox, run.now, arrived=arrived, names=run.options.names)
+    records = [receipt for _, receipt in receipts]
+    all_receipts = Receipts(run.view, run.inbox, run.now, arrived=records, names=run.options.names)
 
     def read_text(name: str, blob: str) -> str:
         return run.shelf.uses.text_reader(run.view)(name, blob)
 
     named_outcomes = (
-        (name, with_names(outcome, all_receipts.own_receipts, read_text))
+        (name, resolve_applied(outcome, all_receipts.own_receipts, read_text))
         for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
     )
     return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]
@@ -128,8 +128,8 @@ def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
 def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
     """Yield (inbox name, record) of each readable file; refuse the others.
 
-    An outcome without a domain takes the only one of the vault. In a vault with several, a result
-    takes that of its decision; it comes last, and waits for the decision.
+    An outcome without a domain gets the only domain of the vault. If there are several, it gets the
+    domain of its decision: it comes last, and waits for the decision.
     """
     domains, only_domain = _DecisionDomains(run.view), run.view.only_domain
     without_domain: list[_InboxFile] = []
@@ -174,7 +174,7 @@ def _admit_sessions(
 def _admit_outcomes(
     run: Run, files: Sequence[tuple[str, Outcome]], receipts: Receipts
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcomes that claim no foreign event or decision; refuse the others."""
+    """Yield the outcomes that claim no event or decision of others; refuse the others."""
     event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
     events = {rules.event_of(record): record for record in run.view.outcomes.by_event(event_ids)}
     recorded_refs = run.view.records.existing(ref_of(outcome) for _, outcome in files)
@@ -232,9 +232,9 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
 
 
 class _DecisionDomains:
-    """The domains of decisions, from outcomes and receipts, recorded or just arrived.
+    """The domains of decisions, from outcomes and receipts, recorded or new.
 
-    The domain of an outcome, which describes the decision, precedes that of a receipt.
+    The domain of an outcome comes before the domain of a receipt.
     """
 
     def __init__(self, view: Topics) -> None:
@@ -258,7 +258,7 @@ class _DecisionDomains:
             self._note_domain(record.decision, record)
 
     def domain_of(self, file: _InboxFile) -> str | None:
-        """Return the domain of a result's decision; None while it is unknown."""
+        """Return the domain of the decision of a result; None while it is unknown."""
         decision: str = file.values["decision"]["id"]
         for outcome in self._view.outcomes.by_decision(decision):
             self._note_domain(decision, outcome)

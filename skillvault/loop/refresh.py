@@ -1,4 +1,4 @@
-"""The step `refresh`: rewrite a subject's skill when its outcomes give other statements."""
+"""The step `refresh`: rewrite the skill of a subject when its statements change."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -32,7 +32,7 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def skip_step(run: Run) -> Iterator[Change]:
-    """Settle what is due, for a profile that rewrites no skills."""
+    """Settle everything that is due, for a profile that rewrites no skills."""
     run.settle(STEP, run.view.due.keys(STEP))
     return iter(())
 
@@ -40,18 +40,18 @@ def skip_step(run: Run) -> Iterator[Change]:
 def _archive_baseless(run: Run) -> Iterator[Change]:
     """Archive skills without outcomes, and strategies of domains without rules."""
     skills = run.view.skills
-    domain_places = (place for kind in OF_DOMAIN for place in skills.living(kind))
-    for place in sorted({*skills.without_outcomes(), *domain_places}):
-        skill = skills.find(place.name)
+    entries = (entry for kind in OF_DOMAIN for entry in skills.living(kind))
+    for entry in sorted({*skills.without_outcomes(), *entries}):
+        skill = skills.find(entry.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
-        is_managed = run.accounts.is_managed(skill) and not is_edited(run, place.name)
-        if is_managed and place.shelf != "archive" and not _has_outcomes(run, skill):
-            yield orphan_change(skill, place.shelf)
+        is_managed = run.accounts.is_managed(skill) and not is_edited(run, entry.name)
+        if is_managed and entry.shelf != "archive" and not _has_outcomes(run, skill):
+            yield orphan_change(skill, entry.shelf)
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
-    """Return True if a skill's subject or statements still have an evaluated outcome."""
+    """Return True if the subject or a statement of a skill has an evaluated outcome."""
     domain = skill.domain or ""
     if skill.kind in OF_DOMAIN and skill.subject == subject_key((domain, "", None)):
         if skill.kind == "strategy":
@@ -65,14 +65,14 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
 
 def _plan_refresh(run: Run, findings: Findings, existing: ExistingSkill) -> SkillRefresh | None:
     name = existing.skill.name if existing.skill else ""
-    places = (place for place in existing.more if not is_edited(run, place.partition("/")[2]))
+    folders = (folder for folder in existing.others if not is_edited(run, folder.partition("/")[2]))
     sources = find_sources(run, findings.account.outcomes, name)
-    return find_refresh(findings, replace(existing, more=tuple(places)), sources, run.policy)
+    return find_refresh(findings, replace(existing, others=tuple(folders)), sources, run.policy)
 
 
 def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
-    """Yield the change of a skill; nothing if skillvault may not change it."""
-    skill = task.present.skill
+    """Yield the change of a skill, if skillvault may change it."""
+    skill = task.existing.skill
     assert skill is not None
     versions = run.versions(skill.name)
     if task.what == "leave":
@@ -87,13 +87,13 @@ def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
 
 
 def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
-    """Return the change that writes the text of a skill anew."""
-    skill = task.present.skill
+    """Return the change that rewrites the text of a skill."""
+    skill = task.existing.skill
     assert skill is not None
     return rewrite_change(
         task,
         draft,
         run.versions(skill.name),
-        references=references(run, task.present.shelf, skill),
+        references=references(run, task.existing.shelf, skill),
         policy=run.policy,
     )

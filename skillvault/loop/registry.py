@@ -1,4 +1,4 @@
-"""The steps of the loop, in order, and what makes each due. To add a step, add it to `_LOOP`.
+"""The steps of the loop in order, and the queues that make each step due. Add a step to `_LOOP`.
 
 Most modules need only the entries, so the module of a step is imported when the step runs.
 """
@@ -222,9 +222,10 @@ class Step(Struct, frozen=True):
     """A step of the loop; both functions take a `Run`.
 
     `run` yields the changes that are due. `waiting` counts due work that no queue holds, such as
-    new files in the inbox. `writes_skills`: the step writes texts of skills. `moves`: it moves
-    skills into archive/ or back. `everywhere`: every clone of a team runs it, not only the learner.
-    `depends_on` are the queues that make it due, `wakes` the earlier steps that run again after it.
+    new files in the inbox. `writes_skills`: the step writes texts of skills. `moves`: the step
+    moves skills into archive/ or back. `everywhere`: every clone of a team runs it, not only the
+    learner. `depends_on` are the queues that make it due. `wakes` are the earlier steps that run
+    again after it.
     """
 
     name: str
@@ -238,7 +239,7 @@ class Step(Struct, frozen=True):
 
 
 def lazy(target: str) -> Callable[..., Any]:
-    """Return the function `<module>:<function>` of this package, imported at its first call."""
+    """Return a function (`<module>:<function>` of this package), imported at its first call."""
 
     @cache
     def load_function() -> Callable[..., Any]:

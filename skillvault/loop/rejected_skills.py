@@ -1,6 +1,6 @@
-"""The skills that persons rejected, by their texts: a similar skill is not made again.
+"""The skills that persons rejected, by their texts, so that no similar skill is made again.
 
-Rejections by the sources of a record are in `learning/rejection.py`.
+`learning/rejection.py` has the rejections by the sources of a record.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,10 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
-    """Return the skills that persons rejected and did not take back, the latest first.
+    """Return the skills that persons rejected and did not bring back, latest first.
 
-    Only the latest rejection of a name counts, except for next versions, whose texts differ.
+    Of several rejections of a name the latest counts; of next versions all count, because their
+    texts differ.
     """
     forget_pairs = _skills_of(view, FORGET)
     pairs = [
@@ -33,8 +34,8 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
         if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forget_pairs)
     ]
     existing = view.records.existing(Ref("skill", name) for _, name in pairs)
-    missing = {name for _, name in pairs if Ref("skill", name) not in existing}
-    rejections = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
+    missing_names = {name for _, name in pairs if Ref("skill", name) not in existing}
+    rejections = [(sha, name) for sha, name in pairs if name in missing_names or may_be_next(name)]
     if not rejections:
         return []
     reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY)
@@ -55,7 +56,7 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
                 reason=reasons.get(sha, ""),
                 replaces=skill.replaces,
             )
-            if skill.replaces or name in missing:
+            if skill.replaces or name in missing_names:
                 key = (name, sha if skill.replaces else "")
                 rejected_skills.setdefault(key, rejected_skill)
     return list(rejected_skills.values())
@@ -69,14 +70,14 @@ def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
 
 
 def find_rejection(change: Change, rejections: Rejections) -> Rejection | None:
-    """Return the rejection of a skill that says the same as one of a change, in one domain."""
+    """Return the rejection of a skill that says the same as a skill of the change."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.proposals else ():
-        for rejected in rejections.proposals:
-            is_comparable = rejected.domain == skill.domain and not rejected.replaces
-            if is_comparable and says_same(rejected.body, skill.body):
+        for rejection in rejections.proposals:
+            is_comparable = rejection.domain == skill.domain and not rejection.replaces
+            if is_comparable and says_same(rejection.body, skill.body):
                 target = f"skill:{skill.name}"
-                return Rejection(target, rejected.commit, rejected.reason, rejected.skill)
+                return Rejection(target, rejection.commit, rejection.reason, rejection.skill)
     return None
 
 
@@ -89,31 +90,31 @@ def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
 def read_rejected_skill(
     store: Store, name: str
 ) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
-    """Return (a rejected skill, its removed files, its removed links).
+    """Return a rejected skill, its removed files, and its removed links.
 
-    UsageError if the skill is not rejected. Other skills that the same commit rejected stay so.
+    Raise UsageError if the skill is not rejected. Other skills of the same commit stay rejected.
     """
     rejected_skills = find_rejected_skills(store.git, store.head())
-    rejected = next((skill for skill in rejected_skills if skill.skill == name), None)
-    if rejected is None:
+    rejection = next((skill for skill in rejected_skills if skill.skill == name), None)
+    if rejection is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
-    parent = f"{rejected.commit}^"
-    changed = {
+    parent = f"{rejection.commit}^"
+    changes = {
         path: entry
-        for path, entry in store.git.history.diff_trees(parent, rejected.commit).items()
+        for path, entry in store.git.history.diff_trees(parent, rejection.commit).items()
         if path.split("/")[1:2] == [name] or path.split("/")[0] not in layout.SHELVES
     }
-    lists = [path for path in changed if layout.links_owner(path)]
-    deleted = [path for path, entry in changed.items() if entry is None and path not in lists]
+    lists = [path for path in changes if layout.links_owner(path)]
+    deleted = [path for path, entry in changes.items() if entry is None and path not in lists]
     revisions = [f"{parent}:{path}" for path in deleted]
-    revisions += [f"{commit}:{path}" for commit in (parent, rejected.commit) for path in lists]
+    revisions += [f"{commit}:{path}" for commit in (parent, rejection.commit) for path in lists]
     contents = store.git.objects.read_files(revisions)
     links: list[Link] = []
     for path in lists:
-        old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejected.commit))
+        old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, rejection.commit))
         links += _removed_links(store.head(), path, old_data, new_data)
     links = [link for link in links if link.target.kind != "skill" or link.target.id == name]
-    return rejected, {path: contents[f"{parent}:{path}"] for path in deleted}, links
+    return rejection, {path: contents[f"{parent}:{path}"] for path in deleted}, links
 
 
 def _removed_links(head: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:

@@ -1,4 +1,4 @@
-"""A run: one pass over the steps of the loop, each of which asks the vault what is due.
+"""A run: one pass over the steps of the loop, each of which asks the vault for its due work.
 
 Steps yield changes. This module commits each change, only stages it in a dry run, or lets it wait.
 Command line, daemon and git hook all call `run_steps`.
@@ -91,7 +91,7 @@ Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
 class WaitingItem(Struct, frozen=True, omit_defaults=True):
-    """Work that could not be done now, and why; with `tomorrow`, trying earlier is useless."""
+    """Work that has to wait, and the reason; with `tomorrow`, it cannot be done before."""
 
     path: str
     reason: str
@@ -99,14 +99,14 @@ class WaitingItem(Struct, frozen=True, omit_defaults=True):
 
 
 class BrokenRule(Struct, frozen=True):
-    """A rule that forbids something, and the `file:line` of the code that does it."""
+    """A rule that forbids something, and the `file:line` of the code that breaks it."""
 
     rule: str
     places: tuple[str, ...]
 
 
 class ChangeResult(Struct, frozen=True):
-    """A change, its commit (None in a dry run), and all changes in that commit."""
+    """A change, its commit (None in a dry run), and all changes of that commit."""
 
     change: Change
     commit: str | None
@@ -114,7 +114,7 @@ class ChangeResult(Struct, frozen=True):
 
     @property
     def subject(self) -> str | None:
-        """The subject of the commit; None if an earlier change of the same commit has shown it."""
+        """The subject of the commit; None if an earlier change of the commit has shown it."""
         is_first = not self.sharing or self.sharing[0] is self.change
         return headline_of(self.sharing or [self.change]) if is_first else None
 
@@ -134,9 +134,8 @@ class Report(Struct):
     """The results of a run.
 
     `reasons()` explains why the run made no skill and no fact. `uses()` are the uses of skills by
-    decisions whose ends or receipts the run recorded. `problems` are mistakes that delay no work.
-    `broken` are the rules that code breaks. `learner` is the clone that learns, if that is another
-    clone.
+    decisions that ended in this run. `problems` are mistakes that delay no work. `broken` are the
+    rules that code breaks. `learner` is the clone that learns, if that is another clone.
     """
 
     done: list[ChangeResult] = field(default_factory=list)
@@ -159,35 +158,32 @@ class Report(Struct):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of records that it wrote, by kind, and of refused files."""
-        refs = {ref for done in self.done for ref in done.change.targets}
+        """The numbers of written records by kind, and of refused files."""
+        refs = {ref for result in self.done for ref in result.change.targets}
         kinds = Counter(ref.kind for ref in refs)
         counts = {f"{kind}s": kinds[kind] for kind in ("outcome", "evaluation", "fact", "skill")}
         return {**counts, "refused": len(self.quarantined)}
 
-    def include(self, part: "Report") -> None:
-        """Add the results of another report, without the records that its changes wrote."""
+    def include(self, report: "Report") -> None:
+        """Add the results of another report, without the records of its changes."""
         self.done += [
-            ChangeResult(replace(result.change, writes=()), result.commit) for result in part.done
+            ChangeResult(replace(result.change, writes=()), result.commit) for result in report.done
         ]
         for key in ("waiting", "rejected", "quarantined", "known"):
-            getattr(self, key).extend(getattr(part, key))
+            getattr(self, key).extend(getattr(report, key))
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options and the input of a run.
 
     `dry`: no change is published. `asks`: the run answers a question, so it stores nothing and
-    counts everything. `names` are the inbox files to take, `arrived` files that the caller handed
-    over, `answers` the answers that an agent just gave.
-
-    `steps` are the steps that the caller named. `code` replaces the code bases of the policy.
-    `withdrawn` are the `<kind>:<id>` of records that a decision removes without rejecting them.
-    `upgrades`: records of earlier versions are weighed by the rules of today. `recounts` are
-    strategies to write anew even if they are not due.
-
-    `consolidates`: facts may become skills. `on_done` is called with each finished change.
-    `between` is called when no work is half done, and may raise. `track` shows the progress.
+    counts everything. `names` are the inbox files to take, `arrived` the files that the caller
+    passed, `answers` new answers of an agent. `steps` are the steps to run. `code` replaces the
+    code bases of the policy. `withdrawn` are `<kind>:<id>` of records that a decision removes
+    without rejecting them. `upgrades`: the rules of today weigh records of earlier versions.
+    `recounts` are strategies to rewrite even if they are not due. `consolidates`: facts may become
+    skills. `on_done` is called with each finished change. `between` is called when no work is half
+    done, and may raise. `track` shows the progress.
     """
 
     dry: bool = False
@@ -217,7 +213,7 @@ def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
 
 
 def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
-    """Return True if the pending changes share a commit without this change.
+    """Return True if a change starts a new commit after the pending changes.
 
     Changes that share a commit are published together, however long this takes.
     """
@@ -234,7 +230,7 @@ def _is_late(count: int, start: float, last_duration: float) -> bool:
 class Run:
     """One pass over the steps: the state of the vault, and the results so far.
 
-    `shelf` is a collection of skills that several runs share; without it the run loads its own.
+    `shelf` is a set of loaded skills that several runs share; without it the run loads its own.
     """
 
     def __init__(
@@ -283,7 +279,7 @@ class Run:
 
     @cached_property
     def shelf(self) -> "Shelf":
-        """The skills from all layers, with the evidence of their use."""
+        """The skills of all layers, with the evidence of their use."""
         return self._shelf() if self._shelf else shelves.Shelf(self.store)
 
     @cached_property
@@ -299,7 +295,7 @@ class Run:
         withdrawn_refs = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn_refs |= self.options.withdrawn
         changes = [result.change for result in self.report.done]
-        changes += [staged.change for staged in self._pending]
+        changes += [item.change for item in self._pending]
         withdrawn_refs |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
             history.commits_of_removed(),
@@ -310,9 +306,9 @@ class Run:
         )
 
     def products_of(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
-        """Return source id -> id of the record that a step made of the source, if it still exists.
+        """Return source id -> id of the record that a step made of it, if that still exists.
 
-        The commits say so. So a step does not repeat itself if a person removes a link.
+        The commits tell this, so a step does not repeat itself when a person removes a link.
         """
         products: dict[str, str] = {}
         for source, target in self.view.history.targets_of(step, kind, sources):
@@ -326,7 +322,7 @@ class Run:
         return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
 
     def versions(self, name: str) -> WrittenTexts:
-        """Return the texts of a skill that skillvault itself wrote."""
+        """Return the texts that skillvault wrote into a skill."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
         shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
         contents = skill_texts(
@@ -340,8 +336,8 @@ class Run:
             old_parts = _personal_parts(old_skill) if old_skill else None
             texts.append((old_parts, _personal_parts(new_skill)))
         descriptions, bodies, ends, labels = (
-            [Version(base[part] if base else None, text[part]) for base, text in texts]
-            for part in range(4)
+            [Version(base[index] if base else None, text[index]) for base, text in texts]
+            for index in range(4)
         )
         skill = self.view.skills.find(name)
         # If several clones write, the latest commit need not be the one that a merge kept.
@@ -351,11 +347,11 @@ class Run:
         return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     def leave(self, names: Iterable[str], reason: str) -> None:
-        """Report why this run does not take some inbox entries."""
+        """Report why this run does not take some inbox files."""
         self.report.waiting += [WaitingItem(f"inbox/{name}", reason) for name in sorted(names)]
 
     def refuse(self, name: str, error: BadInputError) -> None:
-        """Quarantine a file that cannot be read; only report the file in a dry run."""
+        """Quarantine a file that cannot be read; in a dry run only report it."""
         if self.options.dry:
             refusal = RefusedFile(name, error.code, error.message, error.line)
         else:
@@ -374,16 +370,16 @@ class Run:
         self._base = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
-        """Take keys out of a step's queue until their records change again."""
+        """Take keys out of the queue of a step until their records change again."""
         if not self.options.asks:
             self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
-        """Commit a change, together with others that follow quickly; only stage it in a dry run.
+        """Commit a change, together with others that follow soon; in a dry run only stage it.
 
-        The change waits if a person edits one of its paths, or if a change that it rests on waits.
+        The change waits if a person edits one of its paths, or if a change that it needs waits.
         """
-        changes = [staged.change for staged in self._pending]
+        changes = [item.change for item in self._pending]
         if _begins_commit(changes, change) and _is_late(
             len(changes), self._pending_since, self._last_duration
         ):
@@ -398,23 +394,23 @@ class Run:
             change = with_versions_removed(self.view, change)
         old_skills = {name: self.view.skills.find(name) for name in names}
         try:
-            staged = self.store.stage(change)
+            item = self.store.stage(change)
             if self.options.dry:
-                self.store.check_free(staged)
+                self.store.check_free(item)
         except UncommittedEditError as error:
             self.report.waiting.append(_locally_edited(error))
             return
         for name, old_skill in old_skills.items():
             if new_skill := self.view.skills.find(name):
                 self._written.setdefault(name, []).append((old_skill, new_skill))
-        self._enqueue(staged)
+        self._enqueue(item)
 
-    def _enqueue(self, staged: "StagedChange") -> None:
+    def _enqueue(self, item: "StagedChange") -> None:
         if not self._pending:
             self._pending_since = time.monotonic()
-        self._pending.append(staged)
+        self._pending.append(item)
         is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
-        if self.options.dry or (is_late and not staged.change.commit_with):
+        if self.options.dry or (is_late and not item.change.commit_with):
             self.flush()
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
@@ -429,9 +425,9 @@ class Run:
     def write_skill(
         self, name: str, brief: Brief, compose: Callable[[Draft], Change | None]
     ) -> Iterator[Change]:
-        """Yield the change that needs a text of the judge; report it as waiting without a judge.
+        """Yield the change that needs a text of the judge; report it if the judge cannot be asked.
 
-        No change comes if the judge writes no text, or if a person rejected such a skill.
+        Nothing is yielded if the judge writes no text, or if a person rejected such a skill.
         """
         flush_for_judge(self)
         try:
@@ -444,7 +440,7 @@ class Run:
             yield from self.admit(with_draft(change, draft, self.view))
 
     def admit(self, change: Change) -> Iterator[Change]:
-        """Yield a change unless a person rejected it, as the proposal that the gate asks for."""
+        """Yield a change unless a person rejected it, as a proposal if the gate asks for one."""
         admitted = self.gate.convert(change)
         rejection = find_rejection(admitted, self.rejections) if admitted else None
         if rejection:
@@ -456,8 +452,8 @@ class Run:
         """Publish the pending changes together, or one by one if a person edits a path."""
         pending, self._pending = self._pending, []
         if self.options.dry:
-            for staged in pending:
-                self._add_result(ChangeResult(staged.change, None))
+            for item in pending:
+                self._add_result(ChangeResult(item.change, None))
         elif pending:
             start = time.monotonic()
             self._publish(pending)
@@ -474,8 +470,8 @@ class Run:
             if len(pending) == 1:
                 self.report.waiting.append(_locally_edited(error))
                 return
-            for staged in pending:
-                self._publish_alone(staged.change)
+            for item in pending:
+                self._publish_alone(item.change)
 
     def _publish_alone(self, change: Change) -> None:
         self.store.follow()
@@ -488,7 +484,7 @@ class Run:
             self.report.waiting.append(_locally_edited(error))
 
     def _is_complete(self, change: Change) -> bool:
-        """Return True if all records exist that a change is made of and links to."""
+        """Return True if all records exist that a change rests on or links to."""
         return len(self.view.records.existing(change.needs)) == len(change.needs)
 
     def _commit(self, pending: Sequence["StagedChange"]) -> None:
@@ -525,8 +521,8 @@ def perform_due(
 ) -> Iterator[Change]:
     """Yield the changes of the tasks that a step decides on.
 
-    Tasks without a change say the same as a rejected skill. They are settled, so that their text is
-    not written again at each run.
+    A task without a change would repeat a rejected skill. It is settled, so that its text is not
+    written again at each run.
     """
     changed_keys: set[str] = set()
     quiet_keys: set[str] = set()
@@ -539,13 +535,13 @@ def perform_due(
 
 
 def flush_for_judge(run: Run) -> None:
-    """Publish the pending changes before a slow judge is asked, since others wait for the lock."""
+    """Publish the pending changes before asking a slow judge, since others wait for the lock."""
     if run.judge.info.name != "offline":
         run.flush()
 
 
 def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
-    """Do the work that is due in these steps, or in all steps, in the order of the loop."""
+    """Do the due work of these steps (default: all steps), in the order of the loop."""
     for name in names:
         if name not in STEPS:
             raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
@@ -553,15 +549,15 @@ def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
     if pause_reason and not run.options.dry:
         raise PausedError(f"paused: {pause_reason}")
     run.report.learner = learner_elsewhere(run.store.git, run.policy)
-    chosen = [
+    steps = [
         step
         for name, step in run.rules.steps.items()
         if (not names or name in names) and (step.everywhere or not run.report.learner)
     ]
-    for step in chosen:
+    for step in steps:
         has_changed = _run_step(run, step)
         for name in step.wakes if has_changed else ():
-            if (woken_step := run.rules.steps[name]) in chosen:
+            if (woken_step := run.rules.steps[name]) in steps:
                 _run_step(run, woken_step)
     run.flush()
     run.report.rejected = sorted(set(run.report.rejected))

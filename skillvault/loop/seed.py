@@ -1,7 +1,7 @@
-"""The steps of the profile `seed`: one skill for each significant outcome, facts by repetition.
+"""The steps of the profile `seed`: a skill for each significant outcome, facts from repetition.
 
-Skills with the same words are merged. A domain gets a strategy from every ten outcomes. The rules
-are in `learning/seed/`.
+Skills with the same words are merged, and every ten outcomes give a strategy of the domain. The
+rules are in `learning/seed/`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -113,17 +113,17 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
 
 
 def _find_new_skills(run: Run) -> Iterator[Findings]:
-    """Yield the outcomes that become a skill, oldest first; settle the others."""
+    """Yield the findings of outcomes that become a skill, oldest first; settle the others."""
     keys = set(run.view.due.keys(GENERATE))
     orphans, all_findings = set(keys), list[Findings]()
     for history in run.accounts.histories(sorted(keys), "subject"):
-        changed = keys.intersection(entry.id for entry in history)
-        orphans -= changed
-        ids = _affected_ids(history, changed)
+        changed_ids = keys.intersection(entry.id for entry in history)
+        orphans -= changed_ids
+        ids = _affected_ids(history, changed_ids)
         findings = [f for _, _, f in _find_states(run, history, ids) if f]
         all_findings += findings
         if not findings:
-            run.settle(GENERATE, changed)
+            run.settle(GENERATE, changed_ids)
     run.settle(GENERATE, orphans)
     yield from sorted(all_findings, key=lambda findings: findings.account.outcomes[0].order)
 
@@ -145,7 +145,7 @@ def _repeat_changes(
     ids_by_skill: dict[str, list[str]] = {}
     for material in _materials(run, history, ids):
         state, _ = seed_skills.outcome_state(material, run.policy)
-        skill = _living(run, material.warning) if state.state == "counted" else None
+        skill = _living_skill(run, material.warning) if state.state == "counted" else None
         if skill is None:
             continue
         link = link_id("reinforced", Ref("evaluation", material.outcome.id), Ref("skill", skill))
@@ -158,8 +158,8 @@ def _repeat_changes(
             yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
 
 
-def _living(run: Run, name: str | None) -> str | None:
-    """Return the name of this skill if it is unarchived, else of the one it was merged into."""
+def _living_skill(run: Run, name: str | None) -> str | None:
+    """Return this skill if it is not archived, else the skill that it was merged into."""
     visited_names: set[str] = set()
     while name and name not in visited_names:
         if run.view.skills.live([name]):
@@ -169,11 +169,11 @@ def _living(run: Run, name: str | None) -> str | None:
     return None
 
 
-def _affected_ids(history: Sequence[IndexedOutcome], changed: Collection[str]) -> set[str]:
-    """Return the evaluated outcomes among the changed ones, and the outcome after each."""
-    evaluated_ids = [entry.id for entry in history if entry.evaluated or entry.id in changed]
-    successors = {later for earlier, later in pairwise(evaluated_ids) if earlier in changed}
-    return {entry.id for entry in history if entry.evaluated} & {*changed, *successors}
+def _affected_ids(history: Sequence[IndexedOutcome], changed_ids: Collection[str]) -> set[str]:
+    """Return the changed outcomes with an evaluation, and the outcome after each."""
+    evaluated_ids = [entry.id for entry in history if entry.evaluated or entry.id in changed_ids]
+    successors = {later for earlier, later in pairwise(evaluated_ids) if earlier in changed_ids}
+    return {entry.id for entry in history if entry.evaluated} & {*changed_ids, *successors}
 
 
 def _materials(
@@ -181,8 +181,8 @@ def _materials(
 ) -> Iterator[OutcomeMaterial]:
     """Yield the material of these outcomes; the first failure without a score makes the warning."""
     evaluated_ids = [entry.id for entry in history if entry.evaluated]
-    past = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
-    outcomes = run.view.outcomes.get_many({*ids, *(past[n] for n in ids if n in past)})
+    previous = dict(zip(evaluated_ids[1:], evaluated_ids, strict=False))
+    outcomes = run.view.outcomes.get_many({*ids, *(previous[n] for n in ids if n in previous)})
     evaluations = run.view.evaluations.get_many(ids)
     tasks = run.view.recommendations.tasks(outcomes.values())
     refs = [Ref("evaluation", name) for name in evaluated_ids]
@@ -197,7 +197,7 @@ def _materials(
         material = OutcomeMaterial(
             outcome=outcome,
             evaluation=evaluations[name],
-            previous=outcomes.get(past.get(name, "")),
+            previous=outcomes.get(previous.get(name, "")),
             task=tasks.get(name, ""),
             skill=skills.get(name),
             warning=warning,
@@ -211,7 +211,7 @@ def _materials(
 
 
 def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
-    """Return outcome -> the skill that was made of it or mentions it, even if the link is gone."""
+    """Return outcome -> the skill that was made of it or mentions it, even without a link."""
     pairs = [pair for step in _MAKERS for pair in run.view.history.targets_of(step, "skill", refs)]
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
@@ -273,8 +273,8 @@ def strategy_texts(run: Run, domain: str, _outcomes: Sequence[str]) -> Iterator[
 
 
 def _state(run: Run, material: strategy.StrategyMaterial) -> SkillState:
-    at = clock(run.view, material.domain, run.now, run.rules) or run.now
-    return strategy.strategy_state(material, at, run.policy)
+    time = clock(run.view, material.domain, run.now, run.rules) or run.now
+    return strategy.strategy_state(material, time, run.policy)
 
 
 def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
@@ -283,12 +283,12 @@ def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
     max_outcomes = max(numbers.strategy_max, numbers.strategy_every)
     names = run.view.outcomes.latest_evaluated(domain, max_outcomes)
     ids = _linked_outcomes(run, target.id, names)
-    unread = next((n for n, name in enumerate(reversed(names)) if name in ids), len(names))
-    is_missing = skill is None and unread >= numbers.strategy_every
+    unread_count = next((n for n, name in enumerate(reversed(names)) if name in ids), len(names))
+    is_missing = skill is None and unread_count >= numbers.strategy_every
     return strategy.StrategyMaterial(
         domain=domain,
         read=tuple(names[-numbers.strategy_max :]),
-        unread=unread,
+        unread=unread_count,
         linked=frozenset(ids),
         is_recounted=target.id in run.options.recounts,
         made_at=run.now,
@@ -300,12 +300,12 @@ def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
 
 
 def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
-    """Return the outcomes among these from which a strategy was made, by link or by commit."""
+    """Return the outcomes from which a strategy was made, by link or by commit."""
     sources = [Ref("evaluation", outcome) for outcome in ids]
     products = run.view.history.targets_of(GENERATE, "skill", sources)
     linked_ids = {source for source, target in products if target == name}
-    for end in with_version(run.view, name):
-        linked_ids |= run.view.links.sources_among(sources, end)
+    for ref in with_version(run.view, name):
+        linked_ids |= run.view.links.sources_among(sources, ref)
     return linked_ids
 
 
@@ -357,7 +357,7 @@ def merge_step(run: Run) -> Iterator[Change]:
 def _find_merges(
     run: Run, domain: str, keys: Collection[str], tried_merges: Collection[tuple[str, ...]]
 ) -> Iterator[SkillMerge]:
-    """Yield the untried merges of the skills that these outcomes of a domain made."""
+    """Yield the untried merges of the skills that these outcomes made."""
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
     new_skills = {name for name in names if not is_strategy(name)}
@@ -381,11 +381,11 @@ def _find_merges(
 
 
 def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
-    """Yield the words of a skill, and for an evolved skill those of its latest sources."""
+    """Yield the words of a skill, and for an evolved skill the words of its latest sources."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
-        created = run.view.skills.creation_times(_sources(run, name))
-        for source in sorted(created, key=lambda name: (created[name], name))[-_LATEST:]:
+        times = run.view.skills.creation_times(_sources(run, name))
+        for source in sorted(times, key=lambda name: (times[name], name))[-_LATEST:]:
             if (source_skill := run.view.skills.find(source)) is not None:
                 yield statement_words(source_skill.body)
 
@@ -395,7 +395,7 @@ def _sources(run: Run, name: str) -> list[str]:
 
 
 def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
-    """Yield the trusted generated skills of a kind in service, and the merged ones."""
+    """Yield the trusted generated skills of a kind in service, and the merged skills."""
     for name in run.view.skills.names("skills", domain):
         skill = run.view.skills.get(name)
         if skill is None or skill.origin != "generated" or skill.trust != "local":
@@ -406,7 +406,6 @@ def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple
 
 
 def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
-    """Return the kind of a skill, for an evolved skill that of its sources."""
     if skill.kind != "evolved":
         return skill.kind
     sources = map(run.view.skills.find, _sources(run, name))
@@ -417,8 +416,8 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
 def _is_rejected(run: Run, group: MergeGroup) -> bool:
     """Return True, and report it, if a person rejected such a merge."""
     names = set(group.names)
-    if group.into:
-        names.update(_sources(run, group.into))
+    if group.target:
+        names.update(_sources(run, group.target))
     rejection = find_rejection(names, run.rejections.sets(MERGE))
     if rejection:
         run.report.rejected.append(rejection)
@@ -428,7 +427,7 @@ def _is_rejected(run: Run, group: MergeGroup) -> bool:
 def _joint_merge(
     run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
 ) -> SkillMerge:
-    evolved_name = group.into
+    evolved_name = group.target
     names = [*group.names, *([evolved_name] if evolved_name else [])]
     by_skill = run.view.skills.outcomes_behind(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}

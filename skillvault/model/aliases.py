@@ -1,7 +1,7 @@
-"""Names by which an agent may call a skill or fact that it was shown: name, handle, title.
+"""The names by which an agent may call a skill or fact that it was shown: name, handle, title.
 
-Handles (`S1`, `F2`) and titles mean something only within one answer, so they are resolved with
-the record of what was shown for that decision.
+Handles (`S1`, `F2`) and titles are only valid within one answer, so they are resolved with the
+record of that answer.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ def resolve_names(called: Iterable[str], names: Mapping[str, str]) -> tuple[str,
 
 
 def find_unknown_handles(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words of `called` that look like handles, but of nothing that was shown."""
+    """Return the words of `called` that look like handles but belong to nothing shown."""
     return tuple(
         call
         for call in dict.fromkeys(called)
@@ -69,7 +69,7 @@ def find_unknown_handles(called: Iterable[str], names: Mapping[str, str]) -> tup
 
 
 def _resolve(call: str, names: Mapping[str, str]) -> str:
-    """Return the name that a word stands for; a title beside a handle takes precedence."""
+    """Return the name that a word means; a title beside a handle takes precedence."""
     hyphened = call.replace("_", "-")  # as a foreign log spells a name
     if names.get(hyphened) == hyphened:
         return call
@@ -98,10 +98,10 @@ def folded_title(title: str) -> str:
 
 
 def session_id(name: str, trust: Trust = "local") -> str:
-    """Return the id of a session: its name, if that can be a file name.
+    """Return the id of a session: its name, if the name can be a file name.
 
-    Another name, or one from an untrusted source, is turned into a slug with a digest, so that an
-    untrusted source cannot take the id of another session.
+    Another name, or a name from an untrusted source, becomes a slug with a digest. So an untrusted
+    source cannot take the id of another session.
     """
     plain_name = name.replace("_", "-")
     if trust == "local" and is_slug(plain_name):

@@ -65,7 +65,7 @@ class Insight(Struct, frozen=True, kw_only=True):
 
 
 class BlindCase(Struct, frozen=True):
-    """A decision as a judge sees it first: without later knowledge."""
+    """A decision as the judge sees it first, without later knowledge."""
 
     domain: str
     decision: Decision
@@ -83,11 +83,11 @@ def blind_case(outcome: Outcome) -> BlindCase:
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """The material about an outcome that a judge gets after a blind verdict.
+    """The material about an outcome that the judge gets after the blind verdict.
 
-    `failures` are the failures of the same subject that this outcome ended, oldest first; the judge
-    is asked how the outcome differs from them. `earlier` are the earlier tries of the subject,
-    `facts` the facts of the domain as (id, line).
+    `failures` are the failures of the same subject before this success, oldest first; the judge is
+    asked how the outcome differs from them. `earlier` are the earlier tries of the subject, `facts`
+    the facts of the domain as (id, line).
     """
 
     outcome: Outcome
@@ -144,9 +144,10 @@ StatementKind = Literal[
 class Statement(Struct, frozen=True, kw_only=True):
     """One sentence of a skill with the outcomes behind it, oldest first.
 
-    `supporting` and `against` are outcomes for and against it. `others` are two lists: for a rule,
-    the failed and the other outcomes that do not meet it; for a failed deed, an empty list and the
-    outcomes that worked instead. `rule` is the separation that a rule states, `gist` a short form.
+    `supporting` and `against` are outcomes for and against it. `others` are two lists. For a rule
+    they are the failed and the other outcomes that do not meet the rule; for a failed deed, an
+    empty list and the outcomes that worked instead. `rule` is the separation that a rule states,
+    `gist` a short form.
     """
 
     kind: StatementKind

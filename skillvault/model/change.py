@@ -1,7 +1,7 @@
 """Change: the only value that alters a vault.
 
-Every learning rule returns changes. `Store.apply` makes one commit of each change; intake, and many
-neighbouring changes of one kind, share a commit. A dry run prints changes, a test compares them.
+Every learning rule returns changes, and `Store.apply` commits each change. Records that arrive, and
+many similar changes in a row, share a commit. A dry run prints changes, a test compares them.
 """
 
 import textwrap
@@ -75,8 +75,8 @@ class Rewrite(Struct, frozen=True):
 class Replacement(Struct, frozen=True):
     """A new text of a file without front matter.
 
-    `blob` is the version that the text was computed from, None if there was no file. If the file
-    `grows`, agents append to it at any time, and their later additions are kept after the new text.
+    `blob` is the version from which the text was computed, None if there was no file. If the file
+    `grows`, agents may append to it at any time, and their additions stay after the new text.
     """
 
     path: str
@@ -102,8 +102,8 @@ class Adoption(Struct, frozen=True):
 class Join(Struct, frozen=True):
     """The history of another clone up to a commit, to be merged.
 
-    `forward`: it contains our history, so the branch moves to it without a commit. `modes` are
-    those of new files that are not regular files.
+    `forward`: the other history contains ours, so the branch moves without a new commit. `modes`
+    are the modes of new files that are not regular files.
     """
 
     commit: str
@@ -153,7 +153,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """The whole message of a commit with this change alone."""
+        """The message of a commit with this change alone."""
         return message_of([self])
 
     @property
@@ -176,7 +176,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def skill_series(step: str, domain: str | None) -> str:
-    """Return the `commit_with` of a step's changes to the skills of a domain."""
+    """Return the `commit_with` under which a step's changes of a domain's skills are committed."""
     return f"{step} {domain}"
 
 
@@ -209,7 +209,7 @@ def parse_parts(trailers: Iterable[str]) -> list[Part]:
 
 
 def headline_of(changes: Iterable[Change]) -> str:
-    """Return the subject of the commit of these changes: `<step>: <what>; <step>: <what>`.
+    """Return the subject of a commit: `<step>: <what>; <step>: <what>`.
 
     Consequences of a decision that do not fit into the line are only counted.
     """
@@ -226,14 +226,14 @@ def headline_of(changes: Iterable[Change]) -> str:
 
 
 def _subject(batch: Sequence[Change]) -> str:
-    """Return the subject of a step; for many skills the first one and their number."""
+    """Return the subject of a step; of many skills the first, and their number."""
     if batch[0].commit_with == INTAKE or len(batch) <= FEW:
         return ", ".join(dict.fromkeys(change.subject for change in batch))
     return f"{batch[0].subject} and {len(batch) - 1} more"
 
 
 def message_of(changes: Sequence[Change]) -> str:
-    """Return the message of the commit of these changes: subject, reasons, trailers."""
+    """Return the message of a commit: subject, reasons, trailers."""
     reasons = [*dict.fromkeys(_wrap(reason) for reason in _reasons(changes))]  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
@@ -254,13 +254,13 @@ def _cut_paragraphs(parts: Sequence[str]) -> str:
     shares = range(LINES, 1, -1)
     fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in paragraphs) <= LINES)
     share = next(fitting, shares[-1])
-    lines = "\n\n".join(_beginning(part, share) for part in paragraphs).split("\n")[: LINES - 1]
+    lines = "\n\n".join(_first_lines(part, share) for part in paragraphs).split("\n")[: LINES - 1]
     return "\n".join([*lines, _CUT.format(count - len(lines))])
 
 
-def _beginning(lines: Sequence[str], most: int) -> str:
-    first = "\n".join(lines[:most]).rstrip()
-    return first if len(lines) <= most or _in_table(lines[most - 1]) else f"{first} …"
+def _first_lines(lines: Sequence[str], max_lines: int) -> str:
+    text = "\n".join(lines[:max_lines]).rstrip()
+    return text if len(lines) <= max_lines or _in_table(lines[max_lines - 1]) else f"{text} …"
 
 
 def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
@@ -277,10 +277,10 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)
-        full = records > _RECORDS or number - start == _CHANGES
-        full = full and change.commit_with != WHOLE
-        alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
-        if number and (full or alone):
+        is_full = records > _RECORDS or number - start == _CHANGES
+        is_full = is_full and change.commit_with != WHOLE
+        is_alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
+        if number and (is_full or is_alone):
             yield changes[start:number]
             start, records = number, len(change.writes)
     yield changes[start:]
@@ -304,7 +304,7 @@ def _trailers(change: Change) -> Iterator[str]:
 
 
 def _wrap(reason: str) -> str:
-    """Fill prose to the width, keep tables, part both by blank lines, escape hidden characters."""
+    """Wrap prose, keep tables, separate both by empty lines, escape hidden characters."""
     lines = [line.rstrip() for line in escape_hidden(reason).splitlines() if line.strip()]
     blocks = []
     for is_table, group in groupby(lines, _in_table):

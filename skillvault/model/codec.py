@@ -1,7 +1,7 @@
-"""Write each kind of record as text, and read the text again.
+"""Write each kind of record as text, and read the text again, side by side for each kind.
 
-A kind's writer and reader are next to each other. A file that a person wrote may differ in form,
-not in the types of its values; the program changes only named keys of such a file (`front_matter`).
+A person may have written a file in another form, but not with other types. skillvault changes only
+named keys of such a file (`front_matter`).
 """
 
 import hashlib
@@ -112,9 +112,9 @@ def encode(record: Record) -> bytes:
 
 
 def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
-    """Return the record in a file with this address; raises BadInputError.
+    """Return the record in a file with this address; raise BadInputError.
 
-    `domain` is the folder of the file, which a fact written by hand need not repeat.
+    `domain` is the folder of the file; a fact written by hand need not repeat it.
     """
     return _FORMS[ref.kind].from_text(_checked_text_of(content), ref.id, domain)
 
@@ -179,7 +179,7 @@ def outcome_values(record: Outcome) -> dict[str, Any]:
 
 
 def outcome_digest(record: Outcome) -> str:
-    """Return the sha256 of an outcome without the keys that the vault adds; ids derive from it."""
+    """Return the sha256 of an outcome without the keys that the vault adds; ids use it."""
     values = outcome_values(record)
     values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
     if not values["source"]:
@@ -195,7 +195,7 @@ def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
 
 
 def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
-    """Refuse an outcome without an action, unless it is an observed result of a known decision."""
+    """Refuse an outcome without an action, unless it is only the result of a known decision."""
     if record.is_described or (record.decision.id and record.result.observed_by):
         return
     key = "decision.action"
@@ -230,8 +230,8 @@ def recommendation_values(record: Recommendation) -> dict[str, Any]:
             if not part.get(key):
                 part.pop(key, None)
     values["facts"] = facts or None
-    present = {key: value for key, value in values.items() if value not in (None, "", {})}
-    return {**present, "at": stamp(record.at), **extra, "received": received}
+    set_values = {key: value for key, value in values.items() if value not in (None, "", {})}
+    return {**set_values, "at": stamp(record.at), **extra, "received": received}
 
 
 def recommendation_digest(record: Recommendation) -> str:
@@ -244,7 +244,7 @@ def recommendation_digest(record: Recommendation) -> str:
 
 
 def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
-    """Return the Recommendation in a recorded file; only the types of its values are checked."""
+    """Return the Recommendation in a recorded file; only types are checked again."""
     return convert({**values, "id": name}, Recommendation)
 
 
@@ -266,8 +266,8 @@ def session_values(record: Session) -> dict[str, Any]:
         "transcript": record.transcript,
         "trust": None if record.trust == "local" else record.trust,
     }
-    present = {key: value for key, value in values.items() if value not in (None, [])}
-    return {**present, **record.extra, "received": record.received}
+    set_values = {key: value for key, value in values.items() if value not in (None, [])}
+    return {**set_values, **record.extra, "received": record.received}
 
 
 def session_digest(record: Session) -> str:
@@ -297,16 +297,16 @@ def session_of(values: Mapping[str, Any], name: str) -> Session:
 def _evaluation_values(record: Evaluation) -> dict[str, Any]:
     values = msgspec.to_builtins(record)
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
-    right = values.pop("judge_was_right")
-    present = {k: v for k, v in values.items() if v not in (None, [], ())}
-    return {**present, "judge_was_right": right}
+    was_right = values.pop("judge_was_right")
+    set_values = {k: v for k, v in values.items() if v not in (None, [], ())}
+    return {**set_values, "judge_was_right": was_right}
 
 
 def _answer_text(record: Answer) -> str:
     values = msgspec.to_builtins(record) | {"at": stamp(record.at)}
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
-    present = {key: value for key, value in values.items() if value is not None}
-    return f"{json.dumps(present, ensure_ascii=False, indent=2)}\n"
+    set_values = {key: value for key, value in values.items() if value is not None}
+    return f"{json.dumps(set_values, ensure_ascii=False, indent=2)}\n"
 
 
 # ── facts ────────────────────────────────────────────────────────────────────────────
@@ -359,9 +359,9 @@ _TEXT_KEYS = {*front_matter.METADATA_KEYS} - {"internal", *front_matter.WORD_KEY
 
 
 def foreign_skill(name: str, content: bytes) -> Skill:
-    """Return a skill as other people write it; raises BadInputError.
+    """Return a skill that other people wrote; raise BadInputError.
 
-    Unlike the vault's own files it may have unquoted colons, nested metadata and lists.
+    Unlike the vault's files it may have unquoted colons, nested metadata and lists.
     """
     return _skill(name, _checked_text_of(content), foreign=True)
 
@@ -400,7 +400,7 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
 
 
 def _without_nested(metadata: Any) -> Any:
-    """Return metadata with texts as values: lists of words are joined, nested values omitted."""
+    """Return metadata with only texts as values: word lists joined, nested values left out."""
     if not isinstance(metadata, dict):
         return metadata
     return {
@@ -446,12 +446,12 @@ def _metadata(value: Any) -> dict[str, Any]:
     return value
 
 
-def _require_text(meta: dict[str, Any], key: str, how: str) -> str:
+def _require_text(meta: dict[str, Any], key: str, requirement: str) -> str:
     value = meta.get(key)
     if value is None or value == "":
-        raise BadInputError(f"{key}: missing; {how}", code="missing-key", key=key)
+        raise BadInputError(f"{key}: missing; {requirement}", code="missing-key", key=key)
     if isinstance(value, dict | list):
-        raise BadInputError(f"{key}: expected text; {how}", code="wrong-type", key=key)
+        raise BadInputError(f"{key}: expected text; {requirement}", code="wrong-type", key=key)
     return _as_text(value)
 
 

@@ -1,6 +1,6 @@
 """Conditions and the outcomes that they separate, as values and as text.
 
-Here is the one list of the keys of a context that are not conditions, whoever recorded them.
+This module has the only list of context keys that are not conditions.
 """
 
 import re
@@ -70,9 +70,9 @@ class Separation(Struct, frozen=True, kw_only=True):
     """One or two conditions under which a result is more frequent than otherwise.
 
     `met`, `other` and `lately` are pairs of counts: (outcomes with the result, all outcomes).
-    `other` counts outcomes that record the keys and do not meet the conditions; `episodes` counts
-    the episodes in `met`; `lately` counts the later half if too few outcomes there meet the
-    conditions for a test. `p` is family-wise over all tests at once, `z` robust to episodes.
+    `other` counts outcomes that record the keys and do not meet the conditions. `episodes` counts
+    the episodes in `met`. `lately` counts the later half, if too few outcomes there meet the
+    conditions for a test. `p` is family-wise over all tests at once, `z` is robust to episodes.
     `holds_for` are the ids of the outcomes that meet the conditions, `held` the rules that were
     held fixed. The counts are of the `read` latest outcomes of the `action`, the last of which
     ended at `until`. A `lead` rests on few outcomes and is not a rule yet.
@@ -121,8 +121,8 @@ def describe_condition(condition: Condition) -> str:
     if condition.kind == "word":
         return f"the reasoning {condition.op} '{make_inert(str(value), 60)}'"
     if condition.kind == "day":
-        no = "" if condition.op == "is" else "not "
-        return f"{no}decided on a {value}"
+        negation = "" if condition.op == "is" else "not "
+        return f"{negation}decided on a {value}"
     if isinstance(value, tuple):
         return _describe_range(condition, key, value)
     if condition.op in ("at least", "below"):
@@ -134,9 +134,9 @@ def describe_condition(condition: Condition) -> str:
 
 def _describe_range(condition: Condition, key: str, bounds: tuple[float, float]) -> str:
     if condition.kind == "window":
-        no = "" if condition.op == "between" else "not "
+        negation = "" if condition.op == "between" else "not "
         low, high = (f"{bound:02.0f}:00" for bound in bounds)
-        return f"{no}decided between {low} and {high} UTC"
+        return f"{negation}decided between {low} and {high} UTC"
     low, high = map(format_number, bounds)
     if condition.op == "between":
         return f"{key} from {low} to below {high}"
@@ -145,11 +145,11 @@ def _describe_range(condition: Condition, key: str, bounds: tuple[float, float])
 
 def risk(rule: Separation) -> str:
     """Return the counts as a clause: `then 5 of 55 were losses, otherwise 1 of 124`."""
-    lost, episodes = rule.met[0], rule.episodes[0]
-    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != lost else ""
-    lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
+    loss_count, episodes = rule.met[0], rule.episodes[0]
+    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != loss_count else ""
+    later = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
     otherwise = count_of(*rule.other)
-    return f"then {count_of(*rule.met)} were {rule.result}{fewer}{lately}, otherwise {otherwise}"
+    return f"then {count_of(*rule.met)} were {rule.result}{fewer}{later}, otherwise {otherwise}"
 
 
 def lead_line(lead: Separation) -> str:
@@ -157,8 +157,8 @@ def lead_line(lead: Separation) -> str:
 
     Example: `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`
     """
-    failed, episodes = lead.met[0], lead.episodes[0]
-    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != failed else ""
+    failure_count, episodes = lead.met[0], lead.episodes[0]
+    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != failure_count else ""
     conditions = " and ".join(map(_as_recorded, lead.conditions))
     comma = "," if conditions[-1].isdigit() else ""  # or its number would run into the count
     counts = f"{count_of(*lead.met)} failed{fewer}, otherwise {count_of(*lead.other)}"
@@ -174,9 +174,9 @@ def _as_recorded(condition: Condition) -> str:
 
 
 def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
-    """Return the recorded values that may be a condition or stand in a text.
+    """Return the recorded values that may be a condition or part of a text.
 
-    Values of the frame and keys that name the result are left out.
+    General values and keys that name the result are left out.
     """
     return {
         key: value

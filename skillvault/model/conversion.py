@@ -1,6 +1,6 @@
-"""Convert plain values to a record, or refuse them with the name of the wrong key.
+"""Convert plain values to a record, or refuse them and name the wrong key.
 
-Unknown keys are kept in the `extra` of a record that has such a field.
+Unknown keys go to the `extra` of a record that has this field.
 """
 
 import json
@@ -53,7 +53,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise _in_words(error, "", raw) from None
+        raise _explain_error(error, "", raw) from None
 
 
 def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
@@ -86,7 +86,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise _in_words(error, key_path, raw) from None
+        raise _explain_error(error, key_path, raw) from None
 
 
 def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
@@ -102,7 +102,6 @@ def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
 
 @cache
 def _keys_of(kind: type[Struct]) -> Mapping[str, _Key]:
-    """Return the keys of a record in order."""
     keys: dict[str, _Key] = {}
     for field in msgspec.structs.fields(kind):
         types = get_args(field.type) or (field.type,)
@@ -119,40 +118,40 @@ def _join(path: str, key: str) -> str:
     return f"{path}{dot}{key}" if path else key
 
 
-def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
-    """Return msgspec's message as one sentence that names the key and the next step."""
+def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
+    """Return the message of msgspec as one sentence that names the key and the next step."""
     message = str(error)
-    at = _AT.search(message)
-    key = _join(path, at["key"]) if at else path
+    path_match = _AT.search(message)
+    key = _join(path, path_match["key"]) if path_match else path
     text = _AT.sub("", message)
-    if missing := re.match(r"Object missing required field `(.+)`", text):
-        key = _join(key, missing[1])
+    if missing_key := re.match(r"Object missing required field `(.+)`", text):
+        key = _join(key, missing_key[1])
         return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
-    value = _dig(raw, at["key"] if at else "")
+    value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):
         problem = f"{value!r} is not one of the values it may have"
         problem += f"; write {', '.join(_CHOICES[key])}" if key in _CHOICES else ""
         return BadInputError(f"{key}: {problem}", code="bad-value", key=key)
     if "RFC3339" in text:
         text = "Expected `datetime`"
-    expected = _EXPECTED.match(text)
-    if expected is None:
+    match = _EXPECTED.match(text)
+    if match is None:
         return BadInputError(f"{key}: {text}", code="bad-value", key=key)
-    types = [_IN_WORDS.get(part.strip(), part.strip()) for part in expected["want"].split("|")]
+    types = [_IN_WORDS.get(part.strip(), part.strip()) for part in match["want"].split("|")]
     want = " or ".join(part for part in types if part != "nothing") or "nothing"
-    if expected["bound"]:
-        want += f"{expected['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
+    if match["bound"]:
+        want += f"{match['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
     elif text.startswith("Expected `str` of length"):
         want = "text that is not empty"
     return BadInputError(
         f"{key or 'the record'}: expected {want}, found {value_in_words(value)}",
-        code="bad-value" if expected["bound"] else "wrong-type",
+        code="bad-value" if match["bound"] else "wrong-type",
         key=key or None,
     )
 
 
-def _dig(raw: Any, path: str) -> Any:
-    """Return the value at a dotted path; a part that is not a key ends the way to it."""
+def _value_at(raw: Any, path: str) -> Any:
+    """Return the value at a dotted path; stop at a part that is not a key."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw
@@ -161,7 +160,7 @@ def _dig(raw: Any, path: str) -> Any:
 
 
 def value_in_words(value: Any) -> str:
-    """Return a value from outside in the form in which an error names it."""
+    """Return a foreign value as an error message shows it."""
     if isinstance(value, str):
         return f"text {json.dumps(value[:40], ensure_ascii=False)}"
     if isinstance(value, Mapping):

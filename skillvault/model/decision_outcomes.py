@@ -1,9 +1,8 @@
-"""Combine the outcomes of one decision: one of them counts, the others complete it.
+"""Combine the outcomes of one decision: one outcome counts, the others complete it.
 
-Several observers may report on a decision, each once. Of the outcomes that one agent has of it, the
-outcome with the strongest observer counts, or the latest of several. A person's next words that
-refuse the work count first. Two agents that use one decision id share no evidence. Pure, and
-independent of the order in which records came.
+Several observers may report on a decision. Of one agent's outcomes, the one with the strongest
+observer counts, of equals the latest. A person's next words that refuse the work come first. Two
+agents that use one decision id share no evidence. The order of arrival makes no difference.
 """
 
 from collections import defaultdict
@@ -35,19 +34,19 @@ NEXT_WORDS = "the person's next words: "  # the beginning of a summary that quot
 
 
 class CompletedOutcome(Struct, frozen=True):
-    """An outcome, completed by others of its decision; `counts` is True for one of them."""
+    """An outcome with the data of others of its decision; one of them `counts`."""
 
     outcome: Outcome
     counts: bool
 
 
 def observer_rank(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
-    """Rank the word of an observer: a hook ranks low, the agent itself lowest."""
+    """Rank the observer of a result: a hook ranks low, the agent itself lowest."""
     return observer != "agent", via is None, -OBSERVERS.index(observer)
 
 
 def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an outcome's values as an agent may state them: observed by the agent itself."""
+    """Return the values of an outcome as the agent's own word, without another observer."""
     result, source = values.get("result"), values.get("source")
     if isinstance(source, Mapping):
         values = {**values, "source": {k: v for k, v in source.items() if k != "person"}}
@@ -62,7 +61,7 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
     """Return the outcome that counts, of one agent's outcomes of a decision.
 
-    Next words that refuse the work count first: a test does not know what the person wanted.
+    Next words that refuse the work come first: a test does not know what the person wanted.
     """
     results = (outcome for outcome in outcomes if not outcome.only_teaches)
     return max(
@@ -82,7 +81,7 @@ def is_refused(outcome: Outcome) -> bool:
 def complete_outcomes(
     outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]
 ) -> list[CompletedOutcome]:
-    """Return the outcomes of one decision id, each completed by the others of the same agent."""
+    """Return the outcomes of one decision, each with the data of the agent's other outcomes."""
     outcomes, receipts = list(outcomes), list(receipts)
     groups: dict[tuple[str, str | None], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -113,8 +112,8 @@ def _complete(outcome: Outcome, others: Sequence[Outcome]) -> Outcome:
         if o.lesson and not o.is_described and (o.only_teaches or outcome.lesson is None)
     ]
     if lessons and not outcome.only_teaches:
-        latest = max(lessons, key=lambda o: (o.only_teaches, *o.order))
-        outcome = replace(outcome, lesson=latest.lesson)
+        lesson_source = max(lessons, key=lambda o: (o.only_teaches, *o.order))
+        outcome = replace(outcome, lesson=lesson_source.lesson)
     descriptions = [other for other in others if other.is_described]
     if not descriptions or (outcome.observer == "agent" and outcome.is_described):
         return outcome
@@ -158,7 +157,7 @@ def _add_claim(result: Result, description: Outcome) -> Result:
 
 
 def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> str | None:
-    """The agent that described the decision, or else the one that asked for it."""
+    """The agent that described the decision, else the agent that asked for it."""
     described = [outcome for outcome in outcomes if outcome.is_described]
     if described:
         return min(described, key=lambda outcome: outcome.order).source.agent
@@ -170,11 +169,14 @@ def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> s
 
 
 class Receipt(Protocol):
-    """A record of the skills shown for a decision. Without an agent the first claim has it."""
+    """A record of the skills shown for a decision.
+
+    Without a named agent it belongs to the first claim.
+    """
 
     @property
     def agent(self) -> str | None:
-        """The agent that asked, if that is known."""
+        """The agent that asked, if known."""
 
     @property
     def trust(self) -> str:
@@ -189,7 +191,7 @@ _Receipt = TypeVar("_Receipt", bound=Receipt)
 
 
 class Claim(NamedTuple):
-    """An outcome that claims the skills shown for its decision; `at` is when it ended."""
+    """An outcome that claims the skills shown for its decision; `at` is its end."""
 
     trust: Trust
     agent: str | None
@@ -206,15 +208,15 @@ def select_receipts(
 ) -> list[_Receipt]:
     """Return the receipts of a decision that belong to a claim.
 
-    `claims` are those of the trusted outcomes of the decision, oldest first. A receipt that is less
-    trusted than the claim never belongs to the claim. A receipt that names an agent belongs to that
-    agent alone.
+    `claims` are the claims of all trusted outcomes of the decision, oldest first. A receipt with
+    less trust than the claim never belongs to it. A receipt that names an agent belongs only to
+    that agent.
     """
-    eligible = [r for r in receipts if claim.trust == "untrusted" or r.trust == "local"]
-    agents = {r.agent for r in eligible} - {None}
+    candidates = [r for r in receipts if claim.trust == "untrusted" or r.trust == "local"]
+    agents = {r.agent for r in candidates} - {None}
     if claim.agent in agents:
-        return [r for r in eligible if r.agent == claim.agent]
-    anonymous = [r for r in eligible if r.agent is None]
+        return [r for r in candidates if r.agent == claim.agent]
+    anonymous = [r for r in candidates if r.agent is None]
     if claim.trust == "untrusted" or not anonymous:
         return anonymous
     rivals = [rival for rival in claims if rival.agent not in agents]
@@ -230,8 +232,8 @@ def group_by_agent(
 ) -> dict[str | None, list[_Receipt]]:
     """Map each agent to its receipts of one decision; agents with receipts come first.
 
-    `claims` as in `select_receipts`. A receipt without a name has no agent (None) until an outcome
-    exists.
+    `claims` as in `select_receipts`. A receipt without a name belongs to None until there is an
+    outcome.
     """
     claim_by_agent = {claim.agent: claim for claim in reversed(claims)}
     for receipt in receipts:

@@ -65,7 +65,7 @@ class LinkClosure(Struct, frozen=True):
 class RelatedOutcomes(Struct, frozen=True):
     """A relation from an outcome or recommendation to the outcomes of its decision or action.
 
-    With `clock`, to all outcomes of the domain if this outcome was the latest of them.
+    With `clock`, it leads to all outcomes of the domain if this was the latest outcome.
     """
 
     of: Literal["decision", "action", "clock"]
@@ -112,9 +112,9 @@ class Predecessor(Struct, frozen=True):
 
 
 class SimilarEvaluations(Struct, frozen=True):
-    """A relation from an evaluation or outcome to evaluations that may agree or disagree with it.
+    """A relation from an evaluation or outcome to evaluations that may agree or disagree.
 
-    With `grounds`, to those whose reasoning claims the same.
+    With `grounds`, it leads to evaluations whose reasoning claims the same.
     """
 
     of: Literal["words", "grounds"]
@@ -128,7 +128,7 @@ Relation = (
 
 
 class Trigger(Struct, frozen=True):
-    """An event of a record, and the relations from it to the records that become due.
+    """An event of a record, and the relations from the record to those that become due.
 
     `types`: only links of these types, or skills of these kinds.
     """

@@ -1,20 +1,20 @@
-"""The errors of skillvault, in sentences that end with the next step.
+"""The errors of skillvault, in sentences that end with the next step; each has an exit code.
 
-Each class has its exit code. An error is for an impossible request; a mistake in a file that a
-person edits is a `records.Problem`, a value, and the rest goes on.
+An error means that a request is impossible. A mistake in a file that a person edits is a
+`records.Problem`, a value, and the rest goes on.
 """
 
 from skillvault.model.text import hidden_characters
 
 
 class SkillvaultError(Exception):
-    """Base of every error that an entry point turns into one line of text."""
+    """Base of all errors that an entry point prints as one line."""
 
     exit_code = 1
 
 
 class UsageError(SkillvaultError):
-    """The request itself makes no sense."""
+    """The request itself cannot be carried out."""
 
     exit_code = 2
 
@@ -32,7 +32,7 @@ class VaultBusyError(SkillvaultError):
 
 
 class BranchMovedError(VaultBusyError):
-    """The branch moved, and the change must not be computed again."""
+    """The branch moved, and the change cannot be computed again."""
 
 
 class UncommittedEditError(SkillvaultError):

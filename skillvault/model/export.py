@@ -1,4 +1,4 @@
-"""An export of skills as values: its skills, its files, and our part of each file. No I/O."""
+"""An export of skills as values: its skills, its files, and the part of a file that it owns."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -48,10 +48,10 @@ WHOLE = ExportedPart(lambda _path, content: content, lambda _path, _before, part
 
 
 class Export(Struct, frozen=True):
-    """The files of an export, and the skills that are in it, best first.
+    """The files of an export, and its skills, best first.
 
-    Each folder of `units`, or single file, is written as a whole or not at all. `cut` is the number
-    of characters to which descriptions were cut, or None.
+    Each folder or file of `units` is written as a whole or not at all. Descriptions were cut to
+    `cut` characters, None for no cut.
     """
 
     units: Units

@@ -1,7 +1,7 @@
-"""Make a record of data from outside, or refuse the data and name the key and the next step.
+"""Turn foreign data into a record, or refuse it and name the key and the next step.
 
-An agent's text becomes a record only by `parse_record`. Pure: the time and the trust of the source
-are arguments.
+An agent's text becomes a record only by `parse_record`. The time and the trust of the source are
+arguments.
 """
 
 import math
@@ -103,12 +103,12 @@ def parse_outcome(
     `now + ahead` are refused. `clean`, the mapping without secrets, becomes the record; the id
     derives from the original. Raises BadInputError with the dotted key.
     """
-    arrived = _valid_outcome(raw, unbounded)
-    record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
+    original = _valid_outcome(raw, unbounded)
+    record = original if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, event="it ended")
     for (part, name), how in _TEXTS.items():
-        _check_size(f"{part}.{name}", getattr(getattr(arrived, part), name, ""), how)
-    digest = codec.outcome_digest(arrived)
+        _check_size(f"{part}.{name}", getattr(getattr(original, part), name, ""), how)
+    digest = codec.outcome_digest(original)
     return replace(
         record,
         id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
@@ -264,7 +264,7 @@ def _check_ratio(score: float, computed: float) -> None:
 
 
 def _check_handles(record: Outcome) -> None:
-    """Refuse a handle without a decision, because a handle means a skill only within one answer.
+    """Refuse a handle without a decision, because a handle is only valid within one answer.
 
     A word like `S3` may also be a name.
     """
@@ -290,11 +290,11 @@ def parse_recommendation(
     clean: Mapping[str, Any] | None = None,
 ) -> Recommendation:
     """Return a validated Recommendation from a mapping; see `parse_outcome`."""
-    arrived = _valid_recommendation(raw)
-    record = arrived if clean is None or clean == raw else _valid_recommendation(clean)
+    original = _valid_recommendation(raw)
+    record = original if clean is None or clean == raw else _valid_recommendation(clean)
     _check_future("at", record.at, now, ahead, event="it was shown")
-    _check_lists(arrived)
-    digest = codec.recommendation_digest(arrived)
+    _check_lists(original)
+    digest = codec.recommendation_digest(original)
     return replace(
         record,
         id=f"{moment_of(record.at)}-{digest[:10]}",
@@ -338,15 +338,15 @@ def parse_session(
 
     A session without failures and successes is refused.
     """
-    arrived = _valid_session(raw)
-    record = arrived if clean is None or clean == raw else _valid_session(clean)
-    _check_session_sizes(arrived)
+    original = _valid_session(raw)
+    record = original if clean is None or clean == raw else _valid_session(clean)
+    _check_session_sizes(original)
     _check_future("ended_at", record.ended_at, now, ahead, event="it ended")
     least = _least(trust, record.trust)
     return replace(
         record,
         id=session_id(record.name, least),
-        received=codec.session_digest(arrived),
+        received=codec.session_digest(original),
         trust=least,
     )
 

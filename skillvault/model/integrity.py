@@ -1,7 +1,7 @@
-"""Rules that hold in any vault, as problems and notes. Pure: records in, values out.
+"""Rules that hold in any vault, as problems and notes about its records.
 
-A problem is a mistake to correct. A note tells of something that a person did, such as the removal
-of a record that a link names.
+A problem is a mistake to correct. A note tells what a person did, such as the removal of a record
+that a link names.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -40,9 +40,9 @@ _KINDS_OF_ENDS = {  # link type -> kinds of its source and target
 class VaultRecords(Struct, frozen=True, kw_only=True):
     """The content of a vault.
 
-    `records` has the readable records by path, `existing` the `<kind>:<id>` of all records,
-    `strays` the paths in record folders that belong to no record. `removed` returns the commit that
-    removed a record, or None.
+    `records` has the readable records by path, `existing` the `<kind>:<id>` of all records, and
+    `strays` the other paths in record folders. `removed` returns the commit that removed a record,
+    or None.
     """
 
     records: Mapping[str, Record | LinkList]
@@ -72,14 +72,14 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
                     yield from _check_link(path, link)
     yield from _check_duplicates(view)
     yield from _check_replacement_cycles(view)
-    yield from (problem for problem, removed in _missing_ends(view) if removed is None)
+    yield from (problem for problem, remover in _missing_ends(view) if remover is None)
 
 
 def notes(view: VaultRecords) -> Iterator[Problem]:
     """Yield notes that a reader should know, and that need no correction."""
-    for problem, removed in _missing_ends(view):
-        if removed is not None:
-            yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {removed}")
+    for problem, remover in _missing_ends(view):
+        if remover is not None:
+            yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {remover}")
     lists = [record for record in view.records.values() if isinstance(record, LinkList)]
     linked = {link.target for link_list in lists for link in link_list.links}
     for path, record in view.records.items():
@@ -100,7 +100,7 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
-    """Yield a note for each fact that the links of one record both support and contradict."""
+    """Yield a note for each fact that one record both supports and contradicts."""
     contradicted = {link.target for link in record.links if link.type == "contradicted"}
     for link in record.links:
         if link.type in ("promoted", "reinforced") and link.target in contradicted:
@@ -117,12 +117,12 @@ def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Prob
 
 
 def _stray_message(path: str) -> str:
-    top = path.partition("/")[0]
-    if top in ("skills", "proposed", "archive") and path.endswith(".md"):
+    folder = path.partition("/")[0]
+    if folder in ("skills", "proposed", "archive") and path.endswith(".md"):
         return f"a skill needs a folder of its own; move it to {path[:-3]}/{_SKILL_FILE}"
-    if top in ("skills", "proposed", "archive"):
+    if folder in ("skills", "proposed", "archive"):
         return f"a skill's folder without a {_SKILL_FILE}; add one or remove the folder"
-    return f"not a name that a file below {top}/ has; move it elsewhere"
+    return f"not a name that a file below {folder}/ has; move it elsewhere"
 
 
 def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
@@ -149,8 +149,8 @@ def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
 
 
 def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
-    top = path.partition("/")[0]
-    if top == "skills" and skill.status in ("proposed", "retired"):
+    folder = path.partition("/")[0]
+    if folder == "skills" and skill.status in ("proposed", "retired"):
         message = (
             f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
             "correct the status, or move the skill"
@@ -169,11 +169,11 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
 
 def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
     """Yield a note if a host would load an inactive skill or omit a served one."""
-    served = path.startswith("skills/")
-    if served and skill.internal:
+    is_served = path.startswith("skills/")
+    if is_served and skill.internal:
         message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
         yield Problem(path, _INTERNAL_KEY, "internal", f"{_INTERNAL_KEY}: {message}")
-    if not served and not skill.internal:
+    if not is_served and not skill.internal:
         message = (
             "not true, so `npx skills` installs what is not served; write `internal: true` under "
             "metadata"
@@ -258,17 +258,17 @@ def _check_replacement_cycles(view: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each fact that one of its own older versions replaces."""
     facts = {f.id: (path, f) for path, f in view.records.items() if isinstance(f, Fact)}
     for name, (path, fact) in facts.items():
-        older_names, older = set[str](), fact.supersedes
-        while older in facts and older not in older_names:
-            older_names.add(older)
-            older = facts[older][1].supersedes
+        older_names, older_name = set[str](), fact.supersedes
+        while older_name in facts and older_name not in older_names:
+            older_names.add(older_name)
+            older_name = facts[older_name][1].supersedes
         if name in older_names:
             message = "supersedes: the facts of a cycle replace each other; remove one such line"
             yield Problem(path, "supersedes", "circular", message)
 
 
 def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
-    """Yield each end of a link that does not exist, with the commit that removed the record."""
+    """Yield a problem for each link to a missing record, with the commit that removed it."""
     for path, record in view.records.items():
         ends: list[tuple[str, Ref]] = []
         if isinstance(record, LinkList):

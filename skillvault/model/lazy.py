@@ -1,7 +1,7 @@
-"""Deferred modules and patterns: they are loaded and compiled when they are first used.
+"""Modules and patterns that are loaded or compiled at their first use.
 
-`from skillvault.loop import run` costs nothing until `run.` something is asked for, while
-`from skillvault.loop.run import Run` loads the module at once.
+`from skillvault.loop import run` costs nothing until the first `run.…`; `from skillvault.loop.run
+import Run` loads the module at once.
 """
 
 import re
@@ -21,10 +21,10 @@ _IMPORT_NAMES = frozenset(
 
 
 class _LazyModule(ModuleType):
-    """A module whose code has not run.
+    """A module whose code has not run yet.
 
-    That of `importlib` is not safe with threads before Python 3.12.4, and a second import
-    statement loads it.
+    `importlib` has one too, but it is not safe with threads before Python 3.12.4, and a second
+    import statement loads it.
     """
 
     def __getattribute__(self, name: str) -> Any:
@@ -59,7 +59,7 @@ class _Loader(LazyLoader):
 
 
 class _Finder:
-    """Finds the modules of this package. Without `importlib.abc`, which loads much more."""
+    """Finds the modules of this package. Not based on `importlib.abc`, which loads much more."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -91,5 +91,5 @@ class _Regex:
 
 
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern that is compiled when it is first used: a command needs few of them."""
+    """Return a pattern that is compiled at its first use, because a command needs few of them."""
     return cast("re.Pattern[str]", _Regex(pattern, flags))

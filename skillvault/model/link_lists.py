@@ -1,10 +1,10 @@
-"""The links of one record as text: a list, one flow mapping a line, sorted. Pure.
+"""The links of one record as text: a sorted list, one flow mapping a line.
 
     - {type: promoted, to: fact/funding-3f2a1c, at: '2026-11-20T10:15:00Z'}
 
-The list is a file beside the record from which its links lead. A link from an origin outside the
-vault is in the list of the skill to which the link leads, with `from` in place of `to`. An
-unreadable line is a Problem and is kept, like comments and unknown keys.
+The list is a file beside the record at which its links start. A link from outside the vault is in
+the list of the skill that it leads to, with `from` in place of `to`. Unreadable lines, comments and
+unknown keys stay; an unreadable line is also a Problem.
 """
 
 import re
@@ -45,7 +45,7 @@ class LinkList(Struct, frozen=True):
 
 
 def owner_of(link: Link) -> Ref:
-    """Return the record that has a link in its list: the source, or an installed skill."""
+    """Return the record whose list has a link: its source, or the installed skill."""
     return link.target if link.source.kind == "origin" else link.source
 
 
@@ -69,25 +69,24 @@ def edit_links(
 ) -> bytes | None:
     """Add links to a list and remove links by id; return None if no line is left.
 
-    Every other line is kept, even an unreadable one. Raises ValueError if an id cannot be
-    written.
+    All other lines stay. Raise ValueError if an id cannot be written.
     """
-    pending = {link.id: link for link in added}
+    new_links = {link.id: link for link in added}
     lines: list[bytes] = []
     for line in content.rstrip(b"\n").split(b"\n") if content else ():
         try:
             link = _parse_line(line, owner)
         except BadInputError:
             link = None
-        if link is None or link.id not in {*pending, *removed}:
+        if link is None or link.id not in {*new_links, *removed}:
             lines.append(line)
-        elif (new := pending.get(link.id)) and (
+        elif (new := new_links.get(link.id)) and (
             new.metadata == link.metadata and new.created_at >= link.created_at
         ):  # the line says as much already
             lines.append(line)
-            del pending[link.id]
-    for new_line in sorted(map(_line_of, pending.values())):
-        later = (at for at, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
+            del new_links[link.id]
+    for new_line in sorted(map(_line_of, new_links.values())):
+        later = (i for i, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
         lines.insert(next(later, len(lines)), new_line)
     return b"\n".join([*lines, b""]) if lines else None
 
@@ -103,7 +102,6 @@ def diff_links(owner: Ref, old: bytes, new: bytes) -> Iterator[Link]:
 
 
 def _line_of(link: Link) -> bytes:
-    """Return a link as a line, without the line end."""
     key, end = ("from", link.source) if link.source.kind == "origin" else ("to", link.target)
     if not is_slug(end.id):
         raise ValueError(f"{end} cannot be written as the end of a link")
@@ -113,7 +111,6 @@ def _line_of(link: Link) -> bytes:
 
 
 def _parse_line(line: bytes, owner: Ref) -> Link | None:
-    """Return the link in a line, or None for an empty line or a comment."""
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:

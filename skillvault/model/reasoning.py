@@ -56,8 +56,8 @@ _REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 class Reading(NamedTuple):
     """The statements of a reasoning by kind, the most informative first.
 
-    `discoveries` are unexpected observations, in the order of the text. An agent thinks aloud in a
-    transcript: guesses and risks there are no grounds of a decision.
+    `discoveries` are unexpected observations, in the order of the text. In a transcript the agent
+    thinks aloud, so its guesses and risks are no reasons for a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Reading(NamedTuple):
 
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
 def read_reasoning(reasoning: str) -> Reading:
-    """Return the statements of a reasoning, be it a note or the transcript of a run."""
+    """Return the statements of a reasoning, a note or the transcript of a run."""
     parts = _parts(reasoning)
     unfinished = _unfinished_step(parts)
     unchecked = _matching(parts, _CUE["unchecked"])
@@ -119,12 +119,12 @@ def read_reasoning(reasoning: str) -> Reading:
 
 @lru_cache(maxsize=4096)
 def read_statements(reasoning: str) -> tuple[str, ...]:
-    """Return the statements of a reasoning in order, without too short and too long ones."""
+    """Return the statements of a reasoning in order, neither too short nor too long."""
     return tuple(dict.fromkeys(part for part in _parts(reasoning) if _fits(part)))
 
 
 def evidence_lines(outcome: Outcome) -> list[str]:
-    """Return the lines of the evidence, each once, without a test runner's `E` margin."""
+    """Return the lines of the evidence, each once, without the `E` margin of a test runner."""
     lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in outcome.result.evidence.splitlines())
     return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
 
@@ -149,12 +149,12 @@ def fault_of(outcome: Outcome) -> str | None:
 
 
 def is_bare(text: str) -> bool:
-    """Return True if a verdict says no more than the status."""
+    """Return True if a verdict only repeats the status."""
     return _BARE.match(text.strip()) is not None
 
 
 def _weight(line: str) -> int:
-    """Return how much a line of evidence says about a failure."""
+    """Return how much a line of evidence tells about a failure."""
     return sum(weight for weight, cue in _TELLING_LINES if cue.search(line))
 
 
@@ -174,7 +174,7 @@ def is_praise(statement: str) -> bool:
 
 
 def score_statement(statement: str) -> float:
-    """Score a statement by its figures, names and code; very short and long texts score less."""
+    """Score a statement by its figures, names and code; very short or long texts score less."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
     score += 1.0 if _CUE["why"].search(statement) else 0.0
@@ -200,9 +200,9 @@ def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for _, text in ranking))
 
 
-def _fits(part: str, least: int = _LEAST) -> bool:
+def _fits(part: str, min_words: int = _LEAST) -> bool:
     # In bytes, because five characters of a script without spaces say as much as fifteen letters.
-    return least <= len(part.encode()) and len(part) <= _MOST
+    return min_words <= len(part.encode()) and len(part) <= _MOST
 
 
 def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -> tuple[str, ...]:
@@ -215,7 +215,6 @@ def _without(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, .
 
 
 def _substantial(statements: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements without announcements."""
     return tuple(text for text in statements if not _is_announcement(text))
 
 
@@ -244,8 +243,8 @@ def _unfinished_step(parts: Sequence[str]) -> str | None:
     if _count_steps(parts) < _STEPS:
         return None  # a plan may end with an intention
     for part in reversed(parts[-3:]):
-        if waiting := _CUE["waiting"].search(part):
-            return waiting[0]
+        if match := _CUE["waiting"].search(part):
+            return match[0]
         if _CUE["step"].match(part):
             return part
         if _CUE["claim"].search(part):
@@ -258,7 +257,7 @@ def _count_steps(parts: Sequence[str]) -> int:
 
 
 def _discovery(part: str) -> str | None:
-    """Return the observation in a sentence, without words such as "it turned out that", or None."""
+    """Return the observation in a sentence, without words such as "it turned out that"."""
     core = _CUE["lead"].sub("", part.replace("**", ""), count=1).rstrip(" *-–")
     core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
     if part.endswith((":", "?", "？")) or not _fits(core, 20) or _CUE["leans"].search(core):
@@ -283,7 +282,6 @@ def _claim(parts: Sequence[str]) -> str | None:
 
 
 def _is_announcement(claim: str) -> bool:
-    """Return True for an announcement or a restatement of the task."""
     return is_narration(claim) or _CUE["restated"].search(claim) is not None
 
 

@@ -170,7 +170,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def trust(self) -> Trust:
-        """The trust of its source."""
+        """The trust of the source."""
         return self.source.trust
 
     @property
@@ -195,18 +195,18 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def is_described(self) -> bool:
-        """Return True if the decision is described, False for a bare result."""
+        """Return True if the decision is described, False if there is only a result."""
         return bool(self.decision.action)
 
     @property
     def only_teaches(self) -> bool:
-        """Return True if it adds a lesson to its decision and no result."""
+        """Return True if the record adds only a lesson to its decision."""
         silent = Result(status="neutral", observed_by=self.result.observed_by)
         return self.lesson is not None and not self.is_described and self.result == silent
 
     @property
     def is_claim_refused(self) -> bool:
-        """Return True if the agent claimed a success that somebody else saw fail."""
+        """Return True if the agent claimed a success and somebody else saw it fail."""
         statuses = (self.result.claimed, self.result.status)
         return self.observer != "agent" and statuses == ("success", "failure")
 
@@ -227,14 +227,14 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def ungraded_failure(self) -> bool:
-        """True for a failure without a score; one warning stands for all of a kind."""
+        """True for a failure without a score; one warning is enough for all of them."""
         return self.result.score is None and self.result.status == "failure"
 
 
 class IndexedOutcome(NamedTuple):
-    """The row of an outcome in the index, without the record.
+    """An outcome as a row of the index; `at` is in microseconds.
 
-    `at` is in microseconds. `marks` say when to read the account of its subject, None before that.
+    `marks` are the news that decide when its account is read, None before they are known.
     """
 
     at: int
@@ -244,9 +244,9 @@ class IndexedOutcome(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The number of outcomes that an account counted, and its latest outcomes as (time, id).
+    """The number of outcomes that an account counted, and three outcomes as (time, id).
 
-    `last` was counted, `until` was read, `point` was the last one at which the account was judged.
+    `last` was counted last, `until` read last, and `point` was the last judged.
     """
 
     outcomes: int = 0
@@ -313,11 +313,11 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """A judge's accepted answer to one question; `id` is the question's key.
+    """An accepted answer of a judge to one question; `id` is the key of the question.
 
-    `kind` names the prompt, `subject` its topic, `material` a digest of its content without the
-    wording. `at` is the end of the latest outcome in it. `session` names the agent's session that
-    answered. `reply` holds words and numbers in the shape of its kind.
+    `kind` names the prompt, `subject` its topic, and `material` is a digest of its content. `at` is
+    the end of the latest outcome in it. `session` is the session that answered. `reply` holds words
+    and numbers in the shape of the kind.
     """
 
     id: str
@@ -463,7 +463,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def lemmas(self) -> list[str]:
-        """The subjects that its failures and successes name."""
+        """The subjects of its failures and successes."""
         return [failure.lemma for failure in self.failures] + [s.lemma for s in self.successes]
 
     @property
@@ -473,11 +473,11 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """A statement that the vault holds to be true; `text` may have several lines.
+    """A statement that the vault takes to be true; `text` may have several lines.
 
-    A fact written by hand needs only a text: its path gives `id` and `domain`. One of the kind
-    `correction` is a rule that a person stated in a `session` for the repository `scope`, with
-    words of the run that it corrected, `about`.
+    A fact written by hand needs only a text: its path gives `id` and `domain`. A `correction` is a
+    rule that a person stated in a `session` for the repository `scope`; `about` has words of the
+    run that it corrected.
     """
 
     id: str
@@ -537,7 +537,7 @@ class ExternalUse(Struct, frozen=True):
 
 
 class Skill(Struct, frozen=True):
-    """A skill as its file has it. `integrity` validates names."""
+    """A skill as its file has it; `integrity` checks names."""
 
     name: str
     description: str = ""
@@ -622,7 +622,7 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The key that it shares with a rule that says the same."""
+        """The key that it shares with equal rules."""
         return texts.rule_key(self.pattern)
 
     @property
@@ -691,10 +691,10 @@ def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link
 
 
 def moment_of(at: datetime) -> str:
-    """Return a time as the beginning of an outcome's id: `20261120t101500z`."""
+    """Return a time as the start of an outcome's id: `20261120t101500z`."""
     return at.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
 
 
 def stamp(at: datetime) -> str:
-    """Return a time in UTC as files have it: `2026-11-20T10:15:00Z`."""
+    """Return a UTC time in the format of files: `2026-11-20T10:15:00Z`."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

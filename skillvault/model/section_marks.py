@@ -1,8 +1,8 @@
-"""Marks: short digests by which the program recognizes the sections of a skill that it wrote.
+"""Marks: short digests of the sections that skillvault wrote, to recognize them later.
 
-`metadata.written` has a mark for each section: four hex digits of its heading, eight of its text.
-A section without a mark, or with another digest, belongs to a person. If a marked section is gone,
-a person removed it.
+`metadata.written` has a mark for each section: four hex digits of its heading, eight of its text. A
+section without a mark, or with another digest, belongs to a person. If a marked section is gone, a
+person removed it.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ def sections_of(body: str) -> dict[Key, str]:
 
 
 def plain_section(text: str) -> str:
-    """Return a text without differences in line ends and outer empty lines."""
+    """Return a text with equal line ends and without outer empty lines."""
     return text.replace("\r\n", "\n").strip()
 
 
@@ -45,7 +45,7 @@ def text_mark(text: str) -> str:
 
 
 def marks_of(description: str, body: str) -> dict[str, str]:
-    """Heading mark -> text mark of the description and all sections."""
+    """Return heading mark -> text mark, for the description and all sections."""
     texts = {DESCRIPTION: description, **sections_of(body)}
     return {heading_mark(key): text_mark(text) for key, text in texts.items()}
 
@@ -56,17 +56,17 @@ def read_marks(words: str) -> dict[str, str]:
 
 
 def format_marks(marks: Mapping[str, str]) -> str:
-    """Return marks as `metadata.written` has them."""
+    """Return marks in the format of `metadata.written`."""
     return " ".join(f"{heading}{text}" for heading, text in marks.items())
 
 
 def update_marks(
     marks: Mapping[str, str], old_body: str, new_body: str, persons: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the marks after the program has rewritten a body; unchanged sections keep their marks.
+    """Return the marks after skillvault rewrote a body; unchanged sections keep their marks.
 
-    The texts of `persons` were copied from sections of a person and get no mark. The mark of a
-    section that a person removed is kept.
+    Texts in `persons` come from sections of a person and get no mark. A section that a person
+    removed keeps its mark.
     """
     old_sections = sections_of(old_body)
     old_names = set(map(heading_mark, old_sections))
@@ -83,12 +83,12 @@ def update_marks(
 
 
 def persons_sections(marks: Mapping[str, str], body: str) -> frozenset[Key]:
-    """Return the sections of a person; a removed section is named by its heading mark."""
+    """Return the sections of a person; a removed section by its heading mark."""
     texts = sections_of(body)
     names = {heading_mark(key): key for key in texts}
-    changed = {key for name, key in names.items() if marks.get(name) != text_mark(texts[key])}
-    removed = marks.keys() - names.keys() - {heading_mark(DESCRIPTION)}
-    return frozenset(changed | {(name, -1) for name in removed})
+    changed_keys = {key for name, key in names.items() if marks.get(name) != text_mark(texts[key])}
+    removed_marks = marks.keys() - names.keys() - {heading_mark(DESCRIPTION)}
+    return frozenset(changed_keys | {(name, -1) for name in removed_marks})
 
 
 def _hex(text: str, length: int) -> str:

@@ -40,7 +40,7 @@ class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting":
 
     @property
     def sides(self) -> tuple[tuple[str, ...], ...]:
-        """The ids for and against the statement, then the same of the other outcomes."""
+        """The ids for and against the statement, then both for the other outcomes."""
         return self.supporting, self.against, self.others_for, self.others_against
 
 

@@ -1,4 +1,4 @@
-"""A try: one outcome as a line, with the agent's action and its result. Values only."""
+"""A try: one outcome as a line, with the agent's deed and its result."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Adviser = Literal["person", "agent", "judge"]
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """A sentence about a better action; supposed advice has no evidence."""
+    """A sentence about a better action; `supposed` advice has no evidence."""
 
     text: str
     by: Adviser

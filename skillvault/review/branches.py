@@ -1,6 +1,6 @@
 """Proposals as branches, each with one commit that approves a skill, for a pull request.
 
-The vault's own branch and the work tree do not change here.
+The branch and the work tree of the vault do not change here.
 """
 
 import re
@@ -34,8 +34,8 @@ _FENCE = re.compile(r"^`{3,}", re.MULTILINE)
 class ProposalBranch(Struct, frozen=True):
     """A branch that approves a proposal.
 
-    `made` is False if the branch existed before. If it was pushed, `url` is the page of the forge
-    that opens a pull request, None for an unknown forge.
+    `made` is False if the branch existed before. `url` is the page of the forge that opens a pull
+    request, None if the branch was not pushed or the forge is unknown.
     """
 
     name: str
@@ -84,18 +84,17 @@ def make_branches(
     return BranchReport(branches, merged)
 
 
-def _push(upstream: Upstream, branch: ProposalBranch, merged: BranchCleanup) -> ProposalBranch:
-    if branch.branch in merged.left:
+def _push(upstream: Upstream, branch: ProposalBranch, cleanup: BranchCleanup) -> ProposalBranch:
+    if branch.branch in cleanup.left:
         return branch
     if upstream.push_proposal(branch.branch) == "outrun":
-        merged.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
+        cleanup.left[branch.branch] = "somebody pushed to it a moment ago; run the command again"
     return replace(branch, url=request_url(upstream.address, branch.branch, upstream.branch))
 
 
 def _make_branch(
     store: Store, waiting: WaitingSkill, approval: Change, now: datetime
 ) -> ProposalBranch:
-    """Make the branch of a proposal, or return the existing one."""
     name, git = waiting.name, store.git
     branch = f"{PROPOSAL}{name}"
     if (tip := git.tip(branch)) is not None:
@@ -122,10 +121,10 @@ def _make_branch(
 
 
 def request_text(waiting: WaitingSkill, message: str) -> str:
-    """Return the message of an approval, with the proposal as the text of a pull request.
+    """Return the message of an approval with the proposal, as the text of a pull request.
 
-    It has the skill's text, the table of its evidence, and the diff against the text that it
-    replaces. No line begins with `#`, which git's editor removes.
+    It has the skill's text, the table of its evidence, and the diff to the text that it replaces.
+    No line starts with `#`, because git's editor removes such lines.
     """
     opening, _, trailers = message.rstrip().rpartition("\n\n")
     quotation = "\n".join(f"> {line}".rstrip() for line in waiting.body.splitlines())

@@ -1,7 +1,7 @@
-"""Commit a person's decision together with all changes that follow from it.
+"""Commit a decision of a person together with all changes that follow from it.
 
-The learning steps run in memory, as in a dry run. Their changes are published with the decision in
-one commit, or nothing is published.
+The learning steps run in memory, as in a dry run. Their changes and the decision become one commit,
+or nothing is published.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,9 +23,9 @@ LEARNING = ("propose", "promote", "generate", "distill", "refresh", "merge", "as
 
 
 def recompute(run: Run, first: Change | None) -> list[Change]:
-    """Return a change, if any, and what the learning steps make of it; `run` must be dry.
+    """Return a change and the changes that the learning steps make after it.
 
-    UncommittedEditError if a change touches a file that a person is editing.
+    `run` must be dry. Raise UncommittedEditError if a person is editing a file that changes.
     """
     if first:
         run.perform(first)
@@ -37,9 +37,9 @@ def recompute(run: Run, first: Change | None) -> list[Change]:
 
 
 def upgrade_changes(store: Store, judge: Judge, *, now: datetime) -> list[Change]:
-    """Return what the rules of today make of the records of earlier versions, and what is due.
+    """Return the due changes, with records of earlier versions weighed by today's rules.
 
-    UsageError in a clone that does not learn.
+    Raise UsageError in a clone that does not learn.
     """
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True, upgrades=True))
     if learner := learner_elsewhere(store.git, run.policy):

@@ -1,6 +1,6 @@
 """Carry out a person's decisions about skills, each as one commit in the person's name.
 
-`learning.curate` makes the changes; the rules that a person stated are decided in `memory`.
+`learning.curate` makes the changes; `memory` decides about the rules that a person stated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,28 +41,28 @@ _MAX_QUOTED = 60  # characters of a value that is quoted
 
 
 def clean_skill(skill: Skill) -> Skill:
-    """Return a skill without secrets and hidden characters, with a description of one line.
+    """Return a skill without secrets and hidden characters, with a one-line description.
 
-    Empty optional values become None. UsageError for a value of a wrong type.
+    Empty optional values become None. Raise UsageError for a value of a wrong type.
     """
     try:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
         values["name"] = arguments.one_text("the name of a skill", skill.name).replace("_", "-")
         for key in ("tags", "roles", "stages"):
             values[key] = arguments.tag_list(key, values[key])
-        clean = msgspec.convert(values, Skill)
+        new_skill = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
-    defaults = {key: None for key in _OPTIONAL if not getattr(clean, key)}
-    description = " ".join(clean.description.split())
+    defaults = {key: None for key in _OPTIONAL if not getattr(new_skill, key)}
+    description = " ".join(new_skill.description.split())
     return msgspec.structs.replace(
-        clean, **defaults, description=description, body=clean.body.strip()
+        new_skill, **defaults, description=description, body=new_skill.body.strip()
     )
 
 
-def check_round_trip(staged: StagedChange, skill: Skill) -> None:
+def check_round_trip(change: StagedChange, skill: Skill) -> None:
     """Raise UsageError if a skill is invalid or changes when its file is read."""
-    ((path, content),) = staged.files.items()
+    ((path, content),) = change.files.items()
     try:
         decoded = codec.decode(Ref("skill", skill.name), content or b"")
     except BadInputError as error:
@@ -82,7 +82,7 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
 
 
 def parse_edited(name: str, content: bytes) -> Skill:
-    """Return a proposal as a person edited it; BadInputError if it is not a valid skill."""
+    """Return a proposal as a person edited it; BadInputError if the skill is not valid."""
     record = codec.decode(Ref("skill", name), content)
     if not isinstance(record, Skill):
         raise BadInputError(f"{name}: is not a skill; restore its front matter", code="no-skill")
@@ -90,7 +90,7 @@ def parse_edited(name: str, content: bytes) -> Skill:
 
 
 def is_below(url: str, source: str) -> bool:
-    """Return True if a skill's address equals a source or is below it; "" contains any address."""
+    """Return True if a skill's address is the source or below it; "" contains any address."""
     _, address = split_address(url)
     is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
     return address == source or address.startswith(
@@ -128,10 +128,10 @@ class Curator:
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/ with one commit, as a new file or over the existing skill.
 
-        Only the lines that differ change in an existing file; without a difference there is no
-        commit. Values that the skill leaves empty are cleared; its status, origin and trust are
-        kept. UsageError for a skill that is invalid or changes when it is read back,
-        UncommittedEditError if a person is editing the file.
+        In an existing file only the lines that differ change; without a difference there is no
+        commit. Empty values of `skill` are cleared; status, origin and trust stay. Raise UsageError
+        for a skill that is invalid or changes when it is read back, UncommittedEditError if a
+        person is editing the file.
         """
         skill = clean_skill(skill)
         if not dry:
@@ -165,8 +165,8 @@ class Curator:
 
         def approve_change(skill: Skill, shelf: str) -> "Change":
             content = texts[skill.name].encode() if skill.name in texts else None
-            edited = skill if content is None else parse_edited(skill.name, content)
-            return self._approve_change(edited, shelf, content)
+            new_skill = skill if content is None else parse_edited(skill.name, content)
+            return self._approve_change(new_skill, shelf, content)
 
         edits = [curate.edit(name, texts[name]) for name in names if name in texts]
         return self._decide_all(names, approve_change, now, dry=dry, edits=edits)
@@ -174,7 +174,7 @@ class Curator:
     def select_proposals(self, source: str = "", *, clean: bool = False) -> list[str]:
         """Return the names of the proposals from a source, or from below it.
 
-        With `clean`, only proposals in which the lint finds nothing.
+        With `clean`, only proposals without lint findings.
         """
         head = self._store.head()
         origins = installing.origins(head)
@@ -186,7 +186,7 @@ class Curator:
         return [name for name in names if not clean or installing.is_clean(self._store, head, name)]
 
     def select_alike(self, name: str) -> tuple[list[str], list[str]]:
-        """Return (the clean, the other) proposals from the source of a proposal.
+        """Return the clean and the other proposals from the source of a proposal.
 
         Skills that were learned here are alike if their kind and domain are equal.
         """
@@ -198,11 +198,11 @@ class Curator:
             else (skill.kind, skill.domain)
             for proposal, skill in head.skills.proposed.items()
         }
-        clean, flagged = list[str](), list[str]()
+        clean_names, flagged = list[str](), list[str]()
         for proposal in sorted(proposal for proposal in keys if keys[proposal] == keys.get(name)):
             is_clean = installing.is_clean(self._store, head, proposal)
-            (clean if is_clean else flagged).append(proposal)
-        return clean, flagged
+            (clean_names if is_clean else flagged).append(proposal)
+        return clean_names, flagged
 
     def approval(self, name: str) -> "Change":
         """Return the change that approves a proposed skill."""
@@ -222,7 +222,7 @@ class Curator:
         return self._decide_all(names, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Take back a rejection: the skill waits again, and similar skills may be proposed."""
+        """Withdraw a rejection: the skill waits again, and similar skills may be proposed."""
         skill = rejected_skills.read_rejected_skill(self._store, name.replace("_", "-"))
         change = curate.forget(*skill)
         return self._commit(change, now, dry=dry)
@@ -243,7 +243,7 @@ class Curator:
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Move a skill to archive/; add a skill of another layer to `shelf.hidden`."""
         return self._decide(
-            name, self._retire_change, now, dry=dry, change_layer=curate.retire_beside
+            name, self._retire_change, now, dry=dry, change_layer=curate.hide_in_layer
         )
 
     def _retire_change(self, skill: Skill, shelf: str) -> "Change":
@@ -256,16 +256,16 @@ class Curator:
 
         A skill of another layer is added to `shelf.pinned`.
         """
-        return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_beside)
+        return self._decide(name, curate.pin, now, dry=dry, change_layer=curate.pin_in_layer)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Return an archived skill to skills/ and restart its time to live.
+        """Move an archived skill back to skills/, with a new time to live.
 
         A skill of another layer is no longer hidden or pinned.
         """
         now = now or self._clock()
         make_change = partial(self._restore_change, now=now)
-        return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_beside)
+        return self._decide(name, make_change, now, dry=dry, change_layer=curate.restore_in_layer)
 
     def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
@@ -287,7 +287,7 @@ class Curator:
         dry: bool,
         edits: "Sequence[Change]" = (),
     ) -> "run.Report":
-        """Commit the same decision about several skills, and edits of them, as one commit."""
+        """Commit one decision about several skills, and edits of them, together."""
         if not dry:
             self._store.recover()
         decisions = [make_change(*self._find_skill(name)) for name in dict.fromkeys(names)]
@@ -295,8 +295,8 @@ class Curator:
             msgspec.structs.replace(change, commit_with=WHOLE) for change in (*edits, *decisions)
         ]
         now = now or self._clock()
-        done = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
-        return run.Report(done)
+        results = commits.commit_changes(self._store, changes, now, dry=dry) if changes else []
+        return run.Report(results)
 
     def create(
         self,
@@ -308,9 +308,9 @@ class Curator:
         now: datetime | None = None,
         dry: bool = False,
     ) -> "run.Report":
-        """Write the draft of a person's skill, served once it is committed: now, if `commit`.
+        """Write the draft of a person's skill; with `commit` it is committed and served now.
 
-        UsageError for a name that cannot be used or a domain that does not exist.
+        Raise UsageError for a name that cannot be used or a domain that does not exist.
         """
         self._check_name_is_free(name)
         self._store.head().check_domain(domain)
@@ -325,9 +325,9 @@ class Curator:
     def rename(
         self, name: str, new_name: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Give a skill another name; it keeps its history, links and uses.
+        """Rename a skill; its history, links and uses stay.
 
-        UsageError for a name that cannot be used, and for a skill of another layer.
+        Raise UsageError for a name that cannot be used, and for a skill of another layer.
         """
         layer_skill = self._layer_skill(name)
         if layer_skill is not None:
@@ -345,7 +345,7 @@ class Curator:
         return self._decide(name, rename_change, now, dry=dry)
 
     def _check_name_is_free(self, name: str, renamed: str | None = None) -> None:
-        """Raise UsageError for an invalid name, or that of a skill other than `renamed`."""
+        """Raise UsageError for an invalid name, or the name of another skill than `renamed`."""
         curate.check_name(name)
         head = self._store.head()
         path = head.records.path_of(Ref("skill", name))
@@ -359,7 +359,7 @@ class Curator:
         self._check_no_former_name(name, renamed)
 
     def _check_no_former_name(self, name: str, renamed: str | None = None) -> None:
-        """Raise UsageError for a former name of a skill, unless that is the `renamed` one."""
+        """Raise UsageError for a former name of another skill than `renamed`."""
         skill_name = self._store.head().history.former_names().get(name)
         if skill_name not in (None, renamed):
             raise UsageError(f"{name}: is a former name of {skill_name}; choose another")

@@ -1,7 +1,7 @@
 """Install skills of other people and their newer versions, one commit a skill.
 
-Installed skills wait in proposed/; only the package's own skills are copied into skills/. Files are
-merged three-way, and where both sides changed a file, the local text stays.
+Installed skills wait in proposed/; only skills of the package are copied into skills/. Files are
+merged three-way; if both sides changed a file, the local text stays.
 """
 
 import itertools
@@ -64,7 +64,7 @@ def origins(head: Topics) -> dict[str, Origin]:
 def lint_incoming(files: Files, source_files: Files, findings: Iterable[Finding]) -> list[Finding]:
     """Lint files as they will be in proposed/, with the marker that hides them from agents.
 
-    Files that equal those of the source have its `findings`.
+    Files that equal a file of the source have its `findings`.
     """
     marked = {**files, FILE: marks.mark_internal(FILE, files[FILE])}
     new_files = {path: data for path, data in marked.items() if source_files.get(path) != data}
@@ -83,7 +83,7 @@ def lint_waiting(store: Store, name: str) -> list[Finding] | None:
 
 
 def is_clean(store: Store, head: Topics, name: str) -> bool:
-    """Return True if the lint finds nothing in a skill that waits."""
+    """Return True if the lint finds nothing in a waiting skill."""
     files = folder_files(store.git, head, f"proposed/{name}")
     return not lint.lint_files(files, secret_kinds)
 
@@ -111,7 +111,7 @@ class FileMerge(Struct, frozen=True):
         ]
 
 
-def keep_changes(git: Git, base: Files, local: Files, remote: Files) -> FileMerge:
+def merge_changes(git: Git, base: Files, local: Files, remote: Files) -> FileMerge:
     """Merge the local changes since the base into the author's files."""
     merge = FileMerge({}, [])
     for path in sorted({*base, *local, *remote}):
@@ -144,8 +144,8 @@ def _merge_file(
     if merge is None:
         return local, "no text, and changed by both"
     content, conflicts = merge
-    places = f"{conflicts} place{'s' * (conflicts > 1)} changed by both"
-    return content, places if conflicts else ""
+    note = f"{conflicts} place{'s' * (conflicts > 1)} changed by both"
+    return content, note if conflicts else ""
 
 
 class InstalledSkill(Struct, frozen=True):
@@ -163,7 +163,7 @@ class InstalledSkill(Struct, frozen=True):
 
 
 class InstallReport(Struct):
-    """The installed skills, the known ones (a sentence each), the problems, and what stays out."""
+    """The installed skills, the known skills (a sentence each), the problems, and the rest."""
 
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -200,9 +200,9 @@ class OfferedSkill(Struct, frozen=True):
 
 
 class SourceListing(Struct, frozen=True):
-    """The skills that a source offers, the problems, and the files that are passed over.
+    """The skills that a source offers, the problems, and the files that are left out.
 
-    `files` is the number of its files SKILL.md, 0 if only named skills are listed.
+    `files` is the number of SKILL.md files, 0 if only named skills are listed.
     """
 
     skills: list[OfferedSkill]
@@ -243,7 +243,7 @@ class Installer:
         """Install the named skills of a source, or all of them.
 
         A skill that cannot be read becomes a problem. So does a skill that seems to hold a secret,
-        unless `with_secrets` is set. UsageError if the source does not have a named skill.
+        unless `with_secrets` is set. Raise UsageError if the source lacks a named skill.
         """
         work = self._begin(now, dry=dry, with_secrets=with_secrets)
         skills, contents = _skills_of(source, names)
@@ -264,8 +264,8 @@ class Installer:
     ) -> InstallReport:
         """Import the skills of a folder or file in another program's format.
 
-        An earlier import from the same place is updated. UsageError if no skill of a supported
-        format is there.
+        An earlier import from the same place is updated. Raise UsageError if there is no skill of a
+        known format.
         """
         work = self._begin(now, dry=dry)
         work.take_all(skill_sources.read_path(path, format_name), _repository_of(path))
@@ -279,7 +279,7 @@ class Installer:
         now: datetime | None = None,
         dry: bool = False,
     ) -> InstallReport:
-        """Propose the rules and how-tos of the documents of a folder, of a file or of a URL.
+        """Propose the rules and how-tos of the documents of a folder, a file or a URL.
 
         If the judge is a model, it is asked about the passages that structure cannot decide.
         UsageError for a domain that the vault does not have.
@@ -309,9 +309,9 @@ class Installer:
         """
         work = self._begin(now, dry=dry, with_secrets=with_secrets)
         origin_by_name = origins(self._store.head())
-        if missing := [name for name in names if name not in origin_by_name]:
+        if unknown_names := [name for name in names if name not in origin_by_name]:
             raise UsageError(
-                f"{', '.join(missing)}: not an installed skill; `skillvault install SOURCE` "
+                f"{', '.join(unknown_names)}: not an installed skill; `skillvault install SOURCE` "
                 "installs, `skillvault skill list --proposed` names what waits"
             )
         for name in names or sorted(origin_by_name):
@@ -340,7 +340,7 @@ class Installer:
 
 
 class _IncomingSkill(NamedTuple):
-    """A skill that is to be committed."""
+    """A skill to be committed."""
 
     name: str
     changes: Sequence[Change]
@@ -367,7 +367,7 @@ class _Installation:
         }
 
     def take(self, skill: SourceSkill) -> None:
-        """Collect one skill for `commit_incoming`, unless the vault has it already."""
+        """Collect a skill for `commit_incoming`, unless the vault has it already."""
         head, origin = self._store.head(), skill.origin
         if sentence := self._explain_known(head, origin):
             self.report.known.append(sentence)
@@ -397,7 +397,7 @@ class _Installation:
     def take_all(
         self, contents: skill_sources.ReadPath, repository: str | None, domain: str | None = None
     ) -> None:
-        """Propose the skills, and the rules of a repository, that were read."""
+        """Propose the skills that were read, and the rules of a repository."""
         self.report.problems, self.report.passed_over = contents.problems, contents.passed_over
         if contents.rules:
             domain = domain or self._store.head().only_domain or CODING
@@ -413,7 +413,7 @@ class _Installation:
         self.commit_incoming()
 
     def _add_facts(self, domain: str, memories: Sequence[MemoryFact]) -> None:
-        """Commit the facts of another program's memory that were never in the vault."""
+        """Commit the facts of another program's memory that the vault never had."""
         facts = {
             fact.id: fact
             for memory in memories
@@ -470,7 +470,7 @@ class _Installation:
         self.report.done += commits.commit_changes(self._store, [change], self._now, dry=self._dry)
 
     def take_or_renew(self, skill: SourceSkill) -> None:
-        """Commit one skill, or the next version of a skill from the same place."""
+        """Commit a skill, or the next version of a skill from the same place."""
         head, origin = self._store.head(), skill.origin
         installed = self._name_by_source.get((origin.url, origin.registry))
         if installed and not head.links.by_source([origin.ref]):
@@ -481,7 +481,7 @@ class _Installation:
             self.take(skill)
 
     def update(self, name: str, origin: Origin, *, asks: bool) -> None:
-        """Install the current version of one skill from its source.
+        """Install the current version of a skill from its source.
 
         Without `asks`, a version that a person removed is not installed again.
         """
@@ -507,7 +507,7 @@ class _Installation:
         local = as_proposed(local_files, name)
         remote = as_proposed(skill.folder.files, name)
         base = self._base(head, origin, name)
-        merge = keep_changes(self._store.git, base, local, remote)
+        merge = merge_changes(self._store.git, base, local, remote)
         target, replaces = rules.place_of_update(name, local_files, is_approved=shelf == "skills")
         if not asks and _was_removed(head, skill.origin, target):
             self.report.known.append(
@@ -550,9 +550,9 @@ class _Installation:
         if self._with_secrets or not secrets:
             return findings
         positions = join_items([finding.where for finding in secrets[:_PLACES]])
-        others = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
+        more = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
         message = (
-            f"{positions}{others}: {secrets[0].message}; ask its author to remove it, or let it in "
+            f"{positions}{more}: {secrets[0].message}; ask its author to remove it, or let it in "
             "with --with-secrets"
         )
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
@@ -621,7 +621,7 @@ class _Installation:
         return skill
 
     def _base(self, head: Topics, origin: Origin, name: str) -> Files:
-        """Return the files of an origin as they were installed, under the skill's current name."""
+        """Return the files of an origin as installed, under the current name of the skill."""
         for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
                 folder = f"proposed/{target.removeprefix('skill:')}"
@@ -648,7 +648,7 @@ def _repository_of(path: Path) -> str | None:
 def _skills_of(
     source: SkillSource, names: Sequence[str]
 ) -> tuple[list[SourceSkill], SourceContents]:
-    """Return the skills of a source that are named or offered, and what else is in it."""
+    """Return the skills of a source that are named or offered, and the rest of the source."""
     with open_source(source) as contents:
         registry = source.url if source.kind == "clawhub" else REGISTRY
         skills = read_offers(contents, registry)
@@ -670,7 +670,7 @@ def _seeds() -> Iterator[tuple[str, Files]]:
 
 
 def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
-    """Return True if this version was installed under this name before and is gone now."""
+    """Return True if this version was installed under this name and is gone now."""
     target = Ref("skill", name)
     commits = head.history.commits_using(origin.ref)
     return target not in head.records and any(str(target) in c.targets for c in commits)

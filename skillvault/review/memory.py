@@ -58,11 +58,11 @@ class FactMemory:
         head = self._store.head()
         head.check_domain(domain)
         all_facts = dict(head.facts)
-        superseded = {fact.supersedes for fact in all_facts.values()}
+        superseded_ids = {fact.supersedes for fact in all_facts.values()}
         facts = [
             fact
             for fact in all_facts.values()
-            if fact.id not in superseded
+            if fact.id not in superseded_ids
             and domain in (None, fact.domain)
             and not (trusted and fact.trust != "local")
         ]

@@ -43,10 +43,10 @@ def retraction_changes(
     return recompute(Run(store, judge=judge, now=now, options=options), retraction_change)
 
 
-def if_retracted(run: Run, ref: Ref) -> list[dict[str, str]]:
+def preview(run: Run, ref: Ref) -> list[dict[str, str]]:
     """Return `{step, subject}` of each change that a retraction would make.
 
-    The list is empty if the record is not an outcome.
+    [] if the record is not an outcome.
     """
     if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
         return []
@@ -71,7 +71,7 @@ def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
 def _derived_records(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, str]]:
     """Yield the links of records and the facts made from them, each with its path.
 
-    A fact is made anew if enough other records support it. A fact that a person edited stays.
+    A fact is made again if enough other records support it. A fact that a person edited stays.
     """
     view = run.view
     for link in view.links.by_source(sorted(set(sources))):
@@ -93,25 +93,25 @@ def is_personal(view: Topics, ref: Ref) -> bool:
     return any(not commit.step for commit in view.history.commits_touching([ref]))
 
 
-def _orphaned_skills(run: Run, outcome: Outcome, removed: set[Ref]) -> Iterator[tuple[str, str]]:
+def _orphaned_skills(run: Run, outcome: Outcome, refs: set[Ref]) -> Iterator[tuple[str, str]]:
     """Yield (shelf, name) of the skills that lose all their sources."""
     view = run.view
-    yield from skills_without_facts(run, removed)
+    yield from skills_without_facts(run, refs)
     strategy = view.skills.find(strategy_name(outcome.domain))
     has_enough = view.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
     if strategy and not has_enough and may_archive(run, strategy):
         yield shelf_of(run, strategy), strategy.name
 
 
-def skills_without_facts(run: Run, removed: Collection[Ref]) -> Iterator[tuple[str, str]]:
+def skills_without_facts(run: Run, removed_refs: Collection[Ref]) -> Iterator[tuple[str, str]]:
     """Yield (shelf, name) of the skills that lose all their facts."""
     view = run.view
-    facts = [ref for ref in removed if ref.kind == "fact"]
+    facts = [ref for ref in removed_refs if ref.kind == "fact"]
     names = {link.target.id for link in view.links.by_source(facts) if link.type == "derived"}
     for name in sorted(names):
         links = view.links.by_target([Ref("skill", name)])
         remaining = [
-            link for link in links if link.type == "derived" and link.source not in removed
+            link for link in links if link.type == "derived" and link.source not in removed_refs
         ]
         skill = view.skills.find(name)
         if skill and not remaining and may_archive(run, skill):

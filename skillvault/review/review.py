@@ -1,6 +1,6 @@
-"""Show proposals that wait for a person: text, diff and evidence.
+"""Show the proposals that wait for a person: text, diff and evidence.
 
-`curate` carries out the decision. The vault's own branch and the work tree do not change here.
+`curate` carries out the decision. The branch and the work tree of the vault do not change here.
 """
 
 import difflib
@@ -46,10 +46,10 @@ class SimilarText(Struct, frozen=True):
 
 
 class WaitingSkill(Struct, frozen=True, kw_only=True):
-    """A skill in proposed/ with the information a person needs to decide about it.
+    """A skill in proposed/ with the information that a person needs for a decision.
 
     `diff` compares it with the skills in `replaces`. `nearest` is the most similar live skill,
-    `rejected` a similar proposal that was rejected. `supporting` and `against` list the runs whose
+    `rejected` a similar proposal that was rejected. `supporting` and `against` are the runs whose
     evaluations support or contradict it. `stats` is its use, if it was ever shown.
     """
 
@@ -80,7 +80,7 @@ def proposals(run: Run) -> Iterator[WaitingSkill]:
 
 
 def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
-    """Return one skill that waits."""
+    """Return a skill that waits."""
     view = run.view
     old_ref = Ref("skill", skill.replaces or "")  # a person may have removed or renamed this skill
     shown_name = old_ref.id if skill.origin in PROGRAM_ORIGINS and old_ref in view.records else name
@@ -113,9 +113,9 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
 
 
 def _outcomes_read(run: Run, name: str, refs: Sequence[Ref]) -> list[Outcome]:
-    """Return the outcomes that the text of a proposal was made of.
+    """Return the outcomes from which the text of a proposal was made.
 
-    A strategy that no longer tells an action keeps the links to that action's outcomes.
+    A strategy without a former action keeps the links to the outcomes of that action.
     """
     outcomes = outcomes_under(run.view, refs)
     evidence = evidence_of(run.view, Ref("skill", name))
@@ -126,8 +126,8 @@ def _outcomes_read(run: Run, name: str, refs: Sequence[Ref]) -> list[Outcome]:
 def replaced_skills(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
     """Return the names of the skills that a proposal replaces, in any folder."""
     links = run.view.links.by_target([Ref("skill", name)])
-    merged = (link.source.id for link in links if link.type == "merged")
-    return tuple(dict.fromkeys([*([skill.replaces] if skill.replaces else []), *merged]))
+    names = (link.source.id for link in links if link.type == "merged")
+    return tuple(dict.fromkeys([*([skill.replaces] if skill.replaces else []), *names]))
 
 
 def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
@@ -156,7 +156,7 @@ def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
 
 
 def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> SimilarText | None:
-    """Return the most similar of some (name, text, reason); None if all differ too much."""
+    """Return the most similar of these (name, text, reason); None if all differ too much."""
     texts = [
         SimilarText(name, round(likeness(skill.body, body), 2), reason)
         for name, body, reason in others
@@ -166,18 +166,18 @@ def _most_similar(skill: Skill, others: Iterable[tuple[str, str, str]]) -> Simil
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
-    for rejected in run.rejections.proposals:
-        if skill.replaces and rejected.replaces == skill.replaces:
-            share = round(likeness(skill.body, rejected.body), 2)
-            return SimilarText(rejected.skill, share, rejected.reason)
+    for rejection in run.rejections.proposals:
+        if skill.replaces and rejection.replaces == skill.replaces:
+            share = round(likeness(skill.body, rejection.body), 2)
+            return SimilarText(rejection.skill, share, rejection.reason)
     return None
 
 
 def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
-    """Pair a skill's text with its text at a revision.
+    """Pair the text of a skill with its text at a revision.
 
-    Without a revision, a proposal is paired with the text that it replaces, and any other skill
-    with its text before its latest commit. UsageError if there is no such skill or commit.
+    Without a revision, a proposal is paired with the text that it replaces, any other skill with
+    its text before the latest commit. Raise UsageError if there is no such skill or commit.
     """
     view, git = run.view, run.store.git
     name = name.replace("_", "-")

@@ -1,7 +1,6 @@
-"""Open a source of skills and read the skills that it offers, each only when needed.
+"""Open a source of skills, and read its skills one by one when needed.
 
-In files of a private source, secrets are replaced by markers; files of a public source are not
-changed.
+In files of a private source, markers replace secrets; files of a public source are not changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -59,9 +58,9 @@ class Offer(Struct, frozen=True):
 
 
 class SourceContents(Struct):
-    """The offers of a source, the problems, and the files that are passed over.
+    """The offers of a source, the problems, and the files that are left out.
 
-    `skill_files` is the number of its files SKILL.md, 0 if the source is not a tree of files.
+    `skill_files` is the number of SKILL.md files, 0 if the source is not a tree of files.
     """
 
     offers: list[Offer] = field(default_factory=list)
@@ -74,7 +73,7 @@ class SourceContents(Struct):
 def open_source(source: SkillSource) -> Iterator[SourceContents]:
     """Open a source while its skills are read.
 
-    BadInputError, GitError or UsageError if the source does not exist or may not be opened.
+    Raise BadInputError, GitError or UsageError if the source does not exist or may not be opened.
     """
     if source.kind == "git":
         with remote.fetch_files(source.url, source.ref) as files:
@@ -126,7 +125,6 @@ def _folder_of(source: SkillSource) -> Path:
 
 
 def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:
-    """Return the skills in a tree of files."""
     scan = scan_skills(tree, source.folder)
     return SourceContents(
         [_offer(tree, source, skill, version) for skill in scan.skills],
@@ -190,9 +188,10 @@ _NAMED = 20  # skills of a source that a refusal names
 
 
 class SourceSkill(Struct, frozen=True):
-    """A skill that was read from its source, which held exactly `published`.
+    """A skill read from a source that held exactly the files `published`.
 
-    `path` is its path in the source, `copies` are paths of the same files, `links` lead to them.
+    `path` is its path in the source, `copies` are other paths with the same files, `links` are
+    links to it.
     """
 
     folder: SkillFolder
@@ -221,7 +220,7 @@ class SourceSkill(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """Lines about what was changed in it beyond the vault's own keys."""
+        """Return remarks on changes beyond the vault's own keys."""
         lines = [
             f"{path}: a pointer of git LFS, not the file; run `git lfs pull` in the source"
             for path, data in self.published.items()
@@ -235,14 +234,14 @@ class SourceSkill(Struct, frozen=True):
 
     @property
     def is_internal(self) -> bool:
-        """True if the author marked the skill as not for others."""
+        """True if the author marked the skill as internal."""
         return metadata_of(self.folder.files).get(_INTERNAL) == "true"
 
 
 def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
-    """Read the skills that are offered, copies for several hosts as one.
+    """Read the skills that are offered; equal copies for several hosts are one skill.
 
-    Adds the problems, and the versions for other hosts that are passed over, to the contents.
+    Add problems, and versions for other hosts that are left out, to `contents`.
     """
     skills: list[SourceSkill] = []
     for offer in contents.offers:
@@ -265,9 +264,9 @@ def read_offers(contents: SourceContents, registry: str) -> list[SourceSkill]:
 
 
 def merge_copies(skills: Iterable[SourceSkill], skipped: list[SkippedFile]) -> list[SourceSkill]:
-    """Return the skills, those with the same files as one.
+    """Return the skills, with one entry for skills of equal files.
 
-    The version for one host of a skill that is also elsewhere is passed over.
+    The version for one host of a skill that is also elsewhere is left out.
     """
     skill_by_digest: dict[str, SourceSkill] = {}
     paths: dict[tuple[str, ...], str] = {}
@@ -296,11 +295,10 @@ def choose_skills(
     *,
     is_complete: bool,
 ) -> list[SourceSkill]:
-    """Return the named skills, or all except those that authors marked as internal.
+    """Return the named skills, or all skills that authors did not mark as internal.
 
-    Adds those that an author does not offer to `passed_over`.
-
-    UsageError if a named one is missing, unless only a part of the source could be read.
+    Internal skills are added to `passed_over`. Raise UsageError if a named skill is missing, unless
+    only a part of the source could be read.
     """
     source_names = sorted({skill.name for skill in skills})
     missing_names = sorted(set(names) - set(source_names))
@@ -332,7 +330,7 @@ FORMATS = sorted(name for name, f in SKILL_FORMATS.items() if f.read and name !=
 
 
 class ReadPath(Struct):
-    """The skills, rules and facts of a folder, file or page, the problems, what is passed over."""
+    """The skills, rules, facts and problems of a folder, file or page, and what is left out."""
 
     skills: list[SourceSkill]
     rules: list[DocumentRule]
@@ -398,7 +396,7 @@ def _read_tree(
         )
     root, is_folder = str(path or address), path is not None and path.is_dir()
     skills = [
-        _incoming(root, is_folder, format_name, entry)
+        _with_origin(root, is_folder, format_name, entry)
         for entry in entries
         if isinstance(entry, TreeSkill)
     ]
@@ -407,20 +405,20 @@ def _read_tree(
 
 
 def split_address(url: str) -> tuple[str, str]:
-    """Split the address of a skill into (its format if it was imported, else ""; the rest)."""
+    """Return the format in a skill's address ("" if not imported), and the rest of the address."""
     format_name, _, address = url.partition(":")
     return (format_name, address) if format_name in SKILL_FORMATS else ("", url)
 
 
 def source_root(url: str) -> str:
-    """Return the document, repository, site or folder that has the skill of an address."""
+    """Return the document, repository, site or folder with the skill of an address."""
     _, address = split_address(url)
     root, sign, _ = address.partition("#")
     return root if sign else address.rpartition("/")[0]
 
 
 def explain_no_source(name: str, origin: Origin) -> str | None:
-    """Explain why an imported skill has no source to ask; None if the skill was installed."""
+    """Return the reason why an imported skill has no source for updates; None if it has one."""
     format_name, address = split_address(origin.url)
     if not format_name:
         return None
@@ -439,13 +437,13 @@ def _path_tree(path: Path) -> SourceTree:
     )
 
 
-def _incoming(root: str, is_folder: bool, format_name: str, skill: TreeSkill) -> SourceSkill:
-    """Return a skill with its origin, a plain folder's as `install` writes it."""
-    url = f"{root}/{skill.place}" if skill.place and is_folder else root
-    if not is_folder and "#" in skill.place:
-        url = f"{root}#{skill.place.partition('#')[2]}"
+def _with_origin(root: str, is_folder: bool, format_name: str, skill: TreeSkill) -> SourceSkill:
+    """Return a skill with its origin; for a plain folder the origin that `install` writes."""
+    url = f"{root}/{skill.path}" if skill.path and is_folder else root
+    if not is_folder and "#" in skill.path:
+        url = f"{root}#{skill.path.partition('#')[2]}"
     if format_name != ORIGIN:
         url = f"{format_name}:{url}"
     digest = digest_of(skill.published)
     origin = Origin(url, "", digest, len(skill.folder.files))
-    return SourceSkill(skill.folder, skill.published, origin, skill.place)
+    return SourceSkill(skill.folder, skill.published, origin, skill.path)

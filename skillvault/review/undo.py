@@ -1,4 +1,4 @@
-"""undo: change the vault as if a commit's proposals had been rejected when they were made.
+"""undo: change the vault as if the proposals of a commit had been rejected at once.
 
 The learning steps recompute the result, so a person's later edits stay; a git revert would lose
 them.
@@ -55,8 +55,8 @@ def undo_changes(
 ) -> list[Change]:
     """Return the changes that undo a commit of the program, or the commit that made a skill.
 
-    UsageError if the commit cannot be undone, UncommittedEditError if a person edited what would
-    go.
+    Raise UsageError if the commit cannot be undone, UncommittedEditError if a person edited a file
+    that it would remove.
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
@@ -93,9 +93,9 @@ def undo_changes(
 
 
 def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
-    """Return the change that takes an approval back, None for any other commit.
+    """Return the change that undoes an approval; None for any other commit.
 
-    An approval of a next version names two skills, and the text that it replaced is in no file.
+    None for the approval of a next version too, because no file has the text that it replaced.
     """
     view = run.view
     is_skill = Ref("skill", text.replace("_", "-")) in view.records
@@ -115,9 +115,9 @@ def _reopen_approved(run: Run, text: str, reason: str) -> Change | None:
 
 
 def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
-    """Return the commit that `text` names and the records that it made and that still exist.
+    """Return the commit that `text` names, and the existing records that it made.
 
-    For the name of a skill: the commit that made the skill, and the skill alone.
+    For the name of a skill: the commit that made the skill, and only the skill.
     """
     view, name = run.view, text.replace("_", "-")
     skill = Ref("skill", name)
@@ -152,17 +152,17 @@ def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[R
 
 
 def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
-    """Return True if a commit created a record; two clones may both have created a record."""
+    """Return True if a commit created a record; two clones may both have done so."""
     commits = reversed(run.view.history.commits_changing(ref))
     earlier_commits = takewhile(lambda commit: commit.sha != sha, commits)
     return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in earlier_commits)
 
 
-def _advise(view: Topics, parts: Sequence[Commit]) -> str:
-    """Say what the commit did instead of making a record, and how a person may undo that."""
-    step = next((part.step for part in parts if part.step in _INSTEAD), "")
-    hint = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
-    changed_skills = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
+def _advise(view: Topics, commits: Sequence[Commit]) -> str:
+    """Say what the commit did other than making a record, and how a person may undo that."""
+    step = next((commit.step for commit in commits if commit.step in _INSTEAD), "")
+    hint = _INSTEAD.get(step, f"`git revert {commits[0].sha[:10]}` takes it back")
+    changed_skills = [ref for ref in _skills_and_facts(commits, _CHANGING) if ref.kind == "skill"]
     names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:
         return f"; {hint}"

@@ -1,7 +1,7 @@
 """Ask the judge before a decision is carried out.
 
-If nobody can be asked, the decision may be carried out, with a warning. A judge that is no better
-than chance in this vault is not asked.
+If nobody can be asked, or the judge is no better than chance in this vault, the decision may be
+carried out, with a warning.
 """
 
 import json
@@ -12,7 +12,7 @@ import msgspec
 from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.judging.judges import accuracy_of, policy_judge
-from skillvault.loop.receipts import Receipts, with_names
+from skillvault.loop.receipts import Receipts, resolve_applied
 from skillvault.model import codec
 from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.records import Skill
@@ -25,12 +25,12 @@ from skillvault.vault.files.redact import redact_value
 def judge_decision(
     store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
 ) -> advise.Advice:
-    """Judge the decision in a file (name, bytes); a refusal is dropped into the inbox."""
+    """Judge the decision in a file (name, bytes); a refusal is written to the inbox."""
     raw = redact_value(codec.parse_incoming(*file))
     proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
     receipts = Receipts(head, Inbox(store.root), now).own_receipts
-    outcome = with_names(proposal.outcome, receipts, shelf.uses.text_reader(head))
+    outcome = resolve_applied(proposal.outcome, receipts, shelf.uses.text_reader(head))
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
@@ -56,6 +56,6 @@ def _recommended_skills(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
         domain=outcome.domain, context=outcome.context, strategy="hybrid", action=decision.action
     )
     words = (decision.task or decision.reasoning, decision.action, decision.target)
-    served = shelf.recommend(query, " ".join(filter(None, words))).recommended
-    names = (skill.name for skill in served if skill.how != "named")
+    shown = shelf.recommend(query, " ".join(filter(None, words))).recommended
+    names = (skill.name for skill in shown if skill.how != "named")
     return [skill for name in names if (skill := shelf.get(name))]

@@ -1,4 +1,4 @@
-"""The part of a recommendation beside its skills: their subjects, facts, domains, the context.
+"""Further data for a recommendation: the subjects of skills, facts, domains, the context.
 
 Facts of other domains are included if their evaluations say that they apply there too.
 """
@@ -51,10 +51,10 @@ def background_of(
     actions: Mapping[str, frozenset[Action]],
     nearness: Near | None = None,
 ) -> Background:
-    """Collect the background of a query; `nearness` ranks the facts as it ranked the skills.
+    """Collect the background of a query; `nearness` ranks the facts like the skills.
 
-    `task_matches` is the task and how well skills answer it, or None; `actions` are
-    those of the best of these skills.
+    `task_matches` are the task and the matches of skills with it, or None. `actions` are the
+    actions of the best skills.
     """
     task, matches = task_matches or ("", {})
     return Background(
@@ -66,7 +66,7 @@ def background_of(
 
 
 def unknown_domain(head: Topics, domain: str) -> str | None:
-    """Return None for a known domain, else the known domain that it resembles, or ""."""
+    """Return None for a known domain, else a domain with a similar name, or ""."""
     if domain in head.domains:
         return None
     names = (row.domain for row in head.skills.candidates())
@@ -100,20 +100,20 @@ def find_actions(head: Topics, matches: Mapping[str, Match]) -> dict[str, frozen
 def with_named_subjects(
     head: Topics, domain: str, task: str, matches: Mapping[str, Match], *, answers: float
 ) -> dict[str, Match]:
-    """Return the matches, and as answers the skills whose action or target the task names.
+    """Return the matches, with a match for the skills whose subject the task names.
 
-    The skills are those of the action, and of the action on this very target. They have as much
-    evidence as the best skill, so that a skill that is about another action outdoes none of them.
+    These are the skills of the action, and of the action on this target. They get the evidence of
+    the best skill, so that no skill about another action comes before them.
     """
     names = _find_named_skills(head, domain, task)
     if not names:
         return dict(matches)
-    best = max((match.score for match in matches.values()), default=1.0)
-    most = max((match.evidence for match in matches.values()), default=0.0)
+    max_score = max((match.score for match in matches.values()), default=1.0)
+    max_evidence = max((match.evidence for match in matches.values()), default=0.0)
     raised_matches = dict(matches)
     for name in names:
-        match = matches.get(name, Match(best, 0.0))
-        raised_matches[name] = match._replace(evidence=max(most, answers))
+        match = matches.get(name, Match(max_score, 0.0))
+        raised_matches[name] = match._replace(evidence=max(max_evidence, answers))
     return raised_matches
 
 
@@ -137,9 +137,9 @@ def _find_named_skills(head: Topics, domain: str, task: str) -> set[str]:
 
 
 def _is_subject_name(term: str) -> bool:
-    """Return True for a term that points at one subject: not for common words such as `add page`.
+    """Return True if a term names one subject; False for common words such as `add page`.
 
-    A single word points at a subject if it is rare in English.
+    A single word names a subject if it is rare in English.
     """
     words = _WORD.findall(term.lower())
     is_rare = len(words) > 1 or any(weight(stem(word)) == FULL for word in words)
@@ -151,10 +151,10 @@ def _pad_words(text: str) -> str:
 
 
 def _leads(head: Topics, query: Query, task: str, matches: Iterable[str]) -> dict[str, int]:
-    """Map each skill to 0 if its subject is what is asked for, to 1 if it shares the action.
+    """Map each skill to 0 if it is about the requested subject, to 1 if only about the action.
 
-    The action is the query's, in any letter case. Without one it is each action whose words the
-    task mentions, and only skills that match the task count.
+    The action is the query's, in any letter case. Without one it is each action whose words are in
+    the task, and only skills that match the task count.
     """
     actions = _actions(head, query, task)
     if not actions:
@@ -174,7 +174,7 @@ def is_taught(head: Topics, domain: str, action: str) -> bool:
 
 
 def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
-    """Return the skills about these actions; strategies, about all actions, are left out."""
+    """Return the skills about these actions, without strategies, which are about all actions."""
     if not actions:
         return set()
     names = head.skills.of_actions(domain, actions)
@@ -200,7 +200,7 @@ def _actions(head: Topics, query: Query, task: str) -> list[str]:
 
 
 def _is_exact(subject: str | None, keys: Iterable[str], task_words: list[str]) -> bool:
-    """Return True for an action's subject, or one with a target that the task mentions."""
+    """Return True for a subject without a target, or with a target that the task mentions."""
     if subject is None:
         return False
     return any(
@@ -230,9 +230,9 @@ def _words(text: str) -> list[str]:
 
 
 class Guide(NamedTuple):
-    """A guide's action and text, and the lines of all its tries.
+    """The action and the text of a guide, and the lines of all its tries.
 
-    `action` names its target, too, where it has but one: then no line does.
+    If all tries have one target, `action` includes the target, because the lines omit it.
     """
 
     action: str
@@ -240,7 +240,7 @@ class Guide(NamedTuple):
     tried: tuple[str, ...]
 
     def best_match(self, task: str) -> LineMatch:
-        """Return how much of a task the one line says that says most."""
+        """Return the match of the best single line with a task."""
         lines = [line for line in self.body.splitlines() if line.startswith("- ")]
         matches = match_lines(task, [*lines, *self.tried], self.action)
         return max(matches.values(), key=lambda match: match.strength, default=NO_LINE)
@@ -251,15 +251,15 @@ class Guide(NamedTuple):
 
 
 def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, Guide]:
-    """Return the guides among the best skills for a task, and those that are pinned."""
+    """Return the guides among the best skills for a task, and the pinned guides."""
     guides: dict[str, Guide] = {}
     for name in [*names, *query.pins][:_ASKED]:
         skill = head.skills.get(name)
         if skill is not None and skill.kind == "guide" and skill.origin == "generated":
             action = (skill.subject or "").partition(" / ")[2]
             _, _, target = skill.description.partition(". ")[0].partition(" on ")
-            is_one = "," not in target and " and " not in target
-            words = [*words_of(action), target.rstrip(".") if is_one else ""]
+            is_single = "," not in target and " and " not in target
+            words = [*words_of(action), target.rstrip(".") if is_single else ""]
             guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.read_tries(name))
     return guides
 
@@ -267,17 +267,17 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
 def with_line_evidence(
     task: str, matches: Mapping[str, Match], guides: Mapping[str, Guide], answers: float
 ) -> dict[str, Match]:
-    """Return how well skills answer a task; a guide is rated by its best line.
+    """Return the matches of skills with a task, a guide rated by its best line.
 
-    The words of many tries together say a little of any task: a guide without a related line
-    needs more evidence, and one with a line that says enough answers whatever the others say.
+    The many words of a long guide match any task a little. So a guide without a matching line needs
+    more evidence, and a guide with a good line is always an answer.
     """
     new_matches = dict(matches)
     for name in guides.keys() & matches.keys():
-        best = guides[name].best_match(task)
-        evidence = matches[name].evidence * (1.0 if best.strength >= RELATED else _NO_LINE_PART)
-        if best.strength >= ANSWERS:
-            evidence = max(evidence, answers, best.share)
+        match = guides[name].best_match(task)
+        evidence = matches[name].evidence * (1.0 if match.strength >= RELATED else _NO_LINE_PART)
+        if match.strength >= ANSWERS:
+            evidence = max(evidence, answers, match.share)
         new_matches[name] = matches[name]._replace(evidence=evidence)
     return new_matches
 
@@ -286,9 +286,9 @@ def with_line_evidence(
 
 
 def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> list[FactHit]:
-    """Return the trusted facts in force that match a task and apply to its domain.
+    """Return the current trusted facts that match a task and apply to its domain.
 
-    An older version that matches leads to the current one.
+    A match of an older version counts for the current version.
     """
     # Apart, so that the many of other domains take no place from those of this one.
     searches = [
@@ -300,7 +300,7 @@ def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> 
     evidence = {name: bits * factors.get(name, 1.0) for name, bits in evidence.items()}
     for older, newer in current_versions(head, evidence).items():
         evidence[newer] = max(evidence.get(newer, 0.0), evidence[older])
-    facts = _in_force(head, evidence)
+    facts = _current_facts(head, evidence)
     actions = head.facts.actions(facts)
     notes = fact_notes(head, facts.values())
     return [
@@ -322,9 +322,10 @@ def _fact_hits(head: Topics, task: str, query: Query, nearness: Near | None) -> 
 
 
 def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[str, float]:
-    """Map facts to a factor just below 1 that orders facts that match a question equally.
+    """Map facts to a factor just below 1, which orders facts with equal matches.
 
-    A statement begins with its subject, so the words of the question stand first in its answer.
+    A statement starts with its subject, so a fact with the words of the question at its start is
+    nearer.
     """
     words = set(_words(question))
     factors: dict[str, float] = {}
@@ -336,7 +337,7 @@ def subject_nearness(head: Topics, question: str, ids: Iterable[str]) -> dict[st
 
 
 def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
-    """Map facts that were replaced to the current fact; omit facts in a cycle."""
+    """Map replaced facts to the current fact; leave out facts in a cycle."""
     successors, names = dict[str, str](), set(ids)
     current, new_names = dict[str, str](), names
     while new_names:
@@ -354,7 +355,7 @@ def current_versions(head: Topics, ids: Iterable[str]) -> dict[str, str]:
 
 
 def fact_notes(head: Topics, facts: Collection[Fact]) -> dict[str, str]:
-    """Return the date of each fact, and the value that held before it."""
+    """Return the date of each fact, and its older value."""
     older = head.facts.get_many(fact.supersedes for fact in facts if fact.supersedes)
     return {fact.id: versions.note_of(fact, older.get(fact.supersedes or "")) for fact in facts}
 
@@ -363,34 +364,33 @@ def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
     """Return the ids of the facts from other domains that apply to this one."""
     return {
         fact.id
-        for fact in _in_force(head, ids).values()
+        for fact in _current_facts(head, ids).values()
         if fact.domain != domain and _applies(domain, fact, head.evaluations.supporting([fact.id]))
     }
 
 
-def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
+def _current_facts(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     """Return the trusted facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
-    superseded = head.facts.superseded_ids(facts)
-    against, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
+    superseded_ids = head.facts.superseded_ids(facts)
+    opponents, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
     makers = head.facts.makers(facts)
     return {
-        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), against.get(name, 0)))
+        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), opponents.get(name, 0)))
         for name, fact in facts.items()
         if fact.trust == "local"
-        and name not in superseded
+        and name not in superseded_ids
         and (name in runs or name not in makers)  # what a run made rests on those that still count
-        and not is_contested(fact, runs.get(name, 0), against.get(name, 0))
+        and not is_contested(fact, runs.get(name, 0), opponents.get(name, 0))
     }
 
 
 def _applies(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool:
-    """Return True if a fact is of a domain, or applies beyond its own."""
     return fact.domain == domain or any(e.applicability in _ABROAD for e in evaluations)
 
 
 def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:
-    """Return a fact's last line if it has several lines, else its advice."""
+    """Return the last line of a fact with several lines, else its advice."""
     lines = [line for line in fact.text.splitlines() if line.strip()]
     if len(lines) > 1:
         return lines[-1]
@@ -403,9 +403,9 @@ def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:
 def unknown_context(
     policy: Policy, context: Mapping[str, Scalar], bodies: Iterable[str]
 ) -> list[str]:
-    """Return the unknown keys, and the unknown texts of known keys as `key=value`.
+    """Return the unknown keys, and `key=value` for unknown texts of known keys.
 
-    A key or a text is known if a boost of the policy or the text of a skill mentions it.
+    A key or text is known if a boost of the policy or the text of a skill mentions it.
     """
     boosts = policy.recommend.boosts
     keys = {
@@ -433,6 +433,6 @@ def unknown_context(
 
 
 def _has_words(name: str, text: str) -> bool:
-    """Return True if a text, given as words joined by `_`, contains the words of a name."""
+    """Return True if a text (words joined by `_`) contains the words of a name."""
     words = [word for part in words_of(name) for word in _WORD.findall(part)]
     return bool(words) and any(f"_{link.join(words)}_" in text for link in ("_", ""))

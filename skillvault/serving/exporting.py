@@ -1,6 +1,6 @@
-"""Write the live skills, best first by their effect, in the format of another program.
+"""Export the live skills, best first, into a folder in the format of another program.
 
-It writes a folder outside the vault, never the vault.
+The folder is outside the vault; the vault does not change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class ExportReport(Struct, frozen=True):
     """The result of an export: its skills, best first, and the changes in its folder.
 
-    A file of each `changed` skill was written. Descriptions were cut to `cut` characters, None
-    if all are whole. `written` and `removed` are paths below the folder; `left` are files that a
-    person or an unknown program wrote there.
+    `changed` are skills of which a file was written. `cut` is the length to which descriptions were
+    cut, None if all are whole. `written` and `removed` are paths below the folder. `left` are files
+    that a person or another program wrote there.
     """
 
     format: str
@@ -66,8 +66,8 @@ class Exporter:
     ) -> ExportReport:
         """Update a folder to the live skills of a domain and those without one, or to all.
 
-        `budget` limits the characters that a host lists; by default it is the host's own limit.
-        UsageError for an unknown format, and for a folder of the vault.
+        `budget` limits the characters that a host lists; the default is the limit of the host.
+        Raise UsageError for an unknown format, and for a folder of the vault.
         """
         root = Path(target).absolute()
         write = _writer(to)
@@ -77,20 +77,20 @@ class Exporter:
             write = partial(rule_files.write_rules, rules=rules, host=host)
         live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
-        unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
+        unreadable = [skill for skill in live if isinstance(skill, OmittedSkill)]
         self._check_folder(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             result = export_folder.sync(root, to, export, drafts, dry=dry)
         paths = {name: _paths_of(export.units, name) for name in export.skills}
-        refused = {problem.path for problem in result.left}
-        skills = [name for name in export.skills if not paths[name] & refused]
+        blocked_paths = {problem.path for problem in result.left}
+        skills = [name for name in export.skills if not paths[name] & blocked_paths]
         return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
             changed=[name for name in skills if paths[name] & {*result.written}],
-            left_out=[*export.left_out, *unread],
+            left_out=[*export.left_out, *unreadable],
             cut=export.cut,
             **msgspec.structs.asdict(result),
         )
@@ -106,7 +106,7 @@ class Exporter:
         return self._shelf().live(domain)
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
-        """Yield skills with their files and the evidence of their use."""
+        """Yield the skills with their files and their use."""
         head = self._store.head()
         names = [candidate.name for candidate in candidates]
         vault_skills = head.skills.get_many(names)
@@ -130,12 +130,12 @@ class Exporter:
     def _rules(self, domain: str | None, repository: str) -> list[OutgoingRule]:
         """Return the persons' rules for a repository or for all, the most important first."""
         facts = self._store.head().facts
-        superseded = {fact.supersedes for fact in facts.values()}
+        superseded_ids = {fact.supersedes for fact in facts.values()}
         stated = [
             fact
             for fact in facts.values()
             if fact.kind in ("human", "correction")
-            and fact.id not in superseded
+            and fact.id not in superseded_ids
             and fact.trust == "local"
             and domain in (None, fact.domain)
             and fact.scope in (None, repository)
@@ -154,7 +154,7 @@ class Exporter:
 
 
 def _paths_of(units: Units, skill: str) -> set[str]:
-    """Return the files of a skill in an export; all files if no file has its name."""
+    """Return the files of a skill in an export; all files if none has its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
     return {p for p in paths if skill in (*Path(p).parts, Path(p).name.partition(".")[0])} or paths
 
@@ -179,7 +179,7 @@ def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
 
 
 def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse | None:
-    """Return how often a skill was applied, here and elsewhere, with its latest moving average."""
+    """Return the uses of a skill, here and elsewhere, with the latest moving average."""
     evidence = candidate.evidence
     if not evidence.times_applied:
         return elsewhere

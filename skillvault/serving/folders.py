@@ -1,6 +1,6 @@
-"""The layers before the vault's: find their folders and keep the index in step with them.
+"""The folders of skills outside the vault: find them, and keep the index up to date with them.
 
-A folder is listed once and read where it changed; the index can be deleted at any time.
+A folder is listed once and read where it changed. The index can be deleted at any time.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from skillvault.vault.index.snapshot import Staging, Topics
 class Folders:
     """The folders of this package, of installed packages, of the policy, and of `add_folder`.
 
-    All threads share the state: each reads it as a whole or replaces it as a whole.
+    All threads share the state: each reads or replaces it as a whole.
     """
 
     def __init__(self, store: Store) -> None:
@@ -42,7 +42,7 @@ class Folders:
         self._followed = None
 
     def follow(self, head: Staging) -> None:
-        """Bring the index in step with the folders, and mark which skills are served."""
+        """Update the index from the folders, and mark the skills that are served."""
         rules = head.policy.shelf
         readable = self._readable(rules)
         if self._followed is not None and self._followed == (rules, readable, head.layers.state):
@@ -53,10 +53,10 @@ class Folders:
             folder: list_folder(Path(folder), old_listings.get(folder, EMPTY))
             for _, folder in self._places
         }
-        changed = head.layers.keep_files(self._places, listings)
+        has_changed = head.layers.keep_files(self._places, listings)
         arrangement = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
         digest = hashlib.sha256(arrangement).hexdigest()
-        if changed or not (head.layers.state or "").startswith(digest):
+        if has_changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
             head.layers.update(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
         self._followed = rules, readable, head.layers.state
@@ -71,7 +71,7 @@ class Folders:
         return [*self._missing, *head.layers.unreadable()]
 
     def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
-        """Return the outside folders that this machine lets a vault read."""
+        """Return the outside folders that this machine allows the vault to read."""
         root = self._store.root
         if not layers.outside_folders(root, rules.dirs):
             return ()
@@ -80,7 +80,7 @@ class Folders:
     def _list_folders(
         self, rules: ShelfPolicy, readable: tuple[Path, ...]
     ) -> tuple[list[tuple[str, str]], list[Problem]]:
-        """List the folders as (kind of layer, path), and those that do not exist.
+        """List the folders as (kind of layer, path), and problems for missing folders.
 
         A folder that is named twice is listed at its last position.
         """
@@ -97,9 +97,9 @@ class Folders:
 
 
 def find_unknown_names(head: Topics) -> Iterator[Problem]:
-    """Yield a note for each name in `shelf` of vault.yaml that no skill and no domain has.
+    """Yield a note for each name in `shelf` of vault.yaml without a skill or domain.
 
-    `head` must have followed the other layers.
+    `head` must be up to date with the other layers.
     """
     rules = head.policy.shelf
     known_names = set(head.layers.names())

@@ -1,4 +1,4 @@
-"""Questions from Python and notebooks, named as on the command line: search, use, learned rules."""
+"""Questions from Python and notebooks, named like the commands: search, use, learned rules."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -29,10 +29,10 @@ _LENGTH = 200  # characters of a result's text
 
 
 class SearchResult(Struct, frozen=True):
-    """A record that answers a search; `score` is the share of the query that it carries, 0..1.
+    """A record that answers a search; `score` (0..1) is the share of the query in it.
 
     A skill that a person approved keeps the `trust` of its sources. The `note` of a fact is its
-    date, and the value that held before it.
+    date and its older value.
     """
 
     kind: str
@@ -54,22 +54,22 @@ class Notebook:
     def learn(
         self, rule: str, scope: Sequence[str] = (), *, keep_both: bool = False, dry: bool = False
     ) -> str:
-        """Append a rule to LEARNINGS.md, without secrets; return it as it stands there.
+        """Append a rule to LEARNINGS.md, without secrets; return the rule as written.
 
-        A noted rule that has another value, such as another port, is replaced, and named in a
-        comment in front of the new one; with `keep_both` both hold.
-        `scope`: the patterns of the files that it is about, YAML and markdown among them. The next
-        run commits it. UsageError for an invalid rule. `dry`: nothing is written.
+        A noted rule with another value, such as another port, is replaced: a comment in front of
+        the new rule names it. With `keep_both` both rules hold. `scope` has the patterns of the
+        files that the rule is about, also YAML and markdown. The next run commits the rule. Raise
+        UsageError for an invalid rule. With `dry` nothing is written.
         """
         return tiers.note_rule(self._store, rule, scope, keep_both=keep_both, dry=dry)
 
     def remarks(self, rule: str, *, keep_both: bool = False) -> list[str]:
-        """Return the remarks about a rule: equal statements, and older versions that are kept."""
+        """Return the remarks about a rule: equal statements, and older versions that stay."""
         head = self._store.head()
         return tiers.remarks_on_rule(self._store, head, rule, keep_both=keep_both)
 
     def uncommitted_rules(self) -> list[str]:
-        """Return the noted rules that no run committed yet; prompts have them all the same."""
+        """Return the noted rules that are not committed yet; prompts have them already."""
         return tiers.uncommitted_rules(self._store, self._store.head())
 
     def learned(self, base: str = "") -> str:
@@ -77,10 +77,10 @@ class Notebook:
 
         They have at most `capture.budget` tokens.
         """
-        return prompt.append_learned(base, self.learned_rules().told)
+        return prompt.append_learned(base, self.learned_rules().text)
 
     def learned_rules(self, repository: str | None = None) -> "tiers.LearnedPrompt":
-        """Return the same patterns and rules, how many were cut, and why there are no patterns.
+        """Return the same patterns and rules, how many were cut, and why patterns are missing.
 
         With a `repository`, also the rules that the user stated for it and has not approved yet.
         """
@@ -106,9 +106,9 @@ class Inquiry:
         """Return the skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. Of other
-        domains than the one asked only facts that apply there too. `semantic`: results near in
-        meaning come first, if that extra is installed. `untrusted`: also facts and evaluations of
-        untrusted sources. A skill of the package takes only a place that nothing else fills.
+        domains than `domain`, only facts that apply there too are included. `semantic`: results
+        with a similar meaning come first, if that extra is installed. `untrusted`: also facts and
+        evaluations of untrusted sources. Skills of the package only fill places that are left.
         """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
@@ -127,11 +127,11 @@ class Inquiry:
             doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
             hits = _with_current_facts(head, text, hits)
             ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
-            best = [hit for hit in ranking if hit.id not in seeds][:k]
+            ranked_hits = [hit for hit in ranking if hit.id not in seeds][:k]
             requested = seeds - _unrequested_seeds(head, domain)
-            best += [hit for hit in ranking if hit.id in requested][: k - len(best)]
+            ranked_hits += [hit for hit in ranking if hit.id in requested][: k - len(ranked_hits)]
             untrusted_ids = {hit.id for hit in doubtful}
-            return list(_results(head, sorted(best, key=_by_score), untrusted_ids))
+            return list(_results(head, sorted(ranked_hits, key=_by_score), untrusted_ids))
 
         return shelves.answer_question(self._shelf(), search_head)
 
@@ -153,9 +153,9 @@ class Inquiry:
     ) -> "list[SkillStats] | dict[str, Any]":
         """Return the use of one skill, or of every used skill (of a domain), best lift first.
 
-        With a `decision`, return its shown and applied skills and its end; see `effect.detect`.
-        `agent` selects the decision if several agents use its id; the default is who asked for it.
-        UsageError for an unknown skill or decision.
+        With a `decision`, return its shown and applied skills and its result; see `effect.detect`.
+        `agent` selects the decision if several agents use its id (default: the agent that asked).
+        Raise UsageError for an unknown skill or decision.
         """
         if decision is not None:
             if skill or domain:
@@ -167,7 +167,7 @@ class Inquiry:
 
 
 def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
-    """Return the addresses of the package's skills that nobody pinned and no domain asks for."""
+    """Return the addresses of the package's skills that nobody pinned or requested."""
     domains = head.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
@@ -176,27 +176,23 @@ def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
 
 
 def _with_current_facts(head: "Topics", question: str, hits: "Iterable[Hit]") -> "list[Hit]":
-    """Put the current version in the place of each fact that was superseded.
+    """Replace superseded facts in a search result by their current versions.
 
-    Of facts that match alike, the one that has the words of the question first comes first.
+    Of facts with equal matches, a fact with the words of the question at its start comes first.
     """
     facts = [hit.id.partition(":")[2] for hit in hits if hit.id.startswith("fact:")]
     nearness = background.subject_nearness(head, question, facts)
     current = background.current_versions(head, facts)
     newer_facts = head.facts.get_many(current.values()).values()
     trusted = {fact.id for fact in newer_facts if fact.trust == "local"}
-    best: dict[str, Hit] = {}
+    best_hits: dict[str, Hit] = {}
     for hit in hits:
         name = current.get(hit.id.partition(":")[2]) if hit.id.startswith("fact:") else None
         if name is None or name in trusted:
             score = hit.score * nearness.get(hit.id.partition(":")[2], 1.0)
             new_hit = replace(hit, id=f"fact:{name}" if name else hit.id, score=score)
-            best[new_hit.id] = max(new_hit, best.get(new_hit.id, new_hit), key=_score_of)
-    return list(best.values())
-
-
-def _score_of(hit: "Hit") -> float:
-    return hit.score
+            best_hits[new_hit.id] = min(new_hit, best_hits.get(new_hit.id, new_hit), key=_by_score)
+    return list(best_hits.values())
 
 
 def _by_score(hit: "Hit") -> tuple[float, str]:
@@ -206,7 +202,7 @@ def _by_score(hit: "Hit") -> tuple[float, str]:
 def _results(
     head: "Topics", hits: "Iterable[Hit]", untrusted: Collection[str]
 ) -> Iterator[SearchResult]:
-    """Yield search results in their order; `untrusted` are the addresses without trust."""
+    """Yield search results in order; `untrusted` are the addresses without trust."""
     for hit in hits:
         ref = parse_ref(hit.id)
         # A proposed or archived skill may have the name of one of another layer.

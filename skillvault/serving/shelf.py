@@ -1,6 +1,6 @@
-"""The skills that agents are served: their layers, recommendations, search, usage.
+"""The skills that agents get: their layers, recommendations, search, usage.
 
-A question changes no file; the uses that it computes are kept in the index.
+A question changes no file; the uses that it computes are stored in the index.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ _LIFT_DIGITS = 9  # of a lift that order skills
 
 
 class _Cache(NamedTuple):
-    """The skills by domain in one state of the vault: by name, and as `Shelf.live` ranks them."""
+    """The candidates of each domain in one state of the vault: by name, and ranked."""
 
     key: object
     candidates: dict[str, list[Candidate]]
     ranked: dict[str | None, list[Candidate]]
 
     def at(self, head: Topics) -> _Cache:
-        """Return the cache of this state: the same one while nothing changes."""
+        """Return the cache for this state of the vault; the same cache while nothing changes."""
         key = (head.commit, head.uses.state, head.layers.state)
         return self if self.key == key else _Cache(key, {}, {})
 
@@ -81,9 +81,8 @@ class _Cache(NamedTuple):
 class Shelf:
     """The skills that may be served, by layer: the package's, the domains', the vault's own.
 
-    A later layer overrides an earlier one by name. `problems` are the files of the layers before
-    the vault's that cannot be read. What is kept between questions, all threads share: each takes
-    it as a whole or puts another in its place.
+    A later layer overrides an earlier layer by name. `problems` are the unreadable files of the
+    other layers. All threads share the caches: each reads or replaces them as a whole.
     """
 
     def __init__(self, store: Store) -> None:
@@ -93,9 +92,9 @@ class Shelf:
         self._cache = _Cache(None, {}, {})
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
-        """Put a folder of skills above the other domain layers; return its problems.
+        """Add a folder of skills above the other domain layers; return its problems.
 
-        UsageError for a folder of the vault that is never served.
+        Raise UsageError for a folder of the vault that is never served.
         """
         if shelves.is_never_served(self._store.root, Path(folder)):
             raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
@@ -109,7 +108,7 @@ class Shelf:
 
     @property
     def problems(self) -> list[Problem]:
-        """Return the problems in the layers before the vault's."""
+        """Return the problems of the layers outside the vault."""
         return self._folders.problems(self._head())
 
     def layers(self) -> list[list[ShelfSkill]]:
@@ -118,16 +117,16 @@ class Shelf:
         return [*self._folders.layers(head), list(_vault_skills(head))]
 
     def skills(self) -> list[Skill]:
-        """Return the skills in force, by name."""
+        """Return the served skills, by name."""
         head = self._head()
         return _in_force(head, head.skills.serving())
 
     def get(self, name: str) -> Skill | None:
-        """Return the skill in force of this name; `_` stands for `-`."""
+        """Return the served skill with this name; `_` stands for `-`."""
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
     def layer_skill(self, name: str) -> ShelfSkill | None:
-        """Return the skill of this name from the layers before the vault's, even a hidden one.
+        """Return the skill with this name from the other layers, even a hidden one.
 
         None if the vault has such a skill in any folder, unless the layer's skill is served.
         """
@@ -141,7 +140,7 @@ class Shelf:
         return None
 
     def get_by_tags(self, tags: Iterable[str] | str) -> list[Skill]:
-        """Return the skills with any of these tags, by name; a text may name several."""
+        """Return the skills with any of these tags, by name; a text may have several tags."""
         names = list(arguments.tag_list("tags", tags))
         labels = [("tags", tag) for tag in names]
         return shelf.get_by_tags(_labelled_skills(self._head(), labels), names)
@@ -167,7 +166,7 @@ class Shelf:
     ) -> list[Skill]:
         """Return at most `k` skills for a role or stage: pins, then the most applied or nearest.
 
-        UsageError for another strategy; a pin that no skill has is warned of.
+        Raise UsageError for another strategy, and warn of a pin without a skill.
         """
         if strategy not in shelf.STRATEGIES:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
@@ -201,7 +200,7 @@ class Shelf:
     def render(self, skills: Iterable[Skill | str] | Skill | str) -> str:
         """Return skills, given by value or by name, as the `<skills>` block of a prompt.
 
-        UsageError for a name that no skill in force has.
+        Raise UsageError for a name without a served skill.
         """
         served_skills: list[Skill] = []
         for member in [skills] if isinstance(skills, Skill | str) else skills:
@@ -216,13 +215,13 @@ class Shelf:
     def recommend(self, query: Query, task: str = "") -> Selection:
         """Return the few best skills and facts for a task, and why each other skill was left out.
 
-        See `learning.recommend`. A misspelt domain gets nothing, a new one what has no domain.
+        See `learning.recommend`. A misspelt domain gets nothing, a new domain what has no domain.
         """
         return answer_question(self, lambda head: self._recommend(head, query, task))
 
     def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
         if near_domain := ground.unknown_domain(head, query.domain):
-            return recommend.empty(query, near_domain)
+            return recommend.empty_selection(query, near_domain)
         ranks = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
         nearness = nearness_measure() if ranks and query.strategy == "semantic" else None
@@ -247,14 +246,15 @@ class Shelf:
         if not (query.explain and query.context):
             return answer
         texts = (read(candidate.name) for candidate in candidates)
-        unknown = ground.unknown_context(head.policy, query.context, texts)
-        return msgspec.structs.replace(answer, unknown_context=unknown)
+        unknown_keys = ground.unknown_context(head.policy, query.context, texts)
+        return msgspec.structs.replace(answer, unknown_context=unknown_keys)
 
     def live(self, domain: str | None = None) -> Sequence[Candidate]:
-        """Return the skills that may be served of a domain and without one, or all; best first.
+        """Return the skills of a domain and without one that may be served, or all; best first.
 
         A skill of the package counts only if a person or the policy asks for it. The answer is
-        cached while nothing changes: ranking 10,000 skills takes 30 ms, and hooks ask for them.
+        cached while nothing changes, because ranking 10,000 skills takes 30 ms, and hooks need
+        them.
         """
         head = self.ready()
         cache = self._cache = self._cache.at(head)
@@ -264,7 +264,7 @@ class Shelf:
         return cache.ranked[domain]
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
-        """Return the skills in force of a domain and without one, by name, then the pins."""
+        """Return the served skills of a domain and without one, by name, then the pins."""
         cache = self._cache = self._cache.at(head)
         evidence = self.uses.evidence(head)
         if query.domain not in cache.candidates:
@@ -282,7 +282,7 @@ class Shelf:
     def effects(
         self, skill: str | None = None, domain: str | None = None, *, now: datetime
     ) -> list[skill_stats.SkillStats]:
-        """Return the numbers of one skill, or of all used ones (of a domain), best lift first."""
+        """Return the numbers of one skill, or of all used skills (of a domain), best lift first."""
         head = self.ready()
         evidence = self.uses.evidence(head)
         names = sorted(evidence)
@@ -317,7 +317,6 @@ class Shelf:
         return rows
 
     def _find_skills(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
-        """Yield the skills of these names from any folder or layer."""
         for name in names:
             skill = head.skills.find(name)
             if skill is None and (entry := head.layers.of_name(name)) is not None:
@@ -330,54 +329,54 @@ class Shelf:
     def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
         """Return the skills that a decision was shown and applied, from trusted records.
 
-        The default agent is the one who asked, else the one whose outcome came first; `others`
-        are the other agents that use the same id. See `detect`.
+        The default agent is the agent that asked, else the one with the first outcome. `others` are
+        other agents that use the same id. See `detect`.
         """
         head = self._store.head()
         offers = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
         outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
-        ends = head.outcomes.ends(decision)
-        parts = decision_outcomes.group_by_agent(offers, ends)
-        if not parts or (agent is not None and agent not in parts):
+        claims = head.outcomes.ends(decision)
+        groups = decision_outcomes.group_by_agent(offers, claims)
+        if not groups or (agent is not None and agent not in groups):
             suffix = "" if agent is None else f" of {agent}"
             raise UsageError(
                 f"{decision}: no recommendation and no outcome{suffix} that is trusted has "
                 "this decision; pass the decision.id of one"
             )
-        name = next(iter(parts)) if agent is None else agent
+        name = next(iter(groups)) if agent is None else agent
         names, reads = self.uses.skill_names(head), self.uses.text_reader(head)
         results = [o for o in outcomes if o.source.agent == name]
         uses = [
-            u for o in results for u in detect.detected_uses(o, offers, names, reads, ends=ends)
+            u for o in results for u in detect.detected_uses(o, offers, names, reads, ends=claims)
         ]
-        summary = detect.decision_stats(decision, parts[name], results, uses)
-        other_ends = [detect.end_of(o, outcomes) for o in parts if o != name]
+        summary = detect.decision_stats(decision, groups[name], results, uses)
+        other_ends = [detect.end_of(o, outcomes) for o in groups if o != name]
         return {**summary, "agent": name, "others": other_ends}
 
     def find_uses(self, records: Iterable[Record]) -> list[SkillUse]:
-        """Return the uses of skills by the decisions that these outcomes or receipts belong to."""
+        """Return the uses of skills by the decisions of these outcomes or receipts."""
         head = self.ready()
         outcomes: set[str] = set()
         for record in records:
             if isinstance(record, Outcome):
                 outcomes.add(record.id)
             elif isinstance(record, Recommendation):
-                ends = head.outcomes.by_decision(record.decision)
-                outcomes.update(end.id for end in ends if record.agent in (None, end.source.agent))
+                reported = head.outcomes.by_decision(record.decision)
+                outcomes.update(o.id for o in reported if record.agent in (None, o.source.agent))
         return head.uses.by_outcome(outcomes)
 
     def ready(self) -> Snapshot:
-        """Return the committed vault with its uses computed and the other layers' texts indexed."""
+        """Return the committed vault with its uses computed and the other layers indexed."""
         return self._follow_head(self.follow)
 
     def follow(self, head: Staging) -> None:
-        """Bring the uses and the other layers in the index up to date."""
+        """Update the uses and the other layers in the index."""
         self._folders.follow(head)  # before the uses, which ask for the names of all skills
         self.uses.count_uses(head)
         _follow_tasks(head)
 
     def _head(self) -> Snapshot:
-        """Return the committed vault with the other layers in step."""
+        """Return the committed vault with the other layers up to date."""
         return self._follow_head(self._folders.follow)
 
     def _follow_head(self, follow: Callable[[Staging], None]) -> Snapshot:
@@ -390,7 +389,7 @@ class Shelf:
 def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
     """Return the vault's answer; ask again if its index was rebuilt meanwhile.
 
-    An index built from git alone has no uses and no other layers.
+    A new index, built from git alone, has no uses and no other layers.
     """
     head = shelf.ready()
     state = head.layers.state
@@ -410,7 +409,7 @@ def _read_text(head: Topics) -> Callable[[str], str]:
 
 
 def _follow_tasks(head: Staging) -> None:
-    """Index skills by the tasks that they now rest on."""
+    """Index skills by the tasks that they rest on now."""
     names = head.due.keys(TASKS)
     for start in range(0, len(names), _PAGE):
         page = names[start : start + _PAGE]
@@ -435,11 +434,12 @@ def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def choose_domain(shelf: Shelf, folder: Path, task: str = "", *, must_fit: bool = True) -> str:
-    """Return the domain of a question that names none.
+    """Return the domain of a question without one.
 
-    It is that of the folder's repository, else the only one of the vault, else the one whose skill
-    or fact answers the task best. A vault without a domain gets `general`. If none of several
-    domains fits, UsageError, or without `must_fit` the first, which will not answer either.
+    It is the domain of the folder's repository, else the only domain of the vault, else the domain
+    whose skill or fact answers the task best. A vault without a domain gets `general`. If none of
+    several domains fits, raise UsageError, or without `must_fit` return the first, which will not
+    answer either.
     """
     head = shelf.ready()
     repository = domain_of(folder, head.policy.hook.domains, None)
@@ -465,7 +465,7 @@ def has_model() -> bool:
 
 
 def nearness_measure() -> Near | None:
-    """Return the measure of nearness in meaning; None if the extra `semantic` is absent."""
+    """Return the measure of similar meaning; None if the extra `semantic` is absent."""
     if not has_model():
         return None
     return vectors.compute_nearness
@@ -476,7 +476,7 @@ def _labelled_skills(head: Topics, labels: Iterable[tuple[str, str | None]]) -> 
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Return the names in force with any of these (role, stage or tag; value), sorted.
+    """Return the served names with any of these (role, stage or tag; value), sorted.
 
     All names if no value is given.
     """
@@ -497,12 +497,12 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
 def _candidates_of(
     head: Topics, evidence: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
-    """Return the skills in force, by name: those of a domain and those without one, or all."""
+    """Return the served skills by name: of a domain and without one, or all."""
     rows = _rows(head.skills.candidates(domain), evidence, rules_of(head.policy), domain)
     counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
-    expected = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
+    lifts = {name: effect.expected_lift(uses, scale) for name, uses in counts.items()}
     return [
-        msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
+        msgspec.structs.replace(row, elsewhere=lifts[row.name]) if row.name in lifts else row
         for row in rows
     ]
 
@@ -513,7 +513,7 @@ def _rows(
     rules: Rules,
     domain: str | None,
 ) -> Iterator[Candidate]:
-    """Yield the skills in force as candidates; a later row of the same name is skipped.
+    """Yield the served skills as candidates; a later row with the same name is skipped.
 
     A skill of another layer has the status that it earned.
     """
@@ -538,7 +538,7 @@ def _rows(
 def _assess_skill(
     head: Topics, skill: Skill, evidence_by_name: Mapping[str, Evidence], now: datetime
 ) -> AssessedSkill:
-    """Return a skill as `assess` sees it; a skill of another layer has its status already."""
+    """Return a skill as input of `assess`; a skill of another layer has its status already."""
     evidence = evidence_by_name.get(skill.name, effect.NO_EVIDENCE)
     layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [layer_row, *head.skills.statuses([skill.name])]
@@ -547,7 +547,7 @@ def _assess_skill(
 
 
 def _proven_date(head: Topics, skill: Skill) -> datetime | None:
-    """Return when a proven skill became so; None if no commit of the program says it."""
+    """Return the date since which a skill is proven; None if no commit of the program says it."""
     if skill.status != "proven":
         return None
     commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first

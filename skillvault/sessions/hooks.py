@@ -315,7 +315,7 @@ class Hooks:
     def _rules(self, payload: Payload) -> LearnedText:
         """Return all rules and patterns for the repository of a session."""
         repository = transcripts.repository_of(str(payload.cwd or Path.cwd()))
-        return learned_text(self._vault.store, repository, is_whole=True).told
+        return learned_text(self._vault.store, repository, is_whole=True).text
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.inspect.first_look import FirstLook, choose, rank_rules, times
+from skillvault.inspect.first_look import FirstLook, choose, format_times, rank_rules
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.records import Correction, Outcome
 from skillvault.model.skill_evidence import StatementEvidence
@@ -169,4 +169,4 @@ def test_nothing_to_learn_is_no_lesson() -> None:
 
 
 def test_how_often_is_told_in_words() -> None:
-    assert [times(count) for count in (1, 2, 3)] == ["once", "twice", "3 times"]
+    assert [format_times(count) for count in (1, 2, 3)] == ["once", "twice", "3 times"]

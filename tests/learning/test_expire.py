@@ -33,8 +33,8 @@ def expired(
     found = expire.find_expiry(
         skill,
         "skills",
-        archived=lambda: archived,
-        applied=applied,
+        load_archived=lambda: archived,
+        last_applied=applied,
         clock=NOW + after,
         policy=POLICY,
     )

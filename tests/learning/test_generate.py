@@ -81,7 +81,7 @@ def test_an_account_that_changes_no_decision_is_silent() -> None:
         ({"skill": OWN, "shelf": "proposed"}, "done", f"generated {OWN.name}"),
         ({"skill": OWN, "shelf": "archive"}, "archived", "is in archive/ until it says more"),
         (
-            {"skill": OWN, "shelf": "archive", "put_away": "a person"},
+            {"skill": OWN, "shelf": "archive", "archiver": "a person"},
             "archived",
             f"{OWN.name} was archived by a person",
         ),
@@ -129,7 +129,7 @@ def test_a_guide_is_never_over() -> None:
 
 def _made(found: Findings, draft: Draft = DRAFT, policy: Policy | None = None) -> Change:
     return generate.skill_change(
-        found, draft, taken=frozenset[str]().__contains__, policy=policy or Policy()
+        found, draft, is_taken=frozenset[str]().__contains__, policy=policy or Policy()
     )
 
 
@@ -250,7 +250,7 @@ def test_the_body_says_of_what_as_of_when_and_in_which_domain() -> None:
 def test_a_name_that_was_used_is_not_used_again() -> None:
     taken = {"guide-coding-fix-flaky-test"}
     change = generate.skill_change(
-        findings_of(FAILED), DRAFT, taken=taken.__contains__, policy=Policy()
+        findings_of(FAILED), DRAFT, is_taken=taken.__contains__, policy=Policy()
     )
     assert re.fullmatch(r"guide-coding-fix-flaky-test-[0-9a-f]{6}", change.targets[0].id)
 

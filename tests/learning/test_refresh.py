@@ -39,7 +39,7 @@ NEXT = Draft("Keys", "Warns more.", (("What Went Wrong", "- a\n- c"), ("Checklis
 
 def _own(found: Findings = BEFORE, draft: Draft = FIRST, **changes: Any) -> Skill:
     """A skill as `generate` made it, otherwise."""
-    made = skill_change(found, draft, taken=frozenset[str]().__contains__, policy=POLICY)
+    made = skill_change(found, draft, is_taken=frozenset[str]().__contains__, policy=POLICY)
     skill = made.writes[0]
     assert isinstance(skill, Skill)
     return replace(skill, **changes)
@@ -95,7 +95,7 @@ def test_an_archived_one_comes_back_when_its_account_speaks_again() -> None:
         {"skill": replace(OWN, status="pinned")},
         {"skill": replace(OWN, status="retired")},
         {"skill": replace(OWN, status="retired"), "shelf": "archive"},
-        {"shelf": "archive", "put_away": "a person"},
+        {"shelf": "archive", "archiver": "a person"},
     ],
 )
 def test_what_is_pinned_retired_or_put_away_is_left(
@@ -112,7 +112,7 @@ def test_one_whose_time_is_over_is_left_to_expire(shelf: str) -> None:
 
 
 def test_of_more_skills_of_a_subject_one_is_written_and_the_others_leave() -> None:
-    due = _due(BEFORE, more=("skills/warning-perps-older",))
+    due = _due(BEFORE, others=("skills/warning-perps-older",))
     assert due is not None
     assert (due.what, due.merged) == ("refresh", ("skills/warning-perps-older",))
     change = _rewritten(due)

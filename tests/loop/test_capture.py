@@ -82,7 +82,7 @@ def patterns(vault: Vault) -> list[LearnedPattern]:
 
 
 def rules(vault: Vault) -> list[str]:
-    return list(vault.notebook.learned_rules().told.rules)
+    return list(vault.notebook.learned_rules().text.rules)
 
 
 # ── promoting ────────────────────────────────────────────────────────────────────────
@@ -668,6 +668,6 @@ def repository_evidence(tmp_path_factory: pytest.TempPathFactory) -> dict[str, b
     base = open_code_base(root, tmp_path_factory.mktemp("no-vault"))
     found = evidence_of([base], {rule: () for rule, _ in TWENTY}, CapturePolicy())
     return {
-        one.rule: one.terms.polarity == "positive" and one.evidence.worth.promote
+        one.rule: one.terms.polarity == "positive" and one.evidence.grade.promote
         for one in found.values()
     }

@@ -89,9 +89,9 @@ RULE = "Set the pool size to {} for the worker."
 def test_a_noted_rule_replaces_an_older_version_and_names_it(vault: Vault) -> None:
     vault.learn(RULE.format(20))
     assert vault.learn(RULE.format(10)).startswith(f"<!-- replaces: {RULE.format(20)} -->")
-    assert vault.notebook.learned_rules().told.rules == (RULE.format(10),)
+    assert vault.notebook.learned_rules().text.rules == (RULE.format(10),)
     vault.run(["capture"], now=NOW)
-    assert vault.notebook.learned_rules().told.rules == (RULE.format(10),)
+    assert vault.notebook.learned_rules().text.rules == (RULE.format(10),)
 
 
 def test_both_noted_rules_can_be_kept(vault: Vault) -> None:
@@ -100,13 +100,13 @@ def test_both_noted_rules_can_be_kept(vault: Vault) -> None:
         f"{RULE.format(20)} says 20 and stays."
     ]
     vault.learn(RULE.format(10), keep_both=True)
-    assert len(vault.notebook.learned_rules().told.rules) == 2
+    assert len(vault.notebook.learned_rules().text.rules) == 2
 
 
 def test_a_noted_value_can_come_back(vault: Vault) -> None:
     for size in (20, 10, 20):
         vault.learn(RULE.format(size))
-    assert vault.notebook.learned_rules().told.rules == (RULE.format(20),)
+    assert vault.notebook.learned_rules().text.rules == (RULE.format(20),)
 
 
 def test_a_copy_of_a_noted_rule_and_an_older_fact_are_named(vault: Vault) -> None:

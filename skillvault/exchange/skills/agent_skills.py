@@ -1,9 +1,9 @@
 """Read and write skill folders of the Agent Skills specification: a SKILL.md and its files.
 
-Pure, both ways. In the vault a file keeps every byte except reserved keys: a key that is not in
-the specification, or that only the vault may set, moves to `metadata` with a prefix of its origin,
-such as `agent-skills.`. A nested value becomes one JSON text, as does a key or text with `---`. The
-front matter as its author wrote it is stored whole where these keys alone do not give it back.
+In the vault a file keeps every byte except reserved keys. A key that is not in the specification,
+or that only the vault may set, moves to `metadata` with a prefix of its origin, such as
+`agent-skills.`. A nested value, and a key or text with `---`, becomes JSON text. The author's front
+matter is stored whole if these keys are not enough to restore it.
 """
 
 import json
@@ -81,15 +81,15 @@ def read_skill(
 
 
 def is_pointer(content: bytes) -> bool:
-    """Return True for what git stores in the place of a file that git LFS has."""
+    """Return True for the placeholder that git stores for a file of git LFS."""
     return content.startswith(b"version https://git-lfs.github.com/spec/")
 
 
 def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
-    """Return an author's file with the vault's front matter, from which it can be given back."""
-    stored = front_matter.with_mapping(content, vault_meta)
-    if write_skill({FILE: stored})[FILE] == content:
-        return stored
+    """Return an author's file with front matter of the vault, from which it can be restored."""
+    new_content = front_matter.with_mapping(content, vault_meta)
+    if write_skill({FILE: new_content})[FILE] == content:
+        return new_content
     front = front_matter.yaml_of(content.decode())
     metadata = {_PUBLISHED: front.replace(_DELIMITER, _ESCAPED), **vault_meta["metadata"]}
     verbatim_file = front_matter.with_mapping(content, {**vault_meta, "metadata": metadata})
@@ -99,7 +99,7 @@ def _stored_content(content: bytes, vault_meta: Mapping[str, Any]) -> bytes:
     return (
         verbatim_file
         if is_small and write_skill({FILE: verbatim_file})[FILE] == content
-        else stored
+        else new_content
     )
 
 
@@ -121,8 +121,8 @@ def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
         author_meta["name"] = skill.name
     vault_meta, _ = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     if skill.description != vault_meta.get("description"):
-        stored = {f"{ORIGIN}.description": as_text(author_meta.get("description"))}
-        author_meta["metadata"] = {**stored, **_metadata_of(author_meta)}
+        texts = {f"{ORIGIN}.description": as_text(author_meta.get("description"))}
+        author_meta["metadata"] = {**texts, **_metadata_of(author_meta)}
         author_meta["description"] = skill.description
     files = _replace_author_meta(skill.files, author_meta)
     text = files[FILE].decode()
@@ -132,8 +132,8 @@ def write_authored(skill: OutgoingSkill) -> dict[str, bytes]:
 def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
     """Convert a skill of a vault to valid files, with its exported name and description.
 
-    Keys of its author that are not in the specification stay in `metadata`. Raises BadInputError
-    if it is no skill.
+    Keys of its author that are not in the specification stay in `metadata`. Raise BadInputError if
+    the files are not a skill.
     """
     files = skill.files
     author_meta = read_author_meta(files)
@@ -161,14 +161,14 @@ def write_valid(skill: OutgoingSkill) -> dict[str, bytes]:
 
 
 def _needs_flow(value: Any) -> bool:
-    """Return True if only flow style can say a value, such as `[]`; strict readers refuse it."""
+    """Return True if only flow style can express a value, such as `[]`."""
     return not strict_yaml.is_block(strict_yaml.dump({"value": value}))
 
 
 def _replace_author_meta(
     files: Mapping[str, bytes], author_meta: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Replace the front matter by what the author wrote, with later changes of single keys."""
+    """Replace the front matter by the author's, with later changes of single keys."""
     content = front_matter.text_of(files[FILE]).encode()
     meta, _ = front_matter.read_foreign(content.decode())
     published = _metadata_of(meta).get(_PUBLISHED)
@@ -236,7 +236,7 @@ def from_text(text: Any) -> Any:
 
 
 def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
-    """Make a folder's name of the skill's name; BadInputError if that is not possible."""
+    """Turn the name of a skill into a folder name; BadInputError if that is not possible."""
     if name := slug_of(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -254,17 +254,17 @@ def slug_of(name: str) -> str:
 
 def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
     """Convert an author's front matter to the front matter of the vault's file."""
-    top, stored = _split_keys(meta, name, origin)
+    top_values, stored_texts = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
     status = {"status": "proposed", "origin": "installed"}
     if _metadata_of(meta).get("trust") == "untrusted":
         status["trust"] = "untrusted"
     return {
-        **top,
+        **top_values,
         "metadata": {
             **metadata,
             **_vault_values(meta, metadata),
-            **stored,
+            **stored_texts,
             **status,
         },
     }
@@ -274,17 +274,17 @@ def _split_keys(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Split an author's keys into top-level values and texts to store in `metadata`."""
-    top, stored_texts = dict[str, Any](), dict[str, str]()
+    top_values, stored_texts = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
         if key in SKILL_KEYS and (key == _TOOLS or not isinstance(value, dict | list)):
-            top[key] = _fit_value(key, value)
-        if key not in top or top[key] != value:
+            top_values[key] = _fit_value(key, value)
+        if key not in top_values or top_values[key] != value:
             stored_texts[f"{origin}.{as_text(key)}"] = as_text(value)
     if str(meta.get("name", name)) != name:
         stored_texts[f"{origin}.name"] = as_text(meta["name"])
-    return top, stored_texts
+    return top_values, stored_texts
 
 
 def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -323,7 +323,7 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _double_values(meta: Mapping[str, Any], origin: str = ORIGIN) -> dict[str, str]:
-    """Return the values in `metadata` of keys that an author wrote at the top too."""
+    """Return the values in `metadata` of keys that the author also wrote at the top."""
     keys = {vault_key for key, vault_key in _VAULT_KEYS.items() if key in meta}
     return {
         f"{origin}.{_INNER}{key}": as_text(value)
@@ -340,7 +340,7 @@ def _vault_text(key: str, value: Any) -> str:
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of a skill; a value that is no mapping gets the key `metadata`."""
+    """Return the metadata of a skill; a value that is not a mapping gets the key `metadata`."""
     metadata = meta.get("metadata")
     if metadata is None:
         return {}
@@ -405,7 +405,7 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     """
     stored_metadata = _metadata_of(meta)
     metadata = {key: value for key, value in stored_metadata.items() if not _original_key(key)}
-    top = {key: value for key, value in meta.items() if key != "metadata"}
+    top_values = {key: value for key, value in meta.items() if key != "metadata"}
     stored = [(name, key) for key in stored_metadata if (name := _original_key(key)) is not None]
     # Those of `metadata` come last: a vault's own value there is of a key at the top.
     for name, key in sorted(stored, key=lambda pair: pair[0].startswith(_INNER)):
@@ -416,16 +416,16 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
             vault_value = stored_metadata.get(inner) if is_read else None
             metadata[inner] = _latest_value(inner, from_text(value), vault_value)
         elif name == "name" or name not in meta or _is_short_form(meta[name], name, value):
-            home = _VAULT_KEYS.get(name, "")
-            inner_value = stored_metadata.get(f"{key.partition('.')[0]}.{_INNER}{home}")
-            is_read = inner_value is not None and _is_readable(home, from_text(inner_value))
-            vault_value = None if is_read else metadata.pop(home, None)
-            top[name] = _latest_value(home, from_text(value), vault_value)
-    return top | ({"metadata": metadata} if metadata else {})
+            vault_key = _VAULT_KEYS.get(name, "")
+            inner_value = stored_metadata.get(f"{key.partition('.')[0]}.{_INNER}{vault_key}")
+            is_read = inner_value is not None and _is_readable(vault_key, from_text(inner_value))
+            vault_value = None if is_read else metadata.pop(vault_key, None)
+            top_values[name] = _latest_value(vault_key, from_text(value), vault_value)
+    return top_values | ({"metadata": metadata} if metadata else {})
 
 
 def _is_short_form(value: Any, key: str, text: str) -> bool:
-    """Return True if a valid value was made of the stored one, by the vault or an export."""
+    """Return True if the vault or an export made a valid value from the stored value."""
     author_value = from_text(text)
     if key != "description" or not isinstance(author_value, str):
         return bool(value == _fit_value(key, author_value))

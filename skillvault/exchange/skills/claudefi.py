@@ -1,6 +1,6 @@
 """Read reflections of claudefi: flat files without front matter, named by kind and domain.
 
-Import only, because claudefi reads no skills of others.
+There is no writer, because claudefi reads no skills of others.
 """
 
 import re
@@ -49,7 +49,7 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
-    """Read the files with the name of a reflection, without retired ones."""
+    """Read the files that are named like reflections, without retired files."""
     return read_pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
 
 
@@ -69,13 +69,12 @@ def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Proble
 
 
 def _description(domain: str, text: str) -> str:
-    """Describe a reflection: when to use it, then its titles."""
+    """Describe a reflection: when to use it, and its titles."""
     titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
     return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _MAX_DESCRIPTION)
 
 
 def _creation_time(digits: str, text: str) -> str | None:
-    """Return the time of creation, from the text or from the digits in the name."""
     if match := _CREATED.search(text):
         return match["at"]
     if digits.isdigit():

@@ -1,7 +1,7 @@
 """Read and write skills of EurekaClaw: folders or flat files with its own keys and counters.
 
 EurekaClaw rewrites its files whenever it loads or uses them. skillvault manages the text of a file;
-of two counters the larger one stays.
+of two counters the larger one is kept.
 """
 
 import re
@@ -51,16 +51,13 @@ _CONFIDENCE = 0.8  # of a memory that states none
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True for EurekaClaw's keys or memories, or only flat files with front matter."""
-    if any(map(_IS_MEMORY.search, read_pages(tree, _is_memory_page).values())):
+    memories = read_pages(tree, lambda path: bool(_MEMORY.search(path)))
+    if any(map(_IS_MEMORY.search, memories.values())):
         return True
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
     is_flat = not find_skills(tree)
     return is_flat and any(map(_has_front_matter, read_pages(tree, _is_flat_page).values()))
-
-
-def _is_memory_page(path: str) -> bool:
-    return _MEMORY.search(path) is not None
 
 
 def _is_flat_page(path: str) -> bool:

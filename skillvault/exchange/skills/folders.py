@@ -26,12 +26,12 @@ _CUTS = (600, 400, 300, 250, 200, 150, 100)  # the shortest still says when to u
 
 
 class TreeSkill(Struct, frozen=True):
-    """A skill of a tree, converted for a vault, with its place in the tree.
+    """A skill of a tree, converted for a vault, with its path in the tree.
 
-    `published` holds its files in the tree; a change of these files makes a new version.
+    `published` holds its files in the tree; if these files change, there is a new version.
     """
 
-    place: str
+    path: str
     folder: SkillFolder
     published: Mapping[str, bytes]
 
@@ -152,7 +152,7 @@ def export_folders(
     """Write as many skills as a host lists within its budget, as folders below `root`.
 
     If not all skills fit, all descriptions are cut to one length that still says when to use a
-    skill. Skills that do not fit then are left out.
+    skill. Skills that still do not fit are left out.
     """
     fit, length = fit_descriptions(skills, budget or default_budget, cost)
     export = write_folders(fit.skills, root, write)
@@ -171,7 +171,6 @@ def fit_descriptions(
 def _description_limit(
     skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
 ) -> int | None:
-    """Return the length to which all descriptions are cut; None for no cut."""
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
     if all(len(skill.description) <= _CUTS[-1] for skill in skills):

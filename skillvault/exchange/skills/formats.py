@@ -102,8 +102,8 @@ _OPENCLAW_FRAME = 97  # characters around name, description and place
 
 
 def _openclaw_entry(skill: OutgoingSkill) -> int:
-    place = f"skills/{skill.name}/SKILL.md"
-    return _OPENCLAW_FRAME + len(f"{skill.name}{skill.description}{place}")
+    path = f"skills/{skill.name}/SKILL.md"
+    return _OPENCLAW_FRAME + len(f"{skill.name}{skill.description}{path}")
 
 
 # The first format that recognises a tree reads it.

@@ -1,8 +1,8 @@
-"""Write rules and skills as the files that hosts read as rules: one table of hosts, one writer.
+"""Write rules and skills as the files that hosts read as rules: a table of hosts, and one writer.
 
-A host has a page that each session reads whole, with the rules, and a file for each skill. Where a
-person may write in the page too, ours stands between two marks, and the page lists the skills with
-their paths. Facts of the hosts: the table in docs/skills.md.
+Each session of a host reads a page with the rules, and each skill has a file. If a person may write
+in the page too, the part of skillvault is between two marks, and the page lists the paths of the
+skills. docs/skills.md has the table of hosts.
 """
 
 import re
@@ -67,16 +67,16 @@ def _windsurf_front(scope: Scope) -> str:
 class RuleHost(NamedTuple):
     """The page and the files of a host.
 
-    `file` is the path of a skill's file with `{}` in the place of its name. `front` writes the
-    front matter of a file; None for a folder with all files of the skill. `is_shared`: a person
-    may write in the page. `most` limits the characters of a file.
+    `file` is the path of a skill's file with `{}` for its name. `front` writes the front matter of
+    a file; None for a folder with all files of the skill. `is_shared`: a person may write in the
+    page. `max_characters` limits the characters of a file.
     """
 
     page: str
     file: str
     front: Callable[[Scope], str] | None = None
     is_shared: bool = True
-    most: int | None = None
+    max_characters: int | None = None
 
 
 HOSTS = {
@@ -95,7 +95,7 @@ HOSTS = {
         ".windsurf/rules/{}.md",
         _windsurf_front,
         is_shared=False,
-        most=12_000,
+        max_characters=12_000,
     ),
 }
 
@@ -108,26 +108,26 @@ def write_rules(
     host: RuleHost,
 ) -> Export:
     """Write the rules, and then the skills whose lines fit the budget, best first."""
-    free = (budget or BUDGET) - len(_frame([_RULES, _SKILLS]))
+    space = (budget or BUDGET) - len(_frame([_RULES, _SKILLS]))
     omitted: list[OmittedSkill] = []
     rule_lines: list[str] = []
     for rule in rules:
         line = f"- {' '.join(rule.text.split())}\n"
         if _MARK.search(line):
             omitted.append(OmittedSkill(rule.id, _HAS_MARK))
-        elif len(line.encode()) > free:
-            reason = f"is a rule of {len(line.encode())} bytes; {free} of the budget are free"
+        elif len(line.encode()) > space:
+            reason = f"is a rule of {len(line.encode())} bytes; {space} of the budget are free"
             omitted.append(OmittedSkill(rule.id, reason))
         else:
             rule_lines.append(line)
-            free -= len(line.encode())
+            space -= len(line.encode())
     files = dict(_write_files(skills, host, omitted))
     readable = [skill for skill in skills if skill.name in files]
     cost = partial(_line_cost, host)
     if host.is_shared:
-        fit, cut = fit_descriptions(readable, free, cost)
+        fit, cut = fit_descriptions(readable, space, cost)
     else:
-        fit, cut = select_fitting(readable, free, cost), None
+        fit, cut = select_fitting(readable, space, cost), None
     page = _page(host, rule_lines, fit.skills)
     units = dict(files[skill.name] for skill in fit.skills)
     if page and host.is_shared:
@@ -136,6 +136,10 @@ def write_rules(
         units[host.page] = {"": page.encode()}
     names = tuple(skill.name for skill in fit.skills)
     return Export(units, names, (*omitted, *fit.left_out), _part_of(host), cut)
+
+
+def _line_cost(host: RuleHost, skill: OutgoingSkill) -> int:
+    return len(_line(host, skill).encode())
 
 
 def _frame(parts: Sequence[str]) -> str:
@@ -148,12 +152,8 @@ def _line(host: RuleHost, skill: OutgoingSkill) -> str:
     return f"- {skill.name} (`{path}`): {' '.join(skill.description.split())}\n"
 
 
-def _line_cost(host: RuleHost, skill: OutgoingSkill) -> int:
-    return len(_line(host, skill).encode())
-
-
 def _page(host: RuleHost, rule_lines: Sequence[str], skills: Sequence[OutgoingSkill]) -> str:
-    """Return the page, or the part of it between the marks; "" if it would say nothing."""
+    """Return the page, or the part of it between the marks; "" if it has no content."""
     parts = [_RULES + "".join(rule_lines)] if rule_lines else []
     if skills and host.is_shared:
         parts.append(_SKILLS + "".join(_line(host, skill) for skill in skills))
@@ -170,15 +170,15 @@ def _write_files(
 ) -> Iterator[tuple[str, tuple[str, Mapping[str, bytes]]]]:
     """Yield the (place, files by path in it) of each skill by name; report the others."""
     for skill in skills:
-        place = host.file.format(skill.name)
+        path = host.file.format(skill.name)
         try:
             if host.front is None:
                 _check_marks(skill.description)
-                yield skill.name, (place, agent_skills.write_valid(skill))
+                yield skill.name, (path, agent_skills.write_valid(skill))
             else:
                 text = _file_text(skill, host.front)
-                _check_length(text, host.most)
-                yield skill.name, (place, {"": text.encode()})
+                _check_length(text, host.max_characters)
+                yield skill.name, (path, {"": text.encode()})
         except BadInputError as error:
             omitted.append(OmittedSkill(skill.name, error.message))
 
@@ -198,9 +198,9 @@ def _file_text(skill: OutgoingSkill, front: Callable[[Scope], str]) -> str:
     return f"---\n{front(scope)}---\n\n{mark}\n{body}\n"
 
 
-def _check_length(text: str, most: int | None) -> None:
-    if most and len(text) > most:
-        reason = f"takes {len(text):,} characters, and the host reads {most:,} of a file"
+def _check_length(text: str, limit: int | None) -> None:
+    if limit and len(text) > limit:
+        reason = f"takes {len(text):,} characters, and the host reads {limit:,} of a file"
         raise BadInputError(f"{reason}; shorten it", code="too-long")
 
 
@@ -210,7 +210,7 @@ def _check_marks(text: str) -> None:
 
 
 def _part_of(host: RuleHost) -> ExportedPart:
-    """Return what an export manages: of a shared page the part between the marks, else all."""
+    """Return the part of a file that an export manages: between the marks if shared, else all."""
 
     def read(path: str, content: bytes) -> bytes | None:
         return _read_block(content) if path == host.page else content
@@ -228,7 +228,7 @@ def _read_block(content: bytes) -> bytes | None:
 
 
 def _replace_block(content: bytes, block: bytes | None) -> bytes | None:
-    """Return a page with another block, or without a block; None if nothing is left of it."""
+    """Return a page with another block, or without one; None if nothing else is left."""
     page = front_matter.text_of(content)
     bom = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
     managed_block.split_page(page, EXPORT)  # refuses marks that are not one pair

@@ -1,8 +1,8 @@
-"""Read and write the skills of a site by its index `.well-known/agent-skills/index.json` (0.2.0).
+"""Read and write the skills of a site: `.well-known/agent-skills/index.json` (0.2.0).
 
-Pure except for `fetch`. A skill of one file is published as that file, a larger one as an archive.
-A file is accepted only if its digest is in the index; an index without digests is refused. Equal
-skills give equal bytes: archives have a fixed time and are not compressed.
+A skill of one file is published as this file, a larger skill as an archive. A file is accepted only
+if its digest is in the index; an index without digests is refused. Equal skills give equal bytes:
+archives have a fixed time and are not compressed.
 """
 
 import hashlib
@@ -47,9 +47,9 @@ class SiteSkill(Struct, frozen=True):
 
 
 def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
-    """Return the skills of a site, and the errors by place in its index.
+    """Return the skills of a site, and the errors by key of its index.
 
-    BadInputError if the site has no index of this version.
+    Raise BadInputError if the site has no index of this version.
     """
     url = f"{site}/{INDEX_PATH}"
     entries = _parse_entries(fetch(url), url)
@@ -98,24 +98,24 @@ def _parse_entries(content: bytes, url: str) -> list[Any]:
 def _parse_entry(entry: Any, url: str) -> SiteSkill:
     if not isinstance(entry, dict):
         raise BadInputError("expected a mapping", code="bad-index")
-    name, place, digest = (entry.get(key) for key in ("name", "url", "digest"))
+    name, address, digest = (entry.get(key) for key in ("name", "url", "digest"))
     if not isinstance(name, str) or not is_slug(name):
         raise BadInputError("name: not a skill's name", code="bad-index", key="name")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
         raise BadInputError(
             f"{name}: digest: expected sha256: and 64 hex digits", code="digest", key="digest"
         )
-    if not isinstance(place, str) or not place:
+    if not isinstance(address, str) or not address:
         raise BadInputError(f"{name}: url: missing", code="bad-index", key="url")
     if entry.get("type") not in ("skill-md", "archive"):
         message = f"{name}: type: {str(entry.get('type'))[:40]!r} is neither skill-md nor archive"
         raise BadInputError(message, code="bad-index", key="type")
-    return SiteSkill(name, _skill_address(url, place, name), digest, entry["type"] == "archive")
+    return SiteSkill(name, _skill_address(url, address, name), digest, entry["type"] == "archive")
 
 
-def _skill_address(url: str, place: str, name: str) -> str:
+def _skill_address(url: str, relative_url: str, name: str) -> str:
     try:
-        address = urljoin(url, place)
+        address = urljoin(url, relative_url)
         scheme = urlsplit(address).scheme
     except ValueError as error:
         raise BadInputError(f"{name}: url: {error}", code="bad-index", key="url") from None
@@ -136,7 +136,7 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Ex
     """Write the index, and the file or archive of each skill in it."""
     fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     small_skills = [skill for skill in fit.skills if _is_small(skill)]
-    large = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
+    omitted = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
     export = write_folders(small_skills, ROOT, _pack_skill)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [
@@ -145,7 +145,7 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Ex
     ]
     index = msgspec.json.encode({"$schema": SCHEMA, "skills": entries})
     units = {**export.units, ROOT: {INDEX: msgspec.json.format(index, indent=2) + b"\n"}}
-    return Export(units, export.skills, (*export.left_out, *large, *fit.left_out))
+    return Export(units, export.skills, (*export.left_out, *omitted, *fit.left_out))
 
 
 _TOO_LARGE = (

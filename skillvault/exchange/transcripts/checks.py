@@ -1,7 +1,7 @@
-"""Checks, whose results show how a prompt ended, whatever the agent claims.
+"""Checks (tests, builds, linters): their results show how a prompt ended.
 
-A command is a check if one of its parts begins like a pattern of the policy. Its exit code counts
-if it is that of the check; behind a pipe or `;` the output is read instead.
+A command is a check if one of its parts starts like a pattern of the policy. Its exit code counts
+if it belongs to the check; after a pipe or `;` the output is read instead.
 """
 
 import re
@@ -101,7 +101,7 @@ class Check(Struct, frozen=True):
 
 
 def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
-    """Return (the tool of the check in a command, True if the exit code is the check's) or None."""
+    """Return the tool of the check in a command, and True if the exit code is the check's."""
     expanded = _SHELL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None
@@ -115,7 +115,6 @@ def find_tool(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, b
 
 
 def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
-    """Return the beginning of a part of a command that matches a check, or None."""
     command = _PREFIX.sub("", part.strip() + " ").strip()
     if _LIST_OPTION.search(command):
         return None
@@ -165,7 +164,7 @@ def _is_stopped(output: str, code: int | None) -> bool:
 
 
 def find_deciding_check(checks: Iterable[Check]) -> Check | None:
-    """Among the last runs of each tool, find the deciding one: one that failed, else the last.
+    """Return the deciding check of the last runs of each tool: a failed run, else the last.
 
     A run with an unknown result replaces earlier ones, and so does one that passed without the
     tests that had failed. If the last run of a tool was cut off, or the very last one could not
@@ -194,8 +193,8 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     return next(reversed(failures or judged_runs), None)
 
 
-def _find_chained_tools(check: Check, failed: Mapping[str, Check]) -> list[str]:
-    """Find the other tools that had failed and now passed in the same chain of `&&`."""
+def _find_chained_tools(check: Check, failed_checks: Mapping[str, Check]) -> list[str]:
+    """Return the other tools that had failed and now passed in one chain of `&&`."""
     parts = _PARTS.split(_QUOTATION.sub("''", check.command))
     commands = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
@@ -208,19 +207,19 @@ def _find_chained_tools(check: Check, failed: Mapping[str, Check]) -> list[str]:
         return []
     return [
         tool
-        for tool, earlier in failed.items()
+        for tool, earlier in failed_checks.items()
         if tool != check.tool
         and any(tool in part for part in commands)
         and _covers_failure(replace(check, tool=tool), earlier)
     ]
 
 
-def _covers_failure(check: Check, failed: Check) -> bool:
-    """Return True if a run names no path, or one that the failed run named or printed."""
+def _covers_failure(check: Check, failed_check: Check) -> bool:
+    """Return True if a run names no path, or a path that the failed run named or printed."""
     parts = _PARTS.split(_REDIRECTION.sub("", check.command))
     check_part = next((part for part in parts if check.tool in " ".join(part.split())), "")
     paths = _FILE_PATH.findall(check_part)
-    record = failed.command + failed.output
+    record = failed_check.command + failed_check.output
     return not paths or any(path in record for path in paths)
 
 

@@ -1,9 +1,9 @@
 """Lines of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
 A subagent's lines are among its parent's or below `<session>/subagents/`, with the prompt's id.
-Only its tool calls are read, because the parent's lines hold its task and its answer.
-A session that was resumed or forked may begin with a copy of another one's lines: they keep their
-ids and times, but not their session and the ids of their prompts.
+Only its tool calls are read, because the parent's lines have its task and its answer. A session
+that was resumed or forked may start with a copy of another session's lines: they keep their ids and
+times, but not the session and the ids of prompts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ _REFUSALS = WORDS.beginnings("refusal")
 
 
 class ClaudeCodeLines:
-    """The lines of one transcript in their order; each is read once, by its id."""
+    """The lines of one transcript in order; each is read once, by its id."""
 
     client = WORDS.client
 
@@ -62,7 +62,7 @@ class ClaudeCodeLines:
         self._prompt_count = 0
 
     def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
-        """Return the events of a line; None for a line that is not understood."""
+        """Return the events of a line; None for an unknown kind of line."""
         kind, message = line.get("type"), line.get("message")
         self._header.note(version=line.get("version"))
         if kind == "queue-operation" and line.get("operation") == "enqueue":
@@ -92,7 +92,7 @@ class ClaudeCodeLines:
         return _agent_events(message, at)
 
     def _is_repeated(self, uuid: object) -> bool:
-        """Note the id of a line; True if it was read before, as after a compaction."""
+        """Note the id of a line; return True if it was read before, as after a compaction."""
         if not isinstance(uuid, str):
             return False
         digest, count = hash(uuid), len(self._ids)
@@ -121,7 +121,7 @@ class ClaudeCodeLines:
     def _person_events(
         self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
     ) -> Iterator[Event]:
-        """Yield the results of tools of a line, and its prompt."""
+        """Yield the prompt in a line and the results of its tools."""
         yield from _tool_results(line, message, at)
         texts = [text for text in _texts(message) if text.strip()]
         for text in texts:
@@ -166,7 +166,7 @@ class ClaudeCodeLines:
 
 
 def stamp_of(line: Mapping[str, Any]) -> str | None:
-    """Return the time of a line as it is written."""
+    """Return the time of a line as written."""
     stamp = line.get("timestamp")
     return stamp if isinstance(stamp, str) else None
 
@@ -205,12 +205,11 @@ def _tool_results(
 
 
 def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
-    """Yield the result of a background command that has ended."""
     match = _BACKGROUND_END.match(text)
     code = _END_CODE.search(match["told"].strip()) if match else None
     if match and code:
-        failed = match["status"] == "failed"
-        yield ToolResult(at, match["call"], match["told"], failed, int(code[1]))
+        has_failed = match["status"] == "failed"
+        yield ToolResult(at, match["call"], match["told"], has_failed, int(code[1]))
 
 
 def _convert_result(
@@ -218,19 +217,19 @@ def _convert_result(
 ) -> ToolResult:
     text = "\n".join(_texts(block))
     has_ended_well = block.get("is_error") is not True
-    refused = not has_ended_well and text.startswith(_REFUSALS)
-    failed = not has_ended_well and not refused
-    code = _EXIT_CODE.match(text) if failed else None
+    is_refused = not has_ended_well and text.startswith(_REFUSALS)
+    has_failed = not has_ended_well and not is_refused
+    code = _EXIT_CODE.match(text) if has_failed else None
     name = str(block.get("tool_use_id"))
     return ToolResult(
         at,
         name,
         text[code.end() :].lstrip("\n") if code else text,
-        failed,
+        has_failed,
         int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
         running=name if text.startswith(_RUNNING) else None,
-        refused=refused,
+        refused=is_refused,
     )
 
 
@@ -239,7 +238,7 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The parts of a message's content, which may be one text."""
+    """Return the parts of a message's content, which may be one text."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]

@@ -1,9 +1,8 @@
 """Lines of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
-Codex writes much twice, as an item and as an event. Only the items are read.
-A fork of older versions begins with a copy of its parent's lines, whose times are those of the
-parent or of the copying. The copy is left out, because the parent's rollout has it. Of a helper
-only the tool calls are read.
+Codex writes much twice, as an item and as an event. Only the items are read. A fork of older
+versions starts with a copy of its parent's lines, with the times of the parent or of the copying;
+the copy is left out, because the parent's file has it. Of a helper only the tool calls are read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,7 +45,7 @@ _TIME_BASED = 7  # the version of a UUID that begins with its time
 
 
 class CodexLines:
-    """The lines of one rollout in their order."""
+    """The lines of one rollout in order."""
 
     client = WORDS.client
 
@@ -67,7 +66,7 @@ class CodexLines:
         self._prompt_count = 0
 
     def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
-        """Return the events of a line; None for a line that is not understood."""
+        """Return the events of a line; None for an unknown kind of line."""
         kind, payload = line.get("type"), line.get("payload")
         if kind not in _LINES | _IGNORED_LINES or not isinstance(payload, Mapping):
             return None
@@ -86,7 +85,7 @@ class CodexLines:
         return iter(())
 
     def _open_session(self, payload: Mapping[str, Any], at: datetime | None) -> None:
-        """Note the session of a rollout; another one in it begins a copy, and it itself ends it."""
+        """Note the session of a rollout; another session starts a copy, its own ends it."""
         session = _text(payload, "id") or _text(payload, "session_id")
         if self._id not in (None, session):
             self._copied_at = at or self._begun_at
@@ -127,7 +126,7 @@ class CodexLines:
         self._header.note(cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
 
     def _note_turn(self, payload: Mapping[str, Any]) -> None:
-        """Note who began a turn, and the turn of the parent that a helper works for."""
+        """Note who started a turn, and the turn of the parent that a helper works for."""
         self._root_turn = _text(payload, "root_turn_id") or self._root_turn
         attribution = payload.get("turn_attribution")
         if not isinstance(attribution, Mapping):
@@ -175,7 +174,7 @@ class CodexLines:
     def _prompt_events(
         self, entry: Mapping[str, Any], text: str, at: datetime | None
     ) -> Iterator[Event]:
-        """Yield the prompt of a turn; what a person adds while it runs belongs to it."""
+        """Yield the prompt of a turn; what a person adds during the turn belongs to it."""
         turn = _turn_of(entry)
         message = _text(entry, "id") or turn
         self._prompt_count += 1
@@ -217,7 +216,6 @@ def _parent_of(source: object) -> str | None:
 
 
 def _uuid_time(name: str | None) -> datetime | None:
-    """Return the time in an id; None for an id without one."""
     try:
         uuid = UUID(name or "")
     except ValueError:
@@ -247,27 +245,27 @@ def _convert_output(
     if not isinstance(code, int):
         match = _EXIT_CODE.search(text[:1000])
         code = int(match[1]) if match else None
-    failed = code not in (None, 0) or parts.get("success") is False
+    has_failed = code not in (None, 0) or parts.get("success") is False
     start = _OUTPUT.search(text[:1000])
     shown_text = text[start.end() :] if start else text
     session = _RUNNING.search(text[: start.start()]) if start and code is None else None
     running = session[1] if session else None
-    refused = code is None and _REFUSAL.search(text[:1000]) is not None
+    is_refused = code is None and _REFUSAL.search(text[:1000]) is not None
     return ToolResult(
         at,
         str(entry.get("call_id")),
         shown_text,
-        failed,
+        has_failed,
         code,
         aside=prompt is not None,
         prompt=prompt,
         running=running,
-        refused=refused,
+        refused=is_refused,
     )
 
 
 def _parse_mapping(value: object) -> Mapping[str, Any]:
-    """A mapping, also one written as JSON; an empty one for anything else."""
+    """Return a mapping, also from JSON text; {} for anything else."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)

@@ -1,7 +1,7 @@
-"""Commands that no pattern of checks names, and show all the same how a prompt ended.
+"""Commands that are no checks but still show how a prompt ended.
 
-The last command that failed shows a failure if nothing followed it. A command that failed and later
-passed shows a success. Commands that only look at something show nothing.
+If the last command failed, the prompt failed, unless something followed. A command that failed and
+later passed shows a success. Commands that only look at something show nothing.
 """
 
 import re
@@ -36,7 +36,7 @@ _NOTHING_TO_DO = regex(r"nothing to commit|no changes added to commit|Everything
 _STATEMENT = frozenset({"", "done", "fi"})
 
 
-def is_look(command: str) -> bool:
+def is_read_only(command: str) -> bool:
     """Return True if all parts of a command only look at something."""
     parts = _PARTS.split(_QUOTATION.sub("''", command))
     return all(part.strip() in _STATEMENT or _LOOK.match(part) for part in parts)
@@ -50,7 +50,7 @@ def judge_command(command: str, output: str, code: int | None) -> Check | None:
     bare_command = _PREFIX.sub("", _REDIRECTION.sub("", command)).strip()
     operators = set(_PARTS.findall(_QUOTATION.sub("''", bare_command)))
     uses_code = operators <= {"&&"}  # else the exit code may be that of another command
-    if code is None or not uses_code or is_look(command) or _NOTHING_TO_DO.search(output):
+    if code is None or not uses_code or is_read_only(command) or _NOTHING_TO_DO.search(output):
         return None
     name = " ".join(bare_command.split())
     return judge_check(command, (name, True), output, code=code, at=None)
@@ -62,7 +62,7 @@ def last_failure(commands: Sequence[Check | None]) -> Check | None:
 
 
 def last_repair(commands: Sequence[Check | None]) -> Check | None:
-    """Return the latest command that failed and passed when it ran again."""
+    """Return the last command that failed and then passed."""
     failed_names: set[str] = set()
     repair: Check | None = None
     for command in filter(None, commands):

@@ -1,4 +1,4 @@
-"""The events of a transcript, the same for every client, and its header."""
+"""The events of a transcript and its header, the same for every client."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from msgspec import Struct
 
 
 class Prompt(Struct, frozen=True):
-    """A user's request.
+    """A request of the user.
 
-    `id` is the client's id of the prompt, which hooks are told; a copy of the prompt may have
-    another one. `message` is the same in each copy. `attended`: a person typed it in an attended
-    session; None if the client does not say. `pasted` are the parts of the text that the client
-    marks as pasted. `is_midway`: it was typed while the agent worked on the prompt before, and
-    belongs to that.
+    `id` is the client's id of the prompt, which hooks get; a copy of the prompt may have another
+    id. `message` is the same in each copy. `attended`: a person typed it in an attended session;
+    None if the client does not say. `pasted` are the parts that the client marks as pasted.
+    `is_midway`: it was typed while the agent worked on the prompt before, and belongs to that
+    prompt.
     """
 
     at: datetime | None
@@ -36,7 +36,7 @@ class Prompt(Struct, frozen=True):
 
 
 class Interruption(Struct, frozen=True):
-    """A stop of the agent by the user."""
+    """The user stopped the agent."""
 
     at: datetime | None
 
@@ -59,7 +59,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """The result of the call with this id; `exit_code` is that of a command, if known.
+    """The result of the call with this id; `exit_code` is set for a command, if known.
 
     `prompt` is the id of the call's prompt, if known. `running` is the name under which the end of
     an unfinished command will appear. `refused`: the user did not allow the call, and nothing ran.
@@ -83,7 +83,7 @@ class Header(Struct):
     """The metadata of a transcript from the lines read so far; the latest value counts.
 
     `attended`: a person is at the client; False for a script, None if the client does not say.
-    `parent` is the session that spawned this one as a helper.
+    `parent` is the session that started this session as a helper.
     """
 
     session: str | None = None
@@ -96,13 +96,13 @@ class Header(Struct):
     ended_at: datetime | None = None
 
     def note(self, **values: object) -> None:
-        """Store the values of a line that are not empty."""
+        """Store the values that are not empty."""
         for name, value in values.items():
             if isinstance(value, str) and value:
                 setattr(self, name, value)
 
 
 def message_id(text: str, position: str | int) -> str:
-    """Return an id for a prompt without one, of its text and its time or position."""
+    """Return an id for a prompt without an id, from its text and its time or position."""
     digest = hashlib.sha256(f"{position}\n{text}".encode(errors="replace")).hexdigest()
     return f"prompt-{digest[:24]}"

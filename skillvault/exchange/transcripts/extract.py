@@ -1,7 +1,7 @@
 """Extract the failures of a transcript, and their solutions, as a session of the vault.
 
-A result with an error is a failure of its tool and command. The next result of the same without
-an error is a success, and the calls between them are its text. Everything else is dropped.
+A result with an error is a failure of its tool and command. The next result of the same command
+without an error is a success, described by the calls between them. Everything else is dropped.
 """
 
 import json
@@ -40,12 +40,12 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, Any]:
-    """Extract the session of a transcript, at most 256 KiB, with texts redacted by `clean`.
+def session_of(transcript: Transcript, domain: str, redact: Clean) -> dict[str, Any]:
+    """Extract the session of a transcript, at most 256 KiB, with texts redacted by `redact`.
 
     BadInputError if nothing failed in it.
     """
-    extract = _Extract(clean)
+    extract = _Extract(redact)
     for event in transcript:
         if isinstance(event, ToolCall) and not event.aside:
             extract.call(event)
@@ -80,10 +80,10 @@ class _Extract:
     Texts are redacted before they are cut, so that no part of a secret is left.
     """
 
-    def __init__(self, clean: Clean) -> None:
+    def __init__(self, redact: Clean) -> None:
         self.failures: list[dict[str, str]] = []
         self.successes: list[dict[str, str]] = []
-        self._redact = clean
+        self._redact = redact
         self._number = 0
         self._recent: deque[tuple[int, _CallSummary]] = deque(maxlen=_MAX_RECENT)
         self._open: OrderedDict[str, tuple[int, _CallSummary]] = OrderedDict()
@@ -125,7 +125,7 @@ class _Extract:
             self.failures.append(failure)
 
     def _describe_calls(self, start: int | None, end: int) -> str:
-        """Describe the calls between a failure and the next call of the same."""
+        """Describe the calls between a failure and the next call of the same command."""
         if start is None:
             return ""
         summaries = dict.fromkeys(
@@ -148,9 +148,9 @@ class _CallSummary(NamedTuple):
     replaced: tuple[str, str] | None = None
 
 
-def describe_call(call: ToolCall, clean: Clean) -> str:
-    """Describe a call in a few words; an edit with its old and new text."""
-    return _describe_summary(_summarize_call(call), clean)
+def describe_call(call: ToolCall, redact: Clean) -> str:
+    """Describe a call in a few words; an edit by its old and new text."""
+    return _describe_summary(_summarize_call(call), redact)
 
 
 def _summarize_call(call: ToolCall) -> _CallSummary:
@@ -163,21 +163,21 @@ def _summarize_call(call: ToolCall) -> _CallSummary:
     return _CallSummary(_cut_command(call.tool), _cut_command(command_of(call.arguments)), edit)
 
 
-def _describe_summary(summary: _CallSummary, clean: Clean) -> str:
+def _describe_summary(summary: _CallSummary, redact: Clean) -> str:
     if summary.replaced is None:
-        return f"`{shorten(clean(summary.command or summary.tool), _CALL)}`"
-    texts = (shorten(clean(text), _CALL // 2) for text in summary.replaced)
-    return f"{_lemma(summary, clean)}: replace {' by '.join(f'`{text}`' for text in texts)}"
+        return f"`{shorten(redact(summary.command or summary.tool), _CALL)}`"
+    texts = (shorten(redact(text), _CALL // 2) for text in summary.replaced)
+    return f"{_lemma(summary, redact)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
-def _lemma(summary: _CallSummary, clean: Clean) -> str:
-    """The tool and command of a call; for a shell only the command."""
-    command, tool = (shorten(clean(text), _LEMMA) for text in (summary.command, summary.tool))
+def _lemma(summary: _CallSummary, redact: Clean) -> str:
+    """Return the tool and command of a call; for a shell only the command."""
+    command, tool = (shorten(redact(text), _LEMMA) for text in (summary.command, summary.tool))
     return command if command and summary.tool in SHELLS else f"{tool} {command}".strip()
 
 
 def _store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Store a value as the latest, and drop the oldest if there are too many."""
+    """Store a value as the latest, and drop the oldest value if there are too many."""
     entries[key] = value
     entries.move_to_end(key)
     if len(entries) > _MAX_OPEN:
@@ -194,14 +194,14 @@ def tail_of(text: str) -> str:
 
 
 def edited_files(call: ToolCall) -> list[str]:
-    """Return the files that an edit names, those of a patch included."""
+    """Return the files of an edit, also those of a patch."""
     patch_files = _PATCH_FILE.findall(command_of(call.arguments))
     names = (call.arguments.get(key) for key in ("file_path", "notebook_path", "path"))
     return patch_files or [name for name in names if isinstance(name, str) and name][:1]
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:
-    """Find the command, file or query that a call is about."""
+    """Return the command, file or query that a call is about."""
     values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
     for value in values:
         if isinstance(value, list):

@@ -63,16 +63,16 @@ _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 class PromptRun(Struct, kw_only=True):
     """A prompt and the work of the agent for it.
 
-    `message` is the same in each copy of the prompt. `header` is that of the transcript at the
-    prompt, with the model that answered. `reasoning` holds its messages before the first change,
-    `claim` its last message, `skills` the skills that it read, `commits` the short ids of its
-    commits, `changes` a few words for each call that changed something, `files` the number of
-    edits of each file. `commands` are those that no pattern of checks names, with None in the place
-    of a check. `next_words` is what the user then typed, None for nothing, with the corrections
-    that they typed while the agent worked; `next_attended`: in an attended session, None if nobody
-    knows, False if a script gave it. `later_ids` are those of prompts that only went on with the
-    task. `is_stale`: something was changed after the last check; `has_untried_changes`: after the
-    last check or command.
+    `message` is the same in each copy of the prompt. `header` is the header of the transcript at
+    the prompt, with the model that answered. `reasoning` holds the messages before the first
+    change, `claim` the last message. `skills` are the skills that the agent read, `commits` the
+    short ids of its commits. `changes` has a few words for each call that changed something,
+    `files` the number of edits of each file. `commands` are commands that are no checks, with None
+    in the place of a check. `next_words` is what the user typed afterwards (None for nothing), and
+    corrections typed during the work. `next_attended` is True in an attended session, False for a
+    script, None if unknown. `later_ids` are the ids of prompts that only continued the task.
+    `is_stale`: something changed after the last check. `has_untried_changes`: something changed
+    after the last check or command.
     """
 
     id: str | None
@@ -98,13 +98,13 @@ class PromptRun(Struct, kw_only=True):
     later_ids: list[str] = field(default_factory=list)
 
     def add_words(self, text: str | None, attended: bool | None) -> None:
-        """Add what the user typed after the work, or against it while it went on."""
+        """Add words of the user after the work, or against it during the work."""
         if text:
             self.next_attended = attended and (self.next_words is None or self.next_attended)
             self.next_words = f"{self.next_words}\n{text}" if self.next_words else text
 
     def has_continuation(self, text: str) -> bool:
-        """Return True if the next prompt only goes on with the task."""
+        """Return True if the next prompt only continues the task."""
         return continues_task(text, self.text, is_interrupted=self.is_interrupted)
 
     @property
@@ -122,12 +122,12 @@ class PromptRun(Struct, kw_only=True):
 
     @property
     def is_command(self) -> bool:
-        """True if a command that no pattern names decides how the prompt ended."""
+        """True if a command that is no check decides how the prompt ended."""
         return self.check is not None and self.check not in self.checks
 
     @property
     def reasoning(self) -> str:
-        """The messages before the first change; without a change, those before the last message."""
+        """The messages before the first change; without a change, all but the last message."""
         remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
         return shorten_lines("\n".join(remarks), _REASONING)
 
@@ -141,9 +141,9 @@ class _Call(Struct, frozen=True):
 class PromptTally:
     """A collector of the work for a prompt, fed one event at a time."""
 
-    def __init__(self, checks: Sequence[str], clean: Clean) -> None:
+    def __init__(self, checks: Sequence[str], redact: Clean) -> None:
         self._patterns = [re.compile(pattern) for pattern in checks]
-        self._clean = clean
+        self._clean = redact
         self._calls: OrderedDict[str, _Call] = OrderedDict()
         self._running: OrderedDict[str, _Call] = OrderedDict()
 
@@ -153,7 +153,7 @@ class PromptTally:
         return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
     def note_event(self, event: Event, run: PromptRun) -> None:
-        """Add an event to the record of its prompt; a prompt goes on with the task."""
+        """Add an event to the record of its prompt; a new prompt may continue the task."""
         times = filter(None, (event.at, run.ended_at))  # a copy may have another order
         run.ended_at = max(times, default=None)
         match event:
@@ -236,15 +236,15 @@ def _store_call(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
 class PromptReader:
     """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
 
-    def __init__(self, path: Path, checks: Sequence[str], clean: Clean) -> None:
+    def __init__(self, path: Path, checks: Sequence[str], redact: Clean) -> None:
         """Raise BadInputError for a file that no known client wrote."""
         self.transcript = Transcript(path)
         self.header = self.transcript.header
-        self._tally = PromptTally(checks, clean)
-        self._subagent_checks = _read_subagents(path, checks, clean)
+        self._tally = PromptTally(checks, redact)
+        self._subagent_checks = _read_subagents(path, checks, redact)
 
     def __iter__(self) -> Iterator[PromptRun]:
-        """Yield each prompt once, when it is complete; the lines of a repeated one are left out."""
+        """Yield each prompt when it is complete, without the lines of repeated prompts."""
         current: PromptRun | None = None
         messages: set[str] = set()
         for event in self.transcript:
@@ -276,7 +276,7 @@ class PromptReader:
         return run
 
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
-        """Add the checks of subagents that have files of their own."""
+        """Add the checks of subagents with their own files."""
         ids = (run.id or "", *run.later_ids)
         side_runs = [check for name in ids for check in self._subagent_checks.pop(name, [])]
         if side_runs:
@@ -305,12 +305,12 @@ def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[st
     return runs
 
 
-def _read_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
+def _read_subagents(path: Path, checks: Sequence[str], redact: Clean) -> dict[str, list[Check]]:
     folder = path.with_suffix("") / SUBAGENTS
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
     runs: dict[str, list[Check]] = {}
     for file in files:
-        for prompt, new_checks in read_side_checks(file, checks, clean).items():
+        for prompt, new_checks in read_side_checks(file, checks, redact).items():
             runs.setdefault(prompt, []).extend(new_checks)
     return runs
 
@@ -329,7 +329,7 @@ def _find_skill(call: ToolCall, command: str) -> str | None:
 
 
 def shorten_lines(text: str, size: int, *, from_start: bool = False) -> str:
-    """Cut a text to its last `size` characters, or to its first ones."""
+    """Cut a text to its last `size` characters, or to its first."""
     if len(text) <= size:
         return text
     if not from_start:

@@ -38,7 +38,7 @@ _CLIENTS: tuple[type[_Lines], ...] = (ClaudeCodeLines, CodexLines)
 class Transcript:
     """The file of a client, to be read once; `header` is filled while events are read.
 
-    `unread` counts the lines that are not understood, by type.
+    `unread` counts the lines of unknown kinds, by type.
     """
 
     def __init__(self, path: Path, start: int = 0) -> None:
@@ -66,7 +66,7 @@ class Transcript:
 
     @property
     def unknown_version(self) -> str:
-        """A sentence about the client's version if lines of unknown types were read, else ""."""
+        """Return a sentence about the client's version if lines of unknown types were read."""
         is_unknown = any(kind.startswith(_TYPE) for kind in self.unread)
         return words_of(self.client).describe_unknown(self.header.version) if is_unknown else ""
 
@@ -95,7 +95,7 @@ def helper_files(path: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Path, ...]]:
-    """Parent -> the rollouts of its helpers in a folder."""
+    """Return parent -> the rollouts of its helpers in a folder."""
     helpers: dict[str, tuple[Path, ...]] = {}
     for path in sorted(folder.glob("rollout-*.jsonl")):
         header = Header()
@@ -126,7 +126,6 @@ def _find_client(path: Path, start: int) -> type[_Lines]:
 
 
 def _line_type(line: dict[str, Any]) -> str:
-    """The type of a line, and of the item in it."""
     payload = line.get("payload")
     inner = payload.get("type") if isinstance(payload, dict) else None
     return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
@@ -135,14 +134,14 @@ def _line_type(line: dict[str, Any]) -> str:
 def _read_lines(
     path: Path, advance: Callable[[int], object] = int, start: int = 0
 ) -> Iterator[dict[str, Any] | str]:
-    """Yield each line as a mapping, or the reason why it is none."""
+    """Yield each line as a mapping, or the reason why it cannot be read."""
     try:
         with open_regular(path) as file:
             file.seek(start)
             while data := file.readline(MAX_LINE_BYTES):
                 advance(len(data))
                 if not data.endswith(b"\n") and len(data) == MAX_LINE_BYTES:
-                    while (piece := file.readline(MAX_LINE_BYTES)) and not piece.endswith(b"\n"):
+                    while (part := file.readline(MAX_LINE_BYTES)) and not part.endswith(b"\n"):
                         continue
                     yield "longer than 8 MiB"
                 elif data.strip():
@@ -152,9 +151,9 @@ def _read_lines(
 
 
 def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
-    """Parse a line; an incomplete last line may still be in writing and is skipped.
+    """Parse a line; skip an incomplete last line, which may still be in writing.
 
-    If a client was killed while it wrote, its next line begins within the truncated one.
+    If a client was killed while writing, its next line starts within the incomplete line.
     """
     value = _parse_object(data)
     if value is not None:
@@ -170,7 +169,7 @@ def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
 
 
 def _parse_object(data: bytes) -> dict[str, Any] | None:
-    """Parse an object of JSON, in which a lone surrogate becomes U+FFFD; None for anything else."""
+    """Parse a JSON object, in which a lone surrogate becomes U+FFFD; None for anything else."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
     for text in (data, _repair(data)):
         try:

@@ -1,7 +1,8 @@
-"""The subject of a prompt: the action that was asked for, and the thing that it is about.
+"""The subject of a prompt: the action that was asked for, and the target that it is about.
 
-The action comes from the requests of the task, the target from its names, else from the files that
-were edited. The folder, the branch and the model are the frame of all prompts, never a subject.
+The action comes from the requests of the task. The target comes from names in the task, else from
+the edited files. The folder, the branch and the model are common to all prompts, so they are never
+a subject.
 """
 
 import re
@@ -122,11 +123,11 @@ def action_of(task: str) -> str:
     text = _CODE_BLOCK.sub(" ", task)[:_OPENING]
     clauses = list(_requests(text))
     requests = [action for action in clauses if action]
-    strong = [action for action in requests if action not in _WEAK]
-    if strong[:1] == ["test"] and "fix" in strong:
+    specific = [action for action in requests if action not in _WEAK]
+    if specific[:1] == ["test"] and "fix" in specific:
         return "fix"  # the test is to show the bug
-    if strong:
-        return strong[0]
+    if specific:
+        return specific[0]
     if clauses[:1] == ["change"]:
         return "change"
     is_question = bool(_QUESTION.match(_strip_lead(text)))
@@ -136,7 +137,7 @@ def action_of(task: str) -> str:
 
 
 def action_of_deed(deed: str) -> str:
-    """Return the action of a deed that is told in the past, such as `I raised the timeout`."""
+    """Return the action of a deed told in the past, such as `I raised the timeout`."""
     verb = _PAST.match(deed)
     if verb:
         object_text = deed[verb.end() :]
@@ -147,10 +148,11 @@ def action_of_deed(deed: str) -> str:
 
 
 def _requests(text: str) -> Iterator[str | None]:
-    """Yield the action of each clause of a text, None for one that asks for nothing."""
+    """Yield the action of each clause of a text, None for a clause without a request."""
     for clause in _CLAUSE.split(text):
         request = _strip_lead(clause)
-        action = _verb_action(request) or _noun_action(request)
+        named_actions = (action for noun, action in _NOUNS if noun.match(request))
+        action = _verb_action(request) or next(named_actions, None)
         if action is None and _WISH.match(clause):
             action = "add"
         if request.strip():
@@ -172,10 +174,6 @@ def _verb_action(request: str) -> str | None:
             )
             return next(objects, name)
     return None
-
-
-def _noun_action(request: str) -> str | None:
-    return next((action for noun, action in _NOUNS if noun.match(request)), None)
 
 
 # ── a task that goes on ──────────────────────────────────────────────────────────────
@@ -212,9 +210,9 @@ _MAX_CONTINUATION = 100  # characters
 
 
 def continues_task(text: str, task: str, *, is_interrupted: bool) -> bool:
-    """Return True if a prompt goes on with the task of the earlier one, and asks for no other.
+    """Return True if a prompt continues the task of the earlier prompt and asks for no other.
 
-    The same words again go on with a task that was interrupted.
+    The same words again continue a task that was interrupted.
     """
     if is_interrupted and text.split() == task.split():
         return True
@@ -345,7 +343,7 @@ def _code_name(text: str) -> str:
 
 
 def most_edited(files: Mapping[str, int], *, with_tests: bool = False) -> str:
-    """Return the name of the file with most edits, the first of equals.
+    """Return the name of the most edited file, the first of equals.
 
     Tests and manifests count only if nothing else was edited.
     """

@@ -1,7 +1,7 @@
-"""The words of the clients' formats: a table for each client, with the versions they were seen in.
+"""The words of the clients' formats: a table for each client, with the versions that used them.
 
-A use is the meaning that a word has for the readers. The text of a use that ends in "pattern" is a
-regular expression, any other is compared as it is.
+A use is the meaning of a word for the readers. If a use ends in "pattern", its text is a regular
+expression; otherwise texts are compared as they are.
 """
 
 import re
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 
 class Word(NamedTuple):
-    """A word or pattern of a format; `versions` are the first and the last that it was seen in."""
+    """A word or pattern of a format; `versions` are the first and the last version seen with it."""
 
     use: str
     text: str
@@ -32,7 +32,7 @@ class ClientWords(Struct, frozen=True):
         return frozenset(word.text for word in self.words if word.use == use)
 
     def beginnings(self, use: str) -> tuple[str, ...]:
-        """Return the texts of a use for `str.startswith`."""
+        """Return the texts of a use, for `str.startswith`."""
         return tuple(sorted(self.texts(use)))
 
     def pattern(self, use: str) -> re.Pattern[str]:
@@ -41,7 +41,7 @@ class ClientWords(Struct, frozen=True):
         return re.compile(texts, re.MULTILINE | re.DOTALL)
 
     def describe_unknown(self, version: str | None) -> str:
-        """Return a sentence about the version of a transcript with unknown words."""
+        """Return a sentence about a transcript with unknown words and its version."""
         name = f"{self.title} {version}" if version else f"a version of {self.title}"
         return f"{name} writes lines that are not known here; known is {self.versions[-1]}"
 

@@ -1,6 +1,7 @@
-"""The evidence file beside a skill: the outcomes that support and contradict each statement.
+"""The evidence file of a skill: the outcomes for and against each statement.
 
-`check` recounts every statement from this file. It compares values and reads no prose.
+`check` counts every statement again from this file. The counts come from ids and values, never from
+prose.
 """
 
 import json
@@ -35,10 +36,10 @@ def to_text(findings: Findings) -> str:
         ]
         if (rule := statement.rule) is not None:
             fields = ("action", "conditions", "result")
-            plain = msgspec.to_builtins({name: getattr(rule, name) for name in fields})
-            plain |= {"lead": True} if rule.lead else {}
-            plain |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
-            lines.append(f"  rule: {json.dumps(plain, ensure_ascii=False)}")
+            rule_values = msgspec.to_builtins({name: getattr(rule, name) for name in fields})
+            rule_values |= {"lead": True} if rule.lead else {}
+            rule_values |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
+            lines.append(f"  rule: {json.dumps(rule_values, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 
@@ -69,7 +70,7 @@ def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) ->
 def _count_sides(
     entry: StatementEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
-    """Return the outcomes for and against a rule, counted anew; None for other statements."""
+    """Count the outcomes for and against a rule again; return None for other statements."""
     if entry.rule is None:
         return None
     no_counts = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}

@@ -1,7 +1,7 @@
-"""Reading points: the numbers of outcomes at which a skill's action or subject is read again.
+"""Reading points: the numbers of outcomes at which a skill's statements are computed again.
 
-Between two points nothing is due, so not every outcome starts a test; an outcome with news adds a
-point. The points depend on the outcomes in order of time alone, never on their order of arrival.
+Nothing is due between two points, so most outcomes start no test. An outcome with news adds a
+point. Points depend on the time of the outcomes, never on their order of arrival.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ _SCORE_MARKS = frozenset({"loss", "gain"})  # each has reading points of its own
 
 
 def loss_or_gain(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
-    """Return the bound for a warning or a pattern that a score exceeds."""
+    """Return the bound that a score exceeds: "loss" makes a warning, "gain" a pattern."""
     score, rules = outcome.result.score, policy.generate
     if score is None:
         return None
@@ -35,7 +35,7 @@ def is_graded(outcomes: Sequence[Outcome]) -> bool:
 
 
 def points() -> Iterator[int]:
-    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: each is a quarter more than the one before."""
+    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: each number is a quarter more than the last."""
     point = 1
     while True:
         yield point
@@ -43,14 +43,14 @@ def points() -> Iterator[int]:
 
 
 def last_point(count: int) -> int:
-    """Return the last point that `count` outcomes have reached; 0 for no outcomes."""
+    """Return the largest reading point up to `count`; 0 for no outcomes."""
     return max(takewhile(lambda point: point <= count, points()), default=0)
 
 
 def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of an outcome: the news that decides when its account is read again.
+    """Return the marks of an outcome: the news that makes its account due early.
 
-    Marks are a score beyond a bound, a success, a lesson, an error and a refused answer.
+    A score beyond a bound, a success, a lesson, an error and a refused answer are marks.
     """
     marks = list(filter(None, [loss_or_gain(outcome, policy)]))
     if outcome.lesson is not None:
@@ -67,7 +67,7 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
 def advance_position(
     position: Position, counts: Mapping[str, int], outcomes: Iterable[IndexedOutcome]
 ) -> tuple[Position, Counter[str]]:
-    """Return the reading position and the counts of marks after these further outcomes.
+    """Return the reading position and the counts of marks after more outcomes.
 
     `counts` has the number of earlier outcomes with each mark.
     """

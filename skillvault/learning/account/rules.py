@@ -1,4 +1,4 @@
-"""The tested rules of an action, its leads (rules from few outcomes), and its unusual numbers."""
+"""The tested rules and the leads (rules from few outcomes) of an action, and unusual numbers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
@@ -21,7 +21,10 @@ _STATUS: Mapping[str, Status] = {
 
 
 def outliers(outcome: Outcome, peers: Iterable[Outcome]) -> Iterator[Outlier]:
-    """Yield an outcome's numbers, recorded before the result, that differ much from its peers'."""
+    """Yield the numbers of an outcome that are far from those of its peers.
+
+    Only numbers that were recorded before the result count.
+    """
     peer_numbers = [_numbers_of(peer) for peer in peers if peer.id != outcome.id]
     for key, value in sorted(_numbers_of(outcome).items()):
         values = [numbers[key] for numbers in peer_numbers if key in numbers]
@@ -48,7 +51,7 @@ def _numbers_of(outcome: Outcome) -> dict[str, float]:
 
 
 def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """Return the outcomes of each action, the most frequent action first."""
+    """Group outcomes by action, the most frequent action first."""
     actions: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         actions.setdefault(outcome.decision.action, []).append(outcome)
@@ -56,7 +59,7 @@ def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
-    """Return the rules and leads of one action of a domain; the order of outcomes is free."""
+    """Return the rules and leads of one action of a domain, in any order of the outcomes."""
     previous_point = last_point(len(outcomes) - 1)
     rules = contrast.rules_and_leads(
         outcomes, _ids_by_result(outcomes, policy), policy.evaluate, previous_point=previous_point
@@ -65,7 +68,7 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
 
 
 def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
-    """Return the ids of the outcomes with each result; equal groups only once."""
+    """Map each result to the ids of its outcomes; leave out results with the same outcomes."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
     loss, gain = _bound_words(policy)
     ids = {
@@ -79,7 +82,7 @@ def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, fro
 
 
 def _bound_words(policy: Policy) -> tuple[str, str]:
-    """Return the names of the results beyond the bounds for a loss and a gain."""
+    """Return the names of a loss and of a gain beyond the bounds of the policy."""
     rules = policy.generate
     return (
         f"losses beyond {-rules.warning_below * 100:g} %",
@@ -91,5 +94,5 @@ def has_result(outcome: Outcome, result: str, policy: Policy) -> bool:
     """Return True if an outcome has the result that a rule names."""
     if result in _STATUS:
         return outcome.result.status == _STATUS[result]
-    bound = loss_or_gain(outcome, policy)
-    return bound is not None and result == _bound_words(policy)[bound == "gain"]
+    exceeded = loss_or_gain(outcome, policy)
+    return exceeded is not None and result == _bound_words(policy)[exceeded == "gain"]

@@ -1,4 +1,4 @@
-"""The sentences of statements, each complete and with its counts. Change a skill's wording here."""
+"""The sentences of statements, each with its counts. Change the wording of skills here."""
 
 import re
 from collections import Counter
@@ -65,7 +65,7 @@ def rule_sentence(rule: Separation) -> str:
 def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:
     """Render advice with its author and the number of runs.
 
-    A correction needs the subject that it corrects: `labels` has the subject of each run, by id.
+    `labels` maps the id of a run to its subject. A person's correction starts with this subject.
     """
     failures = sum(attempt.status == "failure" for attempt in tries)
     notes = ["a person says so"] if advice.by == "person" else []
@@ -93,8 +93,8 @@ def deed_sentence(
 ) -> str:
     """Render what runs did, and their result: `deed → result (3 of 3 runs failed)`.
 
-    `tries` have this result and `other_tries` the opposite one. `labels` has the subject of each
-    run, by id.
+    `tries` have this result and `other_tries` the opposite result. `labels` maps the id of a run to
+    its subject.
     """
     latest_try = tries[-1]
     distinct_labels = {labels.get(attempt.id) for attempt in tries}
@@ -128,7 +128,7 @@ _ENDED: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutr
 def tried_sentence(
     attempt: Try, labels: Mapping[str, str], earlier_tries: Sequence[Try] = ()
 ) -> str:
-    """Render a run in a line with its date; `earlier_tries` did the same."""
+    """Render a run in one line with its date; `earlier_tries` had the same deed."""
     tries = [*earlier_tries, attempt]
     is_shared = len({labels.get(run.id) for run in tries}) == 1
     label = _label(attempt, labels) if is_shared else ""
@@ -143,7 +143,7 @@ def tried_sentence(
 
 
 def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:
-    """Render a run in a line, with the weaknesses and strengths that a judge noted."""
+    """Render a run in one line, with the weaknesses and strengths that a judge noted."""
     remarks = (("weak", attempt.weaknesses), ("strong", attempt.strengths))
     notes = [
         f"{word}: {', '.join(whole_sentences(text, _TEXT).rstrip('.') for text in texts)}"
@@ -159,13 +159,13 @@ def _end_sentence(text: str) -> str:
 
 
 def _label(attempt: Try, labels: Mapping[str, str]) -> str:
-    """Return the prefix that names the subject of a run; "" if its deed names the subject."""
+    """Return the subject of a run as a prefix; "" if the deed names the subject already."""
     label = labels.get(attempt.id, "")
     return "" if not label or label.casefold() in attempt.deed.casefold() else f"{label}: "
 
 
 def labels_of(tries: Sequence[Try], tasks: Mapping[str, str]) -> dict[str, str]:
-    """Return the subject of each run, by id: its target, or its task if all share a target."""
+    """Map the id of each run to its subject: its target, or its task if all targets are equal."""
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}
     requests = {t.id: _FILLER.sub("", " ".join(tasks.get(t.id, "").split())) for t in tries}
@@ -188,7 +188,7 @@ def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield `average win +4 %` and `average loss -3 %`, if scored, and `1 neutral`."""
+    """Yield `average win +4 %`, `average loss -3 %` and `1 neutral`, as far as they apply."""
     for status, noun in (("success", "win"), ("failure", "loss")):
         results = [outcome.result for outcome in outcomes if outcome.result.status == status]
         scores = [result.score for result in results if result.score is not None]
@@ -199,14 +199,14 @@ def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _average(tries: Sequence[Try]) -> list[str]:
-    """Return the average score in words if all runs have a score, else []."""
+    """Return the average score in words; [] if a run has no score."""
     scores = [attempt.score for attempt in tries if attempt.score is not None]
     is_complete = len(scores) == len(tries)
     return [f"{format_percent(sum(scores) / len(scores))} on average"] if is_complete else []
 
 
 def tools_sentence(tools: Sequence[str], wins: tuple[int, int], losses: tuple[int, int]) -> str:
-    """Render tools with the numbers of their users among successful and failed runs."""
+    """Render tools with the shares of successful and failed runs that used them."""
     names = join_items(f"`{inline(name, 40)}`" for name in tools)
     return make_sentence(
         f"use {names}: {count_of(*wins)} that succeeded did, {count_of(*losses)} that failed"
@@ -231,7 +231,7 @@ def answers_sentence(answers: RefusedAnswers, *, names_task: bool) -> str:
 
 
 def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: int) -> str:
-    """Say who must confirm a success before it is claimed, with the number of refused claims."""
+    """Render advice to let someone confirm a success, with the number of refused claims."""
     observers = join_items((_OBSERVERS[observer] for observer, _ in observer_counts), last="or")
     share = count_of(sum(times for _, times in observer_counts), failures)
     return make_sentence(
@@ -241,7 +241,7 @@ def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: i
 
 
 def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
-    """Render the values recorded before a decision, unusual values first; "" without any.
+    """Render the values recorded before a decision, unusual values first; "" without values.
 
     `other_outcomes` have another result. A value that more than half of them share is left out.
     """
@@ -263,7 +263,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
 
 
 def _describe_contrast(value: Scalar, other_values: Sequence[Scalar]) -> str:
-    """Return the other outcomes' values, as a range or names, if this value is not among them."""
+    """Return the values of other outcomes, as a range or names; "" if they include this value."""
     if isinstance(value, int | float):
         numbers = [number for number in other_values if isinstance(number, int | float)]
         low, high = min(numbers, default=value), max(numbers, default=value)
@@ -299,7 +299,7 @@ def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
 
 
 def outlier_sentence(outlier: Outlier) -> str:
-    """Render an unusual number of an outcome, which need not be the cause."""
+    """Render an unusual number of an outcome, and that it may not be the cause."""
     low, high = format_number(outlier.low), format_number(outlier.high)
     return make_sentence(
         f"what stood out on {outlier.at:%Y-%m-%d}: {inline(outlier.key)} "

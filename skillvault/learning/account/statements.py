@@ -1,7 +1,7 @@
 """Statements: the sentences of a guide, a warning or a pattern, each with its outcomes.
 
-The same outcomes give the same statements in any vault and any order of arrival. A new kind of
-statement is a generator here, with its sentence in `sentences.py`.
+The same outcomes give the same statements in any order of arrival. To add a kind of statement,
+write a generator here and its sentence in `sentences.py`.
 """
 
 import re
@@ -56,7 +56,7 @@ _DATA = re.compile(
 
 
 def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
-    """Return the statements of an account for a kind of skill, and the outcomes behind them."""
+    """Return the statements of a kind of skill, and the outcomes that support them."""
     outcomes = account.outcomes
     if kind in ("warning", "pattern"):
         bound = "loss" if kind == "warning" else "gain"
@@ -76,13 +76,13 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
 
 
 def graded_findings(account: Account, kind: SkillKind, members: Sequence[Outcome]) -> Findings:
-    """Return the findings of an account for a warning or a pattern about `members`."""
+    """Return the findings for a warning or a pattern about the outcomes `members`."""
     statements = tuple(_graded_statements(account, kind, members)) if members else ()
     return Findings(kind=kind, account=account, statements=statements, significant=tuple(members))
 
 
 def calls_for_skill(findings: Findings) -> bool:
-    """Return True if findings suffice for a skill; a guide needs two runs."""
+    """Return True if findings are enough for a skill; a guide needs two runs."""
     has_tries = findings.kind == "guide" and len(findings.account.outcomes) > 1
     return any(has_tries or statement.kind != "tried" for statement in findings.statements)
 
@@ -103,7 +103,7 @@ def evidence_ids(findings: Findings) -> list[str]:
 
 
 def mentioned_ids(findings: Findings) -> set[str]:
-    """Return the ids of the outcomes that a skill mentions, remedies included."""
+    """Return the ids of all outcomes that a skill mentions, remedies included."""
     remedies = (s.others[1] for s in findings.statements if s.kind == "failed")
     return set(evidence_ids(findings)).union(*remedies)
 
@@ -116,9 +116,9 @@ def account_of(
     *,
     unquoted: Container[str] = (),
 ) -> Account:
-    """Return the account of these outcomes: their runs in order of time, and their rules.
+    """Return the account of these outcomes: their runs by time, and their rules.
 
-    No text may quote the next words of the `unquoted` outcomes.
+    The next words of the outcomes in `unquoted` are not quoted.
     """
     tries = (
         try_of(outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted)
@@ -134,12 +134,16 @@ def account_of(
 
 
 def account_keys(account: Account) -> tuple[str, ...]:
-    """Return keys of the lessons and deeds of an account; equal content has equal keys."""
+    """Return the keys of the lessons and deeds of an account; equal content has equal keys."""
     return tuple(sorted(frozenset[str]().union(*map(try_keys, account.tries))))
 
 
 def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
-    """Return the keys of a run's advice and deed; with `either`, whatever the deed's result."""
+    """Return the keys of the advice and the deed of a run.
+
+    With `either`, the deed has a key for both results, so that the run's own result makes no
+    difference.
+    """
     texts = [advice.text for advice in attempt.advice]
     statuses = ("success", "failure") if either else (attempt.status,)
     texts += [f"{status}: {attempt.deed}" for status in statuses if attempt.deed]
@@ -201,7 +205,7 @@ def _limit_single_trades(
 
 
 def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, float, int]:
-    """Sort key: number of runs, then a remedy, the greatest score, the latest time."""
+    """Sort key: the number of runs, then a remedy, the greatest score, the latest run."""
     supporting_tries = [t for t in tries if t.id in statement.supporting]
     scores = [abs(attempt.score) for attempt in supporting_tries if attempt.score is not None]
     counts = len(statement.supporting), bool(statement.others[1]), max(scores, default=0.0)
@@ -209,7 +213,7 @@ def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, 
 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
-    """Return the statement of a rule or a lead, counted over all these outcomes."""
+    """Return the statement of a rule or a lead, counted over `outcomes`."""
     meeting_ids, opposing_ids = sides_of(rule, outcomes, policy)
     episodes = episodes_of(outcomes, policy.evaluate.episode_minutes)
     numbers = dict(zip((outcome.id for outcome in outcomes), episodes, strict=True))
@@ -237,9 +241,10 @@ def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Stat
 def sides_of(
     rule: Separation, outcomes: Sequence[Outcome], policy: Policy
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the ids of the outcomes that meet a rule: those with its result, and the others.
+    """Return the ids of the outcomes that meet a rule, and of the other outcomes.
 
-    Neutral outcomes do not count for a lead.
+    Each is a pair: the outcomes with the result of the rule, and those without. Neutral outcomes do
+    not count for a lead.
     """
     sides: dict[tuple[bool, bool], list[str]] = defaultdict(list)
     for outcome in outcomes:
@@ -255,12 +260,12 @@ def sides_of(
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the lessons: a person's first, then those of most runs, then the latest."""
+    """Yield the lessons: those of persons first, then the most frequent, then the latest."""
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in pairs))
     groups: list[list[tuple[Try, Advice]]] = []
-    for places in components(forms):
-        group_forms = {forms[place] for place in places}
+    for indices in components(forms):
+        group_forms = {forms[index] for index in indices}
         groups.append([pair for pair in pairs if normal_form(pair[1].text) in group_forms])
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
@@ -279,9 +284,9 @@ def _lesson_order(group: Sequence[tuple[Try, Advice]]) -> tuple[int, bool, int, 
 
 
 def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statement]:
-    """Yield the conclusions of a model, each once for all runs with this conclusion.
+    """Yield the conclusions of a model, each once with all of its runs.
 
-    With `remarks`, also the weaknesses of failures and the strengths of successes.
+    With `remarks`, also yield the weaknesses of failures and the strengths of successes.
     """
     by_text: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
@@ -299,7 +304,7 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
 def _deeds(
     tries: Sequence[Try], labels: Mapping[str, str], tasks: Mapping[str, str]
 ) -> Iterator[Statement]:
-    """Yield the deeds with their results: failures first, each with its remedy if there is one."""
+    """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
     successes: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
@@ -357,7 +362,7 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
 
 
 def is_one_sided(wins: int, losses: int) -> bool:
-    """Return True if all results agree, or chance does not explain the more frequent result."""
+    """Return True if chance does not explain which result is more frequent."""
     if not (wins and losses):
         return bool(wins or losses)
     count, majority = wins + losses, max(wins, losses)
@@ -368,19 +373,19 @@ def is_one_sided(wins: int, losses: int) -> bool:
 def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
     """Return the next success on the same problem after the last of these failures.
 
-    The problem is the task, or else the target. A trade without a task has no problem, because the
+    The problem is the task, else the target. A trade without a task has no problem, because the
     next trade is a new one. If many runs share the problem, the deeds must also share words.
     """
-    last = losses[-1]
-    task, deed_terms = tasks.get(last.id), terms(last.deed)
+    loss = losses[-1]
+    task, deed_terms = tasks.get(loss.id), terms(loss.deed)
     task_tries = [t for t in tries if task and tasks.get(t.id) == task]
     has_targets = len({attempt.target for attempt in tries}) > 1
-    is_problem = last.score is None if not task else has_targets  # else it is all of the code
-    by_target = bool(last.target) and is_problem
-    target_tries = [t for t in tries if by_target and t.target == last.target]
+    is_problem = loss.score is None if not task else has_targets  # else it is all of the code
+    by_target = bool(loss.target) and is_problem
+    target_tries = [t for t in tries if by_target and t.target == loss.target]
     for candidates in (task_tries, target_tries):
         for attempt in candidates:
-            is_later = (attempt.at, attempt.id) > (last.at, last.id)
+            is_later = (attempt.at, attempt.id) > (loss.at, loss.id)
             is_near = len(candidates) <= _SPECIFIC or bool(deed_terms & terms(attempt.deed))
             if is_later and is_near and attempt.status == "success" and attempt.deed:
                 return attempt
@@ -395,7 +400,7 @@ def _refused_answers(account: Account) -> Iterator[Statement]:
 
 
 def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
-    """Return the tools that most successes and few failures used."""
+    """Return the statement about tools that most successes and few failures used."""
     users: dict[str, list[str]] = defaultdict(list)
     for outcome in outcomes:
         for name in _tools_of(outcome):
@@ -409,11 +414,11 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     tools: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, ids in users.items():
         tools[len(successes.intersection(ids)), len(failures.intersection(ids))].append(name)
-    least = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
+    min_successes = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
     lifts = {
         counts: counts[0] / len(successes) - counts[1] / len(failures)
         for counts in tools
-        if counts[0] >= least
+        if counts[0] >= min_successes
     }
     best = max(lifts, key=lambda counts: lifts[counts], default=None)
     if best is None or lifts[best] < _TOOL_LIFT:
@@ -474,7 +479,7 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
 def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
-    """Yield the statements about losses, or gains: the greatest first, its values last."""
+    """Yield the statements about losses or gains: the greatest first, recorded values last."""
     tries = {attempt.id: attempt for attempt in account.tries}
     member_tries = [tries[outcome.id] for outcome in members]
     scored_outcomes = [outcome for outcome in members if outcome.result.score is not None]
@@ -520,7 +525,7 @@ def _graded_statements(
 
 
 def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
-    """Yield the deed of losses, or of gains, unless its opposite result is about as frequent."""
+    """Yield the deed of losses or gains, unless the opposite result is about as frequent."""
     wins = [attempt for attempt in group if attempt.status == "success"]
     losses = [attempt for attempt in group if attempt.status == "failure"]
     matching_tries, other_tries = (losses, wins) if kind == "warning" else (wins, losses)

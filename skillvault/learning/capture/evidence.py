@@ -1,4 +1,4 @@
-"""Find the search terms of a rule, and judge if enough files of a code base have them."""
+"""Find the search terms of a rule, and decide if enough files of the code contain them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ _STOP = frozenset(dict(read_sections("skillvault.learning.capture", "words.txt")
 class Terms(Struct, frozen=True):
     """The search terms of a rule: its code spans, else its quotations, else some of its words.
 
-    A `negative` rule forbids its terms: a file that has the terms breaks the rule.
+    A `negative` rule forbids its terms, so a file with these terms breaks the rule.
     """
 
     polarity: Polarity
@@ -55,7 +55,7 @@ class Terms(Struct, frozen=True):
 
 
 def search_terms(rule: str) -> Terms:
-    """Return the terms of a rule; if the rule prefers A to B, only the terms of A."""
+    """Return the search terms of a rule; if the rule prefers A to B, only the terms of A."""
     text = " ".join(rule.split())
     prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # every character at its place
     negative = _NEGATIVE.search(prose) is not None
@@ -66,19 +66,19 @@ def search_terms(rule: str) -> Terms:
     quoted = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
     return Terms(
         polarity="negative" if negative else "positive",
-        code=_usable(code),
-        quoted=_usable(quoted),
+        code=_long_terms(code),
+        quoted=_long_terms(quoted),
         words=_distinctive_words(_QUOTED.sub(" ", prose)),
     )
 
 
-def _usable(terms: Iterable[str]) -> list[str]:
-    usable = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
-    return list(dict.fromkeys(usable))[:_MOST]
+def _long_terms(terms: Iterable[str]) -> list[str]:
+    long_terms = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
+    return list(dict.fromkeys(long_terms))[:_MOST]
 
 
 def _distinctive_words(prose: str) -> list[str]:
-    """Return words that tell a rule from others: identifiers first, then the longest."""
+    """Return words that distinguish a rule: identifiers first, then the longest words."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
     spaced_words = (word for word in words if not _UNSPACED.search(word))
@@ -95,28 +95,31 @@ DEFAULTS = CapturePolicy()
 
 
 class Confidence(Struct, frozen=True):
-    """The weight of a number of files: `low`, `medium` or `high`, and if a pattern is made."""
+    """The confidence that a number of files gives: `low`, `medium` or `high`.
+
+    `promote` is True if a pattern is made.
+    """
 
     confidence: str
     promote: bool
 
 
 class CodeEvidence(Struct, frozen=True):
-    """The files that support a rule, sorted, with their terms and weight."""
+    """The files that support a rule, sorted, with their terms and the confidence."""
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
-    worth: Confidence
+    grade: Confidence
 
     @property
     def file_list(self) -> str:
-        """The files as a pattern names them."""
-        more = len(self.files) - _SHOWN
-        return ", ".join(self.files[:_SHOWN]) + (f" (+{more} more)" if more > 0 else "")
+        """The names of the first files, and the number of the others."""
+        omitted = len(self.files) - _SHOWN
+        return ", ".join(self.files[:_SHOWN]) + (f" (+{omitted} more)" if omitted > 0 else "")
 
 
-def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
-    """Return the weight of this number of distinct files."""
+def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
+    """Return the confidence that this number of distinct files gives."""
     if files < policy.files:
         return Confidence("low", promote=False)
     return Confidence("high" if files >= policy.high else "medium", promote=True)
@@ -125,33 +128,36 @@ def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
 def rule_evidence(
     terms: Terms, occurrences: Occurrences, file_count: int, policy: CapturePolicy = DEFAULTS
 ) -> CodeEvidence:
-    """Return the evidence for a rule in `file_count` files, or the breaches of a negative rule."""
-    places = {t: occurrences.get(t, frozenset()) for t in terms.all}
+    """Return the files that support a rule, or that break a negative rule.
+
+    `file_count` is the number of searched files.
+    """
+    matches = {t: occurrences.get(t, frozenset()) for t in terms.all}
     if file_count >= _MANY:
-        places = {t: files for t, files in places.items() if len(files) <= _COMMON * file_count}
+        matches = {t: files for t, files in matches.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
-        return _word_evidence(places, 1 if terms.exact else _MIN_WORDS, policy)
-    exact = terms.exact
-    if not places:
-        return CodeEvidence((), (), confidence(0, policy))
-    has_all = len(places) == len(exact)
-    common_files = frozenset.intersection(*places.values()) if has_all else frozenset()
-    if (weight := confidence(len(common_files), policy)).promote:
-        return CodeEvidence(tuple(sorted(common_files)), tuple(places), weight)
-    best = max(places, key=lambda term: (len(places[term]), -exact.index(term)))
-    files = places[best]
-    return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
+        return _word_evidence(matches, 1 if terms.exact else _MIN_WORDS, policy)
+    exact_terms = terms.exact
+    if not matches:
+        return CodeEvidence((), (), rate_confidence(0, policy))
+    has_all = len(matches) == len(exact_terms)
+    common_files = frozenset.intersection(*matches.values()) if has_all else frozenset()
+    if (weight := rate_confidence(len(common_files), policy)).promote:
+        return CodeEvidence(tuple(sorted(common_files)), tuple(matches), weight)
+    best_term = max(matches, key=lambda term: (len(matches[term]), -exact_terms.index(term)))
+    files = matches[best_term]
+    return CodeEvidence(tuple(sorted(files)), (best_term,), rate_confidence(len(files), policy))
 
 
 def _word_evidence(
-    places: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
+    matches: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Return the files that have at least `min_words` of the words."""
+    """Return the files that contain at least `min_words` of the words."""
     counts: dict[str, int] = {}
-    for files in places.values():
+    for files in matches.values():
         for file in files:
             counts[file] = counts.get(file, 0) + 1
     files = frozenset(file for file, count in counts.items() if count >= min_words)
-    weight = confidence(len(files), policy)
-    capped = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
-    return CodeEvidence(tuple(sorted(files)), tuple(places), capped)
+    weight = rate_confidence(len(files), policy)
+    rating = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
+    return CodeEvidence(tuple(sorted(files)), tuple(matches), rating)

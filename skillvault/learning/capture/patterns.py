@@ -1,4 +1,4 @@
-"""Turn rules that code supports into patterns, and back into rules when the code is gone."""
+"""Promote rules to patterns if code supports them, and demote patterns without code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ _ALL = "resources/expertise.yaml"
 
 
 def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
-    """Return a new skill that holds the patterns."""
+    """Return a new skill with the patterns."""
     return Skill(
         LEARNED,
         _DESCRIPTION,
@@ -47,14 +47,14 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
-    """Return the text of this skill: the best patterns, and where to find all of them."""
-    best = prompt.rank_patterns(patterns)
-    if not best:
+    """Return the body of this skill: the best patterns, and the path to all of them."""
+    ranked = prompt.rank_patterns(patterns)
+    if not ranked:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    omission = f"; the best {prompt.BEST} of {len(best)}" if len(best) > prompt.BEST else ""
+    omission = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
-    for pattern in best[: prompt.BEST]:
+    for pattern in ranked[: prompt.BEST]:
         files = pluralize(pattern.occurrences, "file")
         lines.append(f"{prompt.pattern_line(pattern)} ({files})")
     return "\n".join(lines)
@@ -71,24 +71,24 @@ class CodeSupport(Struct, frozen=True):
 class CodeScan(Struct, frozen=True):
     """The result of a scan of the code bases.
 
-    `support` has an entry for the key of each rule that forbids nothing; `asked` maps the patterns
-    whose code bases are readable to the versions of these code bases.
+    `support` maps the key of each positive rule to its evidence. `versions` maps each pattern with
+    readable code bases to the versions of these code bases.
     """
 
     support: Mapping[str, CodeSupport]
-    asked: Mapping[str, str]
+    versions: Mapping[str, str]
     now: datetime
 
 
 class Tiers(Struct, frozen=True):
-    """Rules and patterns: the text of LEARNINGS.md, and the content of expertise.yaml."""
+    """The rules (text of LEARNINGS.md) and the patterns (content of expertise.yaml)."""
 
     text: str
     expertise: Expertise
 
 
 class TierChange(Struct, frozen=True):
-    """Rules and patterns after a change, and the patterns that changed."""
+    """The rules and patterns after a change, and the patterns that changed."""
 
     tiers: Tiers
     patterns: tuple[LearnedPattern, ...] = ()
@@ -97,13 +97,13 @@ class TierChange(Struct, frozen=True):
 def promote(
     tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
 ) -> TierChange:
-    """Make patterns of these rules; an existing pattern gets the new evidence."""
+    """Make patterns of these rules; give existing patterns the new evidence."""
     if not ready:
         return TierChange(tiers)
     rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
     new_keys = rules.keys() - {pattern.key for pattern in patterns}
     new_rules = [rule for rule in ready if rule.key in new_keys]
-    at = _zoneless(now)
+    at = _format_time(now)
     patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
     promoted_patterns = tuple(
         replace(_with_support(p, support[p.key]), scope=rules[p.key].scope) if p.key in rules else p
@@ -113,28 +113,28 @@ def promote(
     if new_rules:
         log = f"Promoted {len(new_rules)} patterns from Tier 1"
         expertise = _with_log(expertise, now, log, len(new_rules))
-    changed = tuple(pattern for pattern in expertise.patterns if pattern.key in rules)
-    return TierChange(Tiers(without_rules(tiers.text, rules), expertise), changed)
+    changed_patterns = tuple(pattern for pattern in expertise.patterns if pattern.key in rules)
+    return TierChange(Tiers(without_rules(tiers.text, rules), expertise), changed_patterns)
 
 
 def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
-    """Note the patterns that were missed, seen again, or changed in confidence."""
+    """Note the patterns that were missed, found again, or changed in confidence."""
     patterns = tiers.expertise.patterns
     updates = [_update_pattern(pattern, scan) for pattern in patterns]
     pairs = zip(updates, patterns, strict=True)
-    changed = [update for update, pattern in pairs if update != pattern]
+    changed_patterns = [update for update, pattern in pairs if update != pattern]
     expertise = replace(tiers.expertise, patterns=tuple(updates))
-    return TierChange(Tiers(tiers.text, expertise), tuple(changed))
+    return TierChange(Tiers(tiers.text, expertise), tuple(changed_patterns))
 
 
 def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
-    if pattern.key not in scan.asked or pattern.key not in scan.support:
+    if pattern.key not in scan.versions or pattern.key not in scan.support:
         return pattern
     support = scan.support[pattern.key]
-    if not support.evidence.worth.promote:
-        miss = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
+    if not support.evidence.grade.promote:
+        miss = MissedEvidence(_format_time(scan.now), scan.versions[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=miss)
-    if pattern.missed or pattern.confidence != support.evidence.worth.confidence:
+    if pattern.missed or pattern.confidence != support.evidence.grade.confidence:
         return _with_support(pattern, support)
     return pattern
 
@@ -142,7 +142,7 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
 def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
     """Turn the patterns that were missed twice into rules again.
 
-    The second miss is at another version of the code, and some time after the first miss.
+    The second miss must be some time after the first, and at another version of the code.
     """
     span = timedelta(hours=policy.missed_hours)
     lost_patterns = [p for p in tiers.expertise.patterns if _is_gone(p, scan, span)]
@@ -159,15 +159,15 @@ def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
 
 
 def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
-    miss, versions = pattern.missed, scan.asked.get(pattern.key)
+    miss, versions = pattern.missed, scan.versions.get(pattern.key)
     if miss is None or versions is None or pattern.key not in scan.support:
         return False
-    if scan.support[pattern.key].evidence.worth.promote or versions == miss.code:
+    if scan.support[pattern.key].evidence.grade.promote or versions == miss.code:
         return False
-    return scan.now - _time(miss.at) >= span
+    return scan.now - _parse_time(miss.at) >= span
 
 
-def asked_patterns(
+def pattern_versions(
     patterns: Iterable[LearnedPattern], versions: Mapping[str, str]
 ) -> dict[str, str]:
     """Map the key of each captured pattern to the versions of its code bases.
@@ -186,7 +186,7 @@ def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPatte
     evidence = support.evidence
     return replace(
         pattern,
-        confidence=evidence.worth.confidence,
+        confidence=evidence.grade.confidence,
         occurrences=len(evidence.files),
         evidence=evidence.file_list,
         lines=support.lines,
@@ -202,12 +202,12 @@ def _with_log(expertise: Expertise, now: datetime, change: str, pattern_count: i
     return replace(expertise, evolution_log=(*expertise.evolution_log, entry))
 
 
-def _zoneless(now: datetime) -> str:
-    """Return a time in UTC without its zone, as expertise.yaml writes times."""
+def _format_time(now: datetime) -> str:
+    """Return a UTC time without its zone, the format of expertise.yaml."""
     return f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def _time(at: str) -> datetime:
+def _parse_time(at: str) -> datetime:
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:

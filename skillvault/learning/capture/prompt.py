@@ -1,4 +1,4 @@
-"""Render the rules and patterns for a prompt: supported patterns, then the latest rules."""
+"""Choose and render the rules and patterns of a prompt, within a budget of tokens."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
@@ -24,9 +24,9 @@ _Entry = TypeVar("_Entry")
 
 
 class StatedRule(NamedTuple):
-    """A rule that the user stated; `said_at` is set until they approve it.
+    """A rule that the user stated; `said_at` is set until the user approves it.
 
-    `about` are words of the run that it corrected.
+    `about` has words of the run that the rule corrected.
     """
 
     text: str
@@ -35,7 +35,7 @@ class StatedRule(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The rule as a bullet: a quotation until it is approved."""
+        """The rule as a bullet; a quotation with its date until the rule is approved."""
         text = _one_line(self.text)
         if self.said_at is None:
             return f"- {text}"
@@ -43,9 +43,10 @@ class StatedRule(NamedTuple):
 
 
 class LearnedText(Struct, frozen=True):
-    """The rules and patterns for a prompt, and the number that was cut.
+    """The rules and patterns of a prompt, and how many were cut.
 
-    The newest rules that the user stated, the best patterns, and the newest noted rules.
+    `stated` are rules of the user, newest first; `patterns` start with the best; `rules` are noted
+    rules, newest last.
     """
 
     stated: tuple[StatedRule, ...] = ()
@@ -68,7 +69,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the rules and patterns; approval changes the key of a stated rule."""
+        """The keys of the rules and patterns. Approval changes the key of a stated rule."""
         return [
             *(rule.line for rule in self.stated),
             *(pattern.key for pattern in self.patterns),
@@ -76,7 +77,7 @@ class LearnedText(Struct, frozen=True):
         ]
 
     def without(self, keys: Collection[str]) -> "LearnedText":
-        """Return the text without the rules and patterns of these keys."""
+        """Return the text without the rules and patterns that have these keys."""
         return replace(
             self,
             stated=tuple(rule for rule in self.stated if rule.line not in keys),
@@ -85,7 +86,7 @@ class LearnedText(Struct, frozen=True):
         )
 
     def matching(self, task: str) -> "LearnedText":
-        """Return the rules and patterns that concern a task, the best first."""
+        """Return the rules and patterns that are about a task, the best first."""
 
         def strength(words: str) -> float:
             return match_lines(task, [words]).get(words, NO_MATCH).strength
@@ -103,7 +104,7 @@ class LearnedText(Struct, frozen=True):
         )
 
     def join(self, extra: "LearnedText") -> "LearnedText":
-        """Return this text followed by another."""
+        """Return this text followed by another text, each rule once."""
         addition = extra.without(self.keys)
         return replace(
             self,
@@ -115,8 +116,8 @@ class LearnedText(Struct, frozen=True):
     def fit(self, budget: int) -> "LearnedText":
         """Return the text cut to a budget of tokens.
 
-        The oldest notes and the last stated rules are cut until both together have a quarter of the
-        budget; then the last patterns are cut.
+        The oldest notes and the last stated rules are cut until they use a quarter of the budget.
+        Then the last patterns are cut.
         """
         text = self
         while text.prompt_text and count_tokens(text.prompt_text) > budget:
@@ -150,16 +151,16 @@ def select_learned(
 ) -> LearnedText:
     """Select the best patterns, the latest rules, and the rules that the user stated."""
     keys = {pattern.key for pattern in patterns}
-    best = rank_patterns(patterns)[:BEST]
+    best_patterns = rank_patterns(patterns)[:BEST]
     latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
-    text = LearnedText(tuple(stated_rules), tuple(best), tuple(latest_rules))
+    text = LearnedText(tuple(stated_rules), tuple(best_patterns), tuple(latest_rules))
     return text if budget is None else text.fit(budget)
 
 
 def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = False) -> str:
-    """Append patterns and rules to a recommendation, in a frame that their text cannot end.
+    """Append patterns and rules to a recommendation, in a frame that their text cannot close.
 
-    `knows_instruction`: the agent has read the instruction before, so one line is enough.
+    With `knows_instruction`, one line reminds the agent of the instruction that it has read before.
     """
     if not learned.prompt_text:
         return base
@@ -171,7 +172,7 @@ def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = 
 
 
 def append_learned(base: str, learned: LearnedText) -> str:
-    """Append patterns and rules to a prompt, if there are any."""
+    """Append patterns and rules to a prompt."""
     if not learned.prompt_text:
         return base
     head = f"{base.rstrip()}\n\n---\n\n" if base.strip() else ""
@@ -193,5 +194,5 @@ def _count_line_tokens(lines: Iterable[str]) -> int:
 
 
 def _one_line(text: str) -> str:
-    """Return foreign text as one line that cannot end the frame around it."""
+    """Return foreign text as one line that cannot close the frame around it."""
     return render.inert_body(" ".join(text.split()).replace("</", "<\\/"))

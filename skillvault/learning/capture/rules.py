@@ -1,6 +1,6 @@
-"""Read, add, remove and adopt the rules of LEARNINGS.md, byte by byte.
+"""Read, add, remove and adopt the rules of LEARNINGS.md; all other bytes of the file stay.
 
-A line of dashes separates two rules. A block that cannot be a rule is a Problem and stays.
+A line of dashes separates two rules. A block that cannot be a rule is reported and stays.
 """
 
 import re
@@ -37,21 +37,21 @@ _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
 
 
 class WrittenRule(Struct, frozen=True):
-    """A rule in one line, the key of all rules that say the same, and its line number.
+    """A rule on one line, the key that equal rules share, and its line number.
 
-    `seen` counts the blocks that say the same; this is the last of them. `scope` has the patterns
-    of the files that the rule is about, from a comment `<!-- scope: *.yaml -->` in front of it.
+    `count` counts the blocks with this rule; `line` is that of the last block. `scope` has the file
+    patterns of a comment `<!-- scope: *.yaml -->` in front of the rule.
     """
 
     text: str
     key: str
     line: int
-    seen: int = 1
+    count: int = 1
     scope: tuple[str, ...] = ()
 
 
 class Learnings(Struct, frozen=True):
-    """The rules of LEARNINGS.md, the newest last, with mistakes and notes for readers."""
+    """The rules of LEARNINGS.md, newest last, with mistakes (`problems`) and hints (`notes`)."""
 
     rules: tuple[WrittenRule, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -59,9 +59,9 @@ class Learnings(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A part of a text, the separator behind it ("" at the end), and its first line number.
+    """A part of a text, its separator ("" at the end), and its first line number.
 
-    A `header` holds no rule.
+    A block with `header` is front matter or the title, and has no rule.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Block(Struct, frozen=True):
     header: bool = False
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """The block with its separator."""
         return self.text + self.end
 
@@ -81,24 +81,24 @@ def rule_texts(text: str) -> list[str]:
 
 
 def replaced_keys(text: str) -> set[str]:
-    """Return the keys of the rules that a later rule replaces, as a comment in front of it says."""
-    replaced: set[str] = set()
+    """Return the keys of the rules that a later rule replaces by a comment in front of it."""
+    keys: set[str] = set()
     for block in blocks_of(text) if "replaces:" in text else ():
         if rule := rule_of(block):
-            replaced.discard(rule.key)  # a value can come back
+            keys.discard(rule.key)  # a value can come back
             comments = _REPLACES.finditer(block.text, 0, _end_of_lead(block.text))
-            replaced.update(rule_key(comment["rule"]) for comment in comments)
-    return replaced
+            keys.update(rule_key(comment["rule"]) for comment in comments)
+    return keys
 
 
 def repeated_rule_texts(text: str) -> list[str]:
-    """Return the rules in a text as often as they are noted, the newest last."""
+    """Return the rules of a text, repeated as often as they are noted, newest last."""
     rules = (rule_of(block) for block in blocks_of(text) if not flaw_of(block))
     return [rule.text for rule in rules if rule]
 
 
 def read_learnings(text: str) -> Learnings:
-    """Read the rules and the mistakes of a text; a rule that a later one replaces is none."""
+    """Read the rules and the mistakes of a text, without the rules that a later rule replaces."""
     blocks = blocks_of(text)
     by_key: dict[str, WrittenRule] = {}
     problems: list[Problem] = []
@@ -110,17 +110,17 @@ def read_learnings(text: str) -> Learnings:
             problems.append(flaw)
         elif rule := rule_of(block):
             earlier_rule = by_key.pop(rule.key, None)
-            by_key[rule.key] = replace(rule, seen=1 + (earlier_rule.seen if earlier_rule else 0))
+            by_key[rule.key] = replace(rule, count=1 + (earlier_rule.count if earlier_rule else 0))
             if len(_BULLET.findall(block.text)) > 1:
                 message = "several bullets are one rule; part them with lines `---`"
                 notes.append(_problem(rule.line, "several-bullets", message))
-    replaced = replaced_keys(text)
-    valid_rules = tuple(rule for rule in by_key.values() if rule.key not in replaced)
+    replaced_rules = replaced_keys(text)
+    valid_rules = tuple(rule for rule in by_key.values() if rule.key not in replaced_rules)
     return Learnings(valid_rules, tuple(problems), tuple(notes))
 
 
 def rule_of(block: Block) -> WrittenRule | None:
-    """Return the rule in a block; None for a header or a text that is too short."""
+    """Return the rule of a block; None for a header or a text that is too short."""
     words = rule_words(block.text)
     if block.header or _width(words) < _MIN_WIDTH:
         return None
@@ -130,25 +130,25 @@ def rule_of(block: Block) -> WrittenRule | None:
 
 
 def scope_of(text: str) -> tuple[str, ...]:
-    """Return the patterns of files in the comments in front of a rule."""
+    """Return the file patterns in the comments in front of a rule."""
     comments = _SCOPE.finditer(text, 0, _end_of_lead(text))
     patterns = (part.strip() for comment in comments for part in comment["patterns"].split(","))
     return tuple(dict.fromkeys(filter(None, patterns)))
 
 
 def with_scope(rule: str, scope: Iterable[str]) -> str:
-    """Return a rule as noted in the file, its scope in a comment in front."""
+    """Return the text of a rule with its scope in a comment in front."""
     patterns = ", ".join(scope)
     return f"<!-- scope: {patterns} --> {rule}" if patterns else rule
 
 
 def with_replaced(rule: str, older_rules: Iterable[str]) -> str:
-    """Return a rule as noted in the file, the rules that it replaces in comments in front."""
-    return " ".join([*(f"<!-- replaces: {older} -->" for older in older_rules), rule])
+    """Return the text of a rule with the rules that it replaces in comments in front."""
+    return " ".join([*(f"<!-- replaces: {older_rule} -->" for older_rule in older_rules), rule])
 
 
 def can_be_replaced(rule: str) -> bool:
-    """Return True if a comment can hold a rule."""
+    """Return True if a rule fits into a comment."""
     return _REPLACES.fullmatch(with_replaced("", [rule]).strip()) is not None
 
 
@@ -172,7 +172,7 @@ def _problem(line: int, code: str, message: str) -> Problem:
 
 
 def rule_words(text: str) -> str:
-    """Return a block's words on one line, without headings and comments in front."""
+    """Return the words of a block on one line, without headings and comments in front."""
     return " ".join(text[_end_of_lead(text) :].split())
 
 
@@ -191,7 +191,7 @@ def _width(text: str) -> int:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Cut a text at its separators; the joined blocks are the text, byte for byte."""
+    """Split a text at its separators; the joined blocks are the text, byte for byte."""
     lines = _LINE.findall(text)
     fenced = _fenced_lines(lines)
     blocks: list[Block] = []
@@ -207,7 +207,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def _fenced_lines(lines: Sequence[str]) -> set[int]:
-    """Return the lines inside code fences; a fence without an end does not count."""
+    """Return the numbers of lines in code fences; a fence without an end does not count."""
     fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
     fenced: set[int] = set()
     last = -1
@@ -219,7 +219,7 @@ def _fenced_lines(lines: Sequence[str]) -> set[int]:
 
 
 def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
-    """Return the line that closes a fence; the opening line if no line does."""
+    """Return the number of the line that closes a fence; the opening line if none does."""
     fence_sign, size, number = fences[start]["mark"], 0, start
     while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_RULE:
         fence = fences.get(number)
@@ -232,26 +232,26 @@ def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], sta
 
 
 def without_rules(text: str, keys: Collection[str]) -> str:
-    """Return a text without the blocks of some rules; every other byte stays."""
+    """Return a text without the blocks of these rules; every other byte stays."""
     parts: list[str] = []
     for block in blocks_of(text):
         rule = None if flaw_of(block) else rule_of(block)
         if rule is None or rule.key not in keys:
-            parts.append(block.whole)
+            parts.append(block.full_text)
     return "".join(parts)
 
 
 def render_addition(text: str, rules: Iterable[str]) -> str:
-    """Return the text that adds these rules to the end of a text."""
-    last = (_LINE.findall(text) or [""])[-1]
+    """Return the text that, appended to a text, adds these rules."""
+    last_line = (_LINE.findall(text) or [""])[-1]
     start = "" if text.endswith("\n") or not text else "\n"
-    opening = start if _SEPARATOR.fullmatch(last) else start + SEPARATOR
+    opening = start if _SEPARATOR.fullmatch(last_line) else start + SEPARATOR
     return opening + "".join(f"{' '.join(rule.split())}\n{SEPARATOR}" for rule in rules)
 
 
 def whole_blocks(text: str) -> str:
-    """Return the text up to its last separator; behind it an agent may still be writing."""
-    return "".join(block.whole for block in blocks_of(text)[:-1])
+    """Return the text up to its last separator; an agent may still be writing after it."""
+    return "".join(block.full_text for block in blocks_of(text)[:-1])
 
 
 # ── adopting appended rules ──────────────────────────────────────────────────────────
@@ -291,7 +291,7 @@ class AdoptionPlan(Struct, frozen=True):
     waits: bool
 
 
-def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
+def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     """Plan to commit the appended rules, cleaned of secrets; other blocks stay.
 
     The last block waits while an agent may still be writing it.
@@ -299,29 +299,30 @@ def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
     blocks = blocks_of(appended.text)
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
-    whole = blocks if appended.still else blocks[:-1]
-    texts, full = _select_fitting([b for b in whole if not flaw_of(b)], appended, clean)
-    problems = [_FULL] if full else []
-    content = "".join(texts.values())
     unfinished_text = "" if appended.still else blocks[-1].text
+    blocks = blocks if appended.still else blocks[:-1]
+    texts, is_full = _select_fitting([b for b in blocks if not flaw_of(b)], appended, redact)
+    problems = [_FULL] if is_full else []
+    content = "".join(texts.values())
     waits = bool(unfinished_text.strip())
     if not content:
         return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
-    leftover = "".join(b.whole for b in whole if b.line not in texts)
+    leftover = "".join(b.full_text for b in blocks if b.line not in texts)
     adoption = Adoption(
         LEARNINGS,
         appended.blob,
-        _encode("".join(b.whole for b in whole)),
+        _encode("".join(b.full_text for b in blocks)),
         _encode(content),
         _encode(leftover),
     )
-    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in whole if b.line in texts]
+    written = [b for b in blocks if b.line in texts]
+    adopted = [replace(b, text=texts[b.line].removesuffix(b.end)) for b in written]
     change = _adoption_change(adoption, adopted)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished_text), waits)
 
 
 def _select_fitting(
-    blocks: list[Block], appended: AppendedText, clean: Callable[[str], str]
+    blocks: list[Block], appended: AppendedText, redact: Callable[[str], str]
 ) -> tuple[dict[int, str], bool]:
     """Return (line -> the text of a block to commit, True if others had no room)."""
     free_bytes = MAX_LEARNINGS - len(appended.committed)
@@ -329,9 +330,9 @@ def _select_fitting(
     for block in blocks:
         text = block.text
         if text.count("\r\n") < text.count("\n"):
-            text = clean(text)
+            text = redact(text)
         else:
-            text = clean(text.replace("\r\n", "\n")).replace("\n", "\r\n")
+            text = redact(text.replace("\r\n", "\n")).replace("\n", "\r\n")
         text += block.end
         free_bytes -= len(_encode(text))
         if free_bytes < 0:

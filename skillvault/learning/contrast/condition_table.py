@@ -1,8 +1,8 @@
-"""Possible causes: every condition that held before the result, as a table of truth values.
+"""The table of conditions that may explain a result: each recorded before the result.
 
-Left out are fields of the result, applied skills, the agent's confidence, the agent (who is a
-stratum), and words of success or failure. A reasoning that may have been written after the result
-gives no conditions.
+Left out are fields of the result, applied skills, the agent (a stratum) and its confidence, and
+words of success or failure. A reasoning that may have been written after the result gives no
+conditions.
 """
 
 import math
@@ -51,31 +51,31 @@ _KINDS: tuple[ConditionKind, ...] = (
 
 
 class ConditionTable(NamedTuple):
-    """Truth values of conditions: `holds` and `recorded` are (columns x outcomes).
+    """The truth values of conditions, as arrays of (columns x outcomes).
 
-    `rules` are the conditions of the columns, `opposites` their complements (None without a name).
-    `recorded` is False where the truth is unknown.
+    `rules` are the conditions of the columns and `opposites` their complements (None without a
+    name). `truth` is the truth value; `recorded` is False if the value is not known.
     """
 
     rules: list[Rule]
     opposites: list[Rule | None]
-    holds: Truth
+    truth: Truth
     recorded: Truth
 
 
 class Column(NamedTuple):
-    """A single condition; `recorded` is False for outcomes whose truth is unknown."""
+    """The truth values of one condition; `recorded` is False if the value is not known."""
 
     rule: Rule
     opposite: Rule | None
-    holds: Truth
+    truth: Truth
     recorded: Truth
 
 
 def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the single conditions and pairs of conditions of outcomes.
+    """Return the table of single conditions and pairs of conditions.
 
-    Conditions that hold for the same outcomes, or for the complement, share one column.
+    Conditions that hold for the same outcomes, or for the complement, share a column.
     """
     single_conditions = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
     pairs = _drop_rare(_pairs(outcomes), _LEAST_OF_PAIR)
@@ -83,7 +83,7 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
         ConditionTable(
             single_conditions.rules + pairs.rules,
             single_conditions.opposites + pairs.opposites,
-            np.concatenate([single_conditions.holds, pairs.holds]),
+            np.concatenate([single_conditions.truth, pairs.truth]),
             np.concatenate([single_conditions.recorded, pairs.recorded]),
         )
     )
@@ -92,9 +92,9 @@ def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
 def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     """Return the values or cuts of each key that most outcomes recorded, short lists first.
 
-    Target and agent are keys, too.
+    Target and agent are keys too.
     """
-    least = _USUALLY * len(outcomes)
+    min_count = _USUALLY * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
@@ -103,21 +103,21 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
         for name, count in Counter(names).items():
             if name is not None and LEAST <= count <= len(names) - LEAST:
                 rule, opposite = (Condition(kind, key, verb, name) for verb in ("is", "is not"))
-                holds = np.array([value == name for value in names])
-                groups[kind, key].append(Column((rule,), (opposite,), holds, is_recorded))
+                truth = np.array([value == name for value in names])
+                groups[kind, key].append(Column((rule,), (opposite,), truth, is_recorded))
     for number in _numbers(outcomes):
         if number.kind == "context":
             groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
     usual_groups = [
         sorted(columns, key=lambda column: generality(column.rule))
         for columns in groups.values()
-        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= least
+        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= min_count
     ]
     return sorted(usual_groups, key=lambda columns: (len(columns), generality(columns[0].rule)))
 
 
 def generality(rule: Rule | None) -> tuple[Any, ...]:
-    """Sort key of the names of a column: the most general name first, None last."""
+    """Sort key for the names of a column: the most general name first, None last."""
     if rule is None:
         return (math.inf,)
     return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
@@ -137,7 +137,7 @@ def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """Yield the values recorded by name; None for outcomes without such a value."""
+    """Yield the values of each name; None for outcomes that did not record the name."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -153,46 +153,45 @@ def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _is_result(value: Scalar) -> bool:
-    """Return True for a value about the result; `win` alone may be an operating system."""
+    """Return True if a value is about the result; `win` alone may be an operating system."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return word in ("loss", "losses") or (is_result_word(word) and word != "win")
 
 
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """Yield a condition for each value; outcomes without a value do not meet it."""
+    """Yield a condition for each value; outcomes without the value do not meet it."""
     names = [normalize_value(value) for value in values]
     all_recorded = np.ones(len(values), dtype=bool)
     for value in sorted({name for name in names if name is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
-        holds = np.array([name == value for name in names])
-        yield Column((Condition(kind, key, "is", value),), opposite, holds, all_recorded)
+        truth = np.array([name == value for name in names])
+        yield Column((Condition(kind, key, "is", value),), opposite, truth, all_recorded)
 
 
 class _Number(NamedTuple):
-    """A number that outcomes recorded; 0 for outcomes without the number."""
+    """The values of a number that outcomes recorded; 0 for outcomes without the number."""
 
     kind: ConditionKind
     key: str
     values: Figures
     recorded: Truth
 
-    def bounds(self, parts: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
-        """Return the bounds by place: quantiles, or all gaps between few values."""
+    def bounds(self, divisions: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
+        """Return the bounds by position: quantiles, or all gaps if there are few values."""
         values = sorted(self.values[self.recorded].tolist())
         steps = sorted(set(values))
         if len(steps) <= value_limit:
             return {i: _round_between(*steps[i - 1 : i + 1]) for i in range(1, len(steps))}
         bounds: dict[int, float] = {}
-        for part in range(1, parts):
-            place = bisect_left(steps, values[len(values) * part // parts])
-            bound = _round_between(steps[place - 1], steps[place]) if place else steps[0]
-            if place and bound not in bounds.values():
-                bounds[part] = bound
+        for division in range(1, divisions):
+            index = bisect_left(steps, values[len(values) * division // divisions])
+            bound = _round_between(steps[index - 1], steps[index]) if index else steps[0]
+            if index and bound not in bounds.values():
+                bounds[division] = bound
         return bounds
 
 
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
-    """Yield the values recorded by number."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
         ("number", "entry_value", [o.result.entry_value for o in outcomes])
     ]
@@ -206,23 +205,23 @@ def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
             yield _Number(kind, key, np.where(is_recorded, numbers, 0.0), is_recorded)
 
 
-def _cuts(number: _Number, parts: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
-    for bound in number.bounds(parts, max_values).values():
+def _cuts(number: _Number, divisions: int, max_values: int = _FEW_VALUES) -> Iterator[Column]:
+    for bound in number.bounds(divisions, max_values).values():
         upper = (Condition(number.kind, number.key, "at least", bound),)
         lower = (Condition(number.kind, number.key, "below", bound),)
-        holds = (number.values >= bound) & number.recorded
-        yield Column(upper, lower, holds, number.recorded)
+        truth = (number.values >= bound) & number.recorded
+        yield Column(upper, lower, truth, number.recorded)
 
 
 def _bands(number: _Number) -> Iterator[Column]:
     bounds = number.bounds(_TENTHS)
     has_few_bounds = len(bounds) < _FEW_VALUES - 1
-    for (place, low), (next_place, high) in combinations(bounds.items(), 2):
-        if has_few_bounds or next_place - place >= _NARROWEST:
+    for (index, low), (next_index, high) in combinations(bounds.items(), 2):
+        if has_few_bounds or next_index - index >= _NARROWEST:
             inside_rule = (Condition(number.kind, number.key, "between", (low, high)),)
             outside_rule = (Condition(number.kind, number.key, "outside", (low, high)),)
-            holds = (number.values >= low) & (number.values < high) & number.recorded
-            yield Column(inside_rule, outside_rule, holds, number.recorded)
+            truth = (number.values >= low) & (number.values < high) & number.recorded
+            yield Column(inside_rule, outside_rule, truth, number.recorded)
 
 
 def _round_between(low: float, high: float) -> float:
@@ -250,20 +249,20 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Yield the words of the reasoning, if it was written before the result."""
+    """Yield the words of the reasoning, if the reasoning was written before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     has_reasoning = np.array([bool(text) for text in texts])
-    places: dict[str, list[int]] = defaultdict(list)
+    indices_by_term: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(texts):
         for term in terms(text):
-            places[term].append(i)
-    for term in sorted(places):
-        if len(places[term]) >= LEAST and not is_result_word(term):
-            holds = np.zeros(len(outcomes), dtype=bool)
-            holds[places[term]] = True
+            indices_by_term[term].append(i)
+    for term in sorted(indices_by_term):
+        if len(indices_by_term[term]) >= LEAST and not is_result_word(term):
+            truth = np.zeros(len(outcomes), dtype=bool)
+            truth[indices_by_term[term]] = True
             opposite = (Condition("word", "reasoning", "does not mention", term),)
             yield Column(
-                (Condition("word", "reasoning", "mentions", term),), opposite, holds, has_reasoning
+                (Condition("word", "reasoning", "mentions", term),), opposite, truth, has_reasoning
             )
 
 
@@ -271,26 +270,26 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 
 
 def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
-    """Return the conjunctions of two conditions with different keys."""
+    """Return the pairs of conditions with different keys."""
     parts = _stack(_pairable(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
     pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
     a, b = np.array(pairs, dtype=int).reshape(-1, 2).T
     rules = [(*parts.rules[i], *parts.rules[j]) for i, j in pairs]
-    holds = parts.holds[a] & parts.holds[b]
-    return ConditionTable(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
+    truth = parts.truth[a] & parts.truth[b]
+    return ConditionTable(rules, [None] * len(rules), truth, parts.recorded[a] & parts.recorded[b])
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Return conditions to pair: values and quartiles that divide the outcomes best."""
+    """Return the conditions to pair: values and quartiles that divide the outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for number in _numbers(outcomes):
         for column in _cuts(number, _QUARTERS):
-            complement = column.recorded & ~column.holds
-            columns += [column, column._replace(rule=column.opposite or (), holds=complement)]
+            complement = column.recorded & ~column.truth
+            columns += [column, column._replace(rule=column.opposite or (), truth=complement)]
     half_count = len(outcomes) / 2
-    columns = [c for c in columns if _LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
-    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half_count), generality(c.rule)))
+    columns = [c for c in columns if _LEAST_OF_PAIR <= c.truth.sum() <= len(outcomes) - LEAST]
+    columns.sort(key=lambda c: (abs(float(c.truth.sum()) - half_count), generality(c.rule)))
     return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
 
 
@@ -302,52 +301,52 @@ def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
     return ConditionTable(
         [column.rule for column in columns],
         [column.opposite for column in columns],
-        np.array([column.holds for column in columns], dtype=bool).reshape(shape),
+        np.array([column.truth for column in columns], dtype=bool).reshape(shape),
         np.array([column.recorded for column in columns], dtype=bool).reshape(shape),
     )
 
 
-def _select(table: ConditionTable, places: Sequence[int]) -> ConditionTable:
+def _select(table: ConditionTable, columns: Sequence[int]) -> ConditionTable:
     return ConditionTable(
-        [table.rules[i] for i in places],
-        [table.opposites[i] for i in places],
-        table.holds[places],
-        table.recorded[places],
+        [table.rules[i] for i in columns],
+        [table.opposites[i] for i in columns],
+        table.truth[columns],
+        table.recorded[columns],
     )
 
 
-def _drop_rare(table: ConditionTable, least: int) -> ConditionTable:
-    hits, counts = table.holds.sum(axis=1), table.recorded.sum(axis=1)
-    return _select(table, ((hits >= least) & (hits <= counts - LEAST)).nonzero()[0].tolist())
+def _drop_rare(table: ConditionTable, min_count: int) -> ConditionTable:
+    hits, counts = table.truth.sum(axis=1), table.recorded.sum(axis=1)
+    return _select(table, ((hits >= min_count) & (hits <= counts - LEAST)).nonzero()[0].tolist())
 
 
 def _merge_equal(table: ConditionTable) -> ConditionTable:
     """Merge columns that hold for the same outcomes or for complements."""
     first = table.recorded.argmax(axis=1)
     # A column and its complement are compared as the one that the first outcome does not meet.
-    flips = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
-    holds = np.where(flips[:, None], table.recorded & ~table.holds, table.holds)
-    packed_bits = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
+    flips = table.truth[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
+    truth = np.where(flips[:, None], table.recorded & ~table.truth, table.truth)
+    packed_bits = np.concatenate([np.packbits(truth, 1), np.packbits(table.recorded, 1)], axis=1)
     groups: dict[bytes, list[int]] = defaultdict(list)
     for i, row in enumerate(packed_bits):
         groups[row.tobytes()].append(i)
     names = [_names_of(table, members, flips) for members in groups.values()]
-    unique = _select(table._replace(holds=holds), [members[0] for members in groups.values()])
+    unique = _select(table._replace(truth=truth), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
-    holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
-    sides = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
+    truth = np.where(upside[:, None], unique.recorded & ~unique.truth, unique.truth)
+    name_pairs = [(b, a) if flip else (a, b) for (a, b), flip in zip(names, upside, strict=True)]
     return ConditionTable(
-        [a or () for a, _ in sides], [b for _, b in sides], holds, unique.recorded
+        [a or () for a, _ in name_pairs], [b for _, b in name_pairs], truth, unique.recorded
     )
 
 
 def _names_of(
     table: ConditionTable, members: Sequence[int], flips: Truth
 ) -> tuple[Rule | None, Rule | None]:
-    """Return the most general names of a column and of its opposite."""
-    sides = [
+    """Return the most general names of a column and of its complement."""
+    name_pairs = [
         (table.opposites[i], table.rules[i]) if flips[i] else (table.rules[i], table.opposites[i])
         for i in members
     ]
-    rules, opposites = zip(*sides, strict=True)
+    rules, opposites = zip(*name_pairs, strict=True)
     return min(rules, key=generality), min(opposites, key=generality)

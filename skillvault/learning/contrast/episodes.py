@@ -1,6 +1,6 @@
-"""Episodes: decisions that share their luck, so that one evening does not count many times.
+"""Episodes: groups of decisions that share their luck, so that one evening counts once.
 
-Episodes depend on the set of decisions alone, never on their order of arrival.
+Episodes depend on the decisions alone, never on their order of arrival.
 """
 
 from collections import defaultdict
@@ -20,8 +20,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Occasion(NamedTuple):
     """The properties of a decision that decide its episode; times are microseconds.
 
-    `about` is its domain and action. `is_timed` is False without a time of the decision, or if the
-    decision stands alone. `task` is its request, or else its target.
+    `about` is its domain and action. `task` is its request, else its target. `is_timed` is False if
+    the time is not known or the decision forms an episode alone.
     """
 
     id: str
@@ -33,17 +33,17 @@ class Occasion(NamedTuple):
 
 
 def episodes_of(outcomes: Sequence[Outcome], minutes: int) -> list[int]:
-    """Return the number of the episode of each outcome."""
+    """Number the episodes, and return the number of each outcome."""
     return group_episodes([_occasion(outcome) for outcome in outcomes], minutes)
 
 
 def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
-    """Return the number of the episode of each decision.
+    """Number the episodes, and return the number of each decision.
 
-    An episode has one domain and action. Its decisions are each within `minutes` of the one before,
-    or in sequence in one session on one task (or on one target without a task); it is never longer
-    than an hour. The runs of a batch are no session: each stands alone, unless none of them names a
-    task (the trades of a backtest).
+    The decisions of an episode have one domain and action. Each follows the last within `minutes`,
+    or follows it in one session on one task (without a task, on one target). No episode is longer
+    than an hour. The runs of a batch are no session: each is an episode, unless no run of the batch
+    names a task (the trades of a backtest).
     """
     sets, gap = DisjointSets(len(occasions)), minutes * 60_000_000
     for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
@@ -57,7 +57,7 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
 
 
 def episode_words(outcomes: Sequence[Outcome], minutes: int) -> str:
-    """Return ` on 3 occasions` if there are fewer episodes than outcomes, else ""."""
+    """Return ` on 3 occasions`, or "" if each outcome is an episode."""
     count = len(set(episodes_of(outcomes, minutes)))
     return f" on {pluralize(count, 'occasion')}" if count < len(outcomes) else ""
 
@@ -75,29 +75,29 @@ def _occasion(outcome: Outcome) -> Occasion:
     )
 
 
-def _sort_by_time(occasions: Sequence[Occasion], places: Iterable[int]) -> list[int]:
-    return sorted(places, key=lambda i: (occasions[i].at, occasions[i].id))
+def _sort_by_time(occasions: Sequence[Occasion], indices: Iterable[int]) -> list[int]:
+    return sorted(indices, key=lambda i: (occasions[i].at, occasions[i].id))
 
 
 def _close_pairs(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int, int]]:
-    """Yield the indices of two decisions about the same thing that follow each other in time."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    """Yield the indices of consecutive decisions on one subject that are close in time."""
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.is_timed:
-            places[occasion.about].append(i)
-    for members in places.values():
+            groups[occasion.about].append(i)
+    for members in groups.values():
         for a, b in pairwise(_sort_by_time(occasions, members)):
             if occasions[b].at - occasions[a].at <= gap:
                 yield a, b
 
 
 def _session_pairs(occasions: Sequence[Occasion]) -> Iterator[tuple[int, int]]:
-    """Yield neighbours in a session that have one task."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    """Yield the indices of consecutive decisions of a session on one task."""
+    groups: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.session is not None:
-            places[occasion.about, occasion.session].append(i)
-    for members in places.values():
+            groups[occasion.about, occasion.session].append(i)
+    for members in groups.values():
         for a, b in pairwise(_sort_by_time(occasions, members)):
             is_one_task = occasions[a].task == occasions[b].task
             if is_one_task and occasions[b].at - occasions[a].at <= _LONGEST:

@@ -1,8 +1,8 @@
-"""Leads: conditions that separate few outcomes of one action, with one vote an episode.
+"""Leads: conditions that separate few outcomes of one action; each episode has one vote.
 
-Leads depend on the set of outcomes alone. The test takes the smallest p over the recorded keys,
-each by permutation of the votes (min-p: Westfall and Young 1993), so a key with many cuts costs the
-other keys nothing.
+Leads depend on the outcomes alone. The test takes the smallest p over all keys, each from
+permutations of the votes (min-p: Westfall and Young 1993). So a key with many cuts does not weaken
+the other keys.
 """
 
 import math
@@ -48,7 +48,7 @@ _SERIAL = 16  # fewest episodes that show whether a number and the results both 
 
 
 class _Tries(NamedTuple):
-    """The episodes of an action in order of time; the vote of each is its share of failures."""
+    """The episodes of an action in order of time; a vote is the share of failures."""
 
     decisions: Decisions
     votes: Figures
@@ -58,11 +58,11 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """Compared conditions: `holds`, `recorded` (cuts x episodes), and the number of each key."""
+    """The compared conditions: `truth` and `recorded` (cuts x episodes), and keys by cut."""
 
     columns: list[Column]
     keys: Places
-    holds: Truth
+    truth: Truth
     recorded: Truth
 
 
@@ -74,8 +74,8 @@ def rules_and_leads(
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
 
-    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If that is
-    None, every rule that passes now is returned.
+    A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If
+    `previous_point` is None, every rule is returned.
     """
     lead_rules = leads(outcomes, rules)
     passing_rules = separations(outcomes, results, rules)
@@ -91,7 +91,7 @@ def rules_and_leads(
 
 
 def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
-    """Return the conditions with more failures than without them, by more than chance.
+    """Return the conditions with more failures than chance explains.
 
     The outcomes are of one domain and action, in any order. A second lead separates outcomes that
     the first lead does not separate.
@@ -103,14 +103,14 @@ def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[S
     rules_found: list[Separation] = []
     candidates: list[RuleCandidate] = []
     for _ in range(_MAX_LEADS if cuts.columns else 0):
-        best, p = _best_cut(cuts, tries)
+        best_index, p = _best_cut(cuts, tries)
         if p > _LEVEL / len(tries.decisions.outcomes):
             break
-        lead = _candidate_of(cuts.columns[best], p, tries.decisions)
-        if still_holds(lead.holds, lead.recorded, _RESULT, tries.decisions):
+        lead = _candidate_of(cuts.columns[best_index], p, tries.decisions)
+        if still_holds(lead.truth, lead.recorded, _RESULT, tries.decisions):
             rules_found.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
         candidates.append(lead)
-        tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.holds[best]))
+        tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.truth[best_index]))
     return tuple(rules_found)
 
 
@@ -119,7 +119,7 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 
 
 def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
-    """Return the latest failures and successes; None if they are too few or all agree."""
+    """Return the latest failures and successes; None if they are too few or all have one result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
@@ -148,22 +148,22 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     keys = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     member = membership(tries.decisions.episodes)
     recorded_counts = np.array([column.recorded for column in columns]).astype(np.float32) @ member
-    met_counts = np.array([column.holds for column in columns]).astype(np.float32) @ member
+    met_counts = np.array([column.truth for column in columns]).astype(np.float32) @ member
     is_testable = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
-    holds = is_testable & (2 * met_counts > recorded_counts)
-    hits, counts = holds.sum(axis=1), is_testable.sum(axis=1)
+    truth = is_testable & (2 * met_counts > recorded_counts)
+    hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
     is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
-    places = _distinct(holds, is_testable, np.flatnonzero(is_large))
-    return _Cuts([columns[i] for i in places], keys[places], holds[places], is_testable[places])
+    chosen = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
+    return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
 
 
-def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
-    """Return the first cut of each division of the episodes, whichever side it names."""
+def _distinct_cuts(truth: Truth, recorded: Truth, candidates: Places) -> list[int]:
+    """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
-    aligned_truths = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
+    aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
     packed_bits = np.packbits(np.concatenate([aligned_truths, recorded], axis=1), axis=1)
     place_by_bits: dict[bytes, int] = {}
-    for i in places.tolist():
+    for i in candidates.tolist():
         place_by_bits.setdefault(packed_bits[i].tobytes(), i)
     return list(place_by_bits.values())
 
@@ -171,37 +171,38 @@ def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
 def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
     """Return the side of a cut that has more failures."""
     is_failure, rule = decisions.results[_RESULT], column.rule
-    holds, complement = column.holds, column.recorded & ~column.holds
-    if is_failure[complement].mean() > is_failure[holds].mean():
-        rule, holds = column.opposite or (), complement
-    z = effect_of(holds, column.recorded, _RESULT, decisions).z
-    return RuleCandidate(rule, holds, column.recorded, _RESULT, z, p, z)
+    truth, complement = column.truth, column.recorded & ~column.truth
+    if is_failure[complement].mean() > is_failure[truth].mean():
+        rule, truth = column.opposite or (), complement
+    z = effect_of(truth, column.recorded, _RESULT, decisions).z
+    return RuleCandidate(rule, truth, column.recorded, _RESULT, z, p, z)
 
 
 # ── the smallest p by key ────────────────────────────────────────────────────────────
 
 
 def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
-    """Return the place of the cut that separates best, and its p among all keys."""
-    centred = centred_within(cuts.holds, cuts.recorded, tries.strata)
+    """Return the index of the cut that separates best, and its p among all keys."""
+    centred = centred_within(cuts.truth, cuts.recorded, tries.strata)
     arrangements = _arrangements(tries).astype(np.float32)
     surprises = _surprises(centred @ arrangements.T, cuts, tries.votes)
     surprises[:, 0] /= _dependence(centred, cuts, tries)
     starts = np.flatnonzero(np.diff(cuts.keys, prepend=-1))
     by_key = np.maximum.reduceat(surprises, starts, axis=0)
     by_key[:, 0] -= _ROUNDING
-    shares = np.array([_tail(row) for row in by_key])
+    shares = np.array([_tail_shares(row) for row in by_key])
     smallest = shares.min(axis=0)
     key = int(shares[:, 0].argmin())
     members = np.flatnonzero(cuts.keys == cuts.keys[starts[key]])
-    best = max(members.tolist(), key=lambda i: round(float(surprises[i, 0]), 3))
-    return best, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
+    best_index = max(members.tolist(), key=lambda i: round(float(surprises[i, 0]), 3))
+    return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
-def _tail(values: Figures) -> Figures:
-    """Return for each value the share of values that are no less.
+def _tail_shares(values: Figures) -> Figures:
+    """Return the share of values that are at least as great, for each value.
 
-    Shuffles give too few values beyond the highest hundredth; there the share falls with the mid-p.
+    Shuffles give too few values beyond the highest hundredth, so there the share falls with the
+    mid-p.
     """
     ascending = np.sort(values)
     shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
@@ -212,15 +213,15 @@ def _tail(values: Figures) -> Figures:
 
 
 def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
-    """Return (cuts x arrangements) -log of the mid-p of the failures with a condition.
+    """Return -log of the mid-p of the failures with a condition (cuts x arrangements).
 
     `surplus` is the number of failures beyond the expectation within strata.
     """
-    hits, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
-    sizes, place = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
+    hits, of = cuts.truth.sum(axis=1), cuts.recorded.sum(axis=1)
+    sizes, inverse = np.unique(np.stack([hits, of]), axis=1, return_inverse=True)
     failures = np.rint(sizes[1] * votes.mean()).clip(1, sizes[1] - 1).astype(int)
     table = np.array([_mid_p(a, n, k, len(votes)) for a, n, k in np.stack([*sizes, failures]).T])
-    row = place.ravel()[:, None]
+    row = inverse.ravel()[:, None]
     expected = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
     counts = np.clip(surplus + expected, 0, failures[row]).astype(np.float32)
     nearest_counts = np.rint(counts)
@@ -234,24 +235,24 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     return surprises
 
 
-def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
-    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `of` outcomes."""
-    low, high = max(0, met + failures - of), min(met, failures)
-    logs = np.concatenate([[0], np.log(np.arange(1, of + 1)).cumsum()])  # of the factorials
+def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Figures:
+    """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `total`."""
+    low, high = max(0, met + failures - total), min(met, failures)
+    logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
     k = np.arange(low, high + 1)
-    weights = logs[k] + logs[met - k] + logs[failures - k] + logs[of - met - failures + k]
+    weights = logs[k] + logs[met - k] + logs[failures - k] + logs[total - met - failures + k]
     shares = np.exp(weights.min() - weights)
     shares /= shares.sum()
     upper_tail, lower_tail = shares[::-1].cumsum()[::-1], shares.cumsum()
     surprise = -np.log(np.minimum(upper_tail, lower_tail) - shares / 2)
-    return np.pad(surprise, (low, most - high), mode="edge").astype(np.float32)
+    return np.pad(surprise, (low, max_failures - high), mode="edge").astype(np.float32)
 
 
 def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
-    """Return the factor by which dependent episodes weaken a cut, at least 1.
+    """Return the factor, at least 1, by which dependent episodes weaken a cut.
 
-    Episodes depend within a session (Kish 1965) if condition and votes both vary by session;
-    numbers also depend over time (Bartlett 1935) if both drift.
+    Episodes of a session depend on each other (Kish 1965) if condition and votes both vary by
+    session. Numbers also depend on time (Bartlett 1935) if condition and votes both drift.
     """
     votes = tries.votes - membership(tries.strata) @ (
         np.bincount(tries.strata, tries.votes) / np.bincount(tries.strata)
@@ -275,10 +276,10 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
 
 
 def _arrangements(tries: _Tries) -> Figures:
-    """Return (arrangements x episodes) the votes exchanged within strata, the real votes first."""
+    """Return the votes exchanged within strata (arrangements x episodes), real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
-    counts = [Counter(votes[places].tolist()) for places in members]
+    counts = [Counter(votes[indices].tolist()) for indices in members]
     orders = [
         math.factorial(count.total()) // math.prod(map(math.factorial, count.values()))
         for count in counts
@@ -286,30 +287,28 @@ def _arrangements(tries: _Tries) -> Figures:
     if math.prod(orders) > _ARRANGEMENTS:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
-    for places, count in zip(members, counts, strict=True):
-        open_places = np.repeat(places[None], len(rows), axis=0)
+    for indices, count in zip(members, counts, strict=True):
+        free = np.repeat(indices[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            choices, rest_places = _choices(open_places.shape[1], number)
+            choices, rest_places = _choices(free.shape[1], number)
             rows = np.repeat(rows, len(choices), axis=0)
-            np.put_along_axis(
-                rows, open_places[:, choices].reshape(len(rows), number), value, axis=1
-            )
-            open_places = open_places[:, rest_places].reshape(len(rows), rest_places.shape[1])
+            np.put_along_axis(rows, free[:, choices].reshape(len(rows), number), value, axis=1)
+            free = free[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows
 
 
-def _choices(of: int, number: int) -> tuple[Places, Places]:
-    """Return each choice of `number` of `of` places, and the places that remain."""
-    choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
-    is_free = np.ones((len(choices), of), dtype=bool)
+def _choices(total: int, number: int) -> tuple[Places, Places]:
+    """Return each choice of `number` out of `total` indices, and the indices that remain."""
+    choices = np.array(list(combinations(range(total), number)), dtype=np.intp)
+    is_free = np.ones((len(choices), total), dtype=bool)
     np.put_along_axis(is_free, choices, False, axis=1)
-    return choices, is_free.nonzero()[1].reshape(len(choices), of - number)
+    return choices, is_free.nonzero()[1].reshape(len(choices), total - number)
 
 
 def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
-    """Return (shuffles x episodes) the place of the vote of each episode, real votes first."""
+    """Return the index of the vote of each episode (shuffles x episodes), real votes first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
     sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(
@@ -317,6 +316,6 @@ def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
     )
     shuffles = np.empty((_SHUFFLES + 1, count), dtype=np.intp)
     shuffles[0] = np.arange(count)
-    for places in members:
-        shuffles[1:, places] = np.sort(sort_keys[:, places], axis=1) & mask
+    for indices in members:
+        shuffles[1:, indices] = np.sort(sort_keys[:, indices], axis=1) & mask
     return shuffles

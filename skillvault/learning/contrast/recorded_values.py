@@ -1,4 +1,4 @@
-"""Values that an outcome recorded before its result, and the conditions that they meet."""
+"""The values that an outcome recorded before its result, and the conditions that they meet."""
 
 from datetime import UTC
 
@@ -17,7 +17,7 @@ def is_report(outcome: Outcome) -> bool:
 
 
 def is_met(condition: Condition, outcome: Outcome) -> bool | None:
-    """Return True if an outcome meets a condition; None if it recorded no such value."""
+    """Return True if an outcome meets a condition; None if it did not record the value."""
     value, expected = _recorded_value(condition, outcome), condition.value
     if value is None:
         return False if condition.op == "is" and condition.kind in ("context", "target") else None
@@ -32,7 +32,6 @@ def is_met(condition: Condition, outcome: Outcome) -> bool | None:
 
 
 def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
-    """Return the value that a condition is about, or the words of the reasoning."""
     decision = outcome.decision
     if condition.kind == "context":
         value = normalize_value(outcome.context.get(condition.key))
@@ -54,7 +53,7 @@ def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozense
 
 
 def is_number(value: Scalar) -> bool:
-    """Return True for a number, which is compared by size."""
+    """Return True for a number that is compared by size."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -1,6 +1,6 @@
 """Rules: conditions that separate the results of one action, with their counts.
 
-Rules depend on the set of outcomes alone. Each rule adds to the rules before it, and still holds
+Rules depend on the outcomes alone. Each rule must add to the rules before it, and still hold
 lately.
 """
 
@@ -38,9 +38,9 @@ _PAIRS_BACK = 0.15  # standard errors: pairs are many, and would raise the bar f
 
 
 def rotations(strata: Places, seed: bytes) -> Places:
-    """Return (shifts x outcomes) the place of the result that each outcome gets, unshifted first.
+    """Return the index of the result that each outcome gets (shifts x outcomes), unshifted first.
 
-    One agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
+    An agent with few outcomes gets each shift once; otherwise `seed` draws the shifts.
     """
     members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
     if len(members) == 1 and len(strata) <= SHIFTS:
@@ -50,18 +50,18 @@ def rotations(strata: Places, seed: bytes) -> Places:
         offsets = np.frombuffer(random_bytes, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
         offsets = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), offsets])
     shifts = np.empty((len(offsets), len(strata)), dtype=np.intp)
-    for column, places in enumerate(members):
-        shifted_places = (np.arange(len(places)) + offsets[:, column : column + 1]) % len(places)
-        shifts[:, places] = places[shifted_places]
+    for column, indices in enumerate(members):
+        shifted_indices = (np.arange(len(indices)) + offsets[:, column : column + 1]) % len(indices)
+        shifts[:, indices] = indices[shifted_indices]
     return shifts
 
 
-def centred_within(holds: Truth, recorded: Truth, strata: Places) -> Figures:
-    """Return (columns x outcomes) `holds` less its share in the stratum; 0 if not recorded."""
+def centred_within(truth: Truth, recorded: Truth, strata: Places) -> Figures:
+    """Return `truth` less its mean in the stratum (columns x outcomes); 0 if not recorded."""
     member = membership(strata)
-    hits, counts = (values.astype(np.float32) @ member for values in (holds, recorded))
+    hits, counts = (values.astype(np.float32) @ member for values in (truth, recorded))
     shares = hits / np.maximum(counts, 1)
-    return np.where(recorded, holds - shares[:, renumber(strata)], 0).astype(np.float32)
+    return np.where(recorded, truth - shares[:, renumber(strata)], 0).astype(np.float32)
 
 
 def renumber(strata: Places) -> Places:
@@ -82,14 +82,14 @@ def number_names(names: Sequence[Hashable]) -> Places:
 
 
 def membership(strata: Places) -> Figures:
-    """Return (outcomes x strata) 1 where an outcome is of a stratum, else 0."""
-    places = renumber(strata)
-    member: Figures = (places[:, None] == np.arange(places.max() + 1)).astype(np.float32)
+    """Return 1 if an outcome belongs to a stratum, else 0 (outcomes x strata)."""
+    numbers = renumber(strata)
+    member: Figures = (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float32)
     return member
 
 
 def _statistics(centred: Figures, results: Truth, strata: Places) -> Figures:
-    """Return (shifts x columns) the distance of a column's share from chance in standard errors."""
+    """Return the standard errors between a column's share and chance (shifts x columns)."""
     member = membership(strata)
     sizes = member.sum(axis=0)
     share = (results[0] @ member) / sizes
@@ -116,7 +116,7 @@ _CUTS = ("at least", "below", "between", "outside")
 
 
 class _Effect(NamedTuple):
-    """The difference of a result's frequency, its standard error, and their ratio."""
+    """The effect of a condition on the frequency of a result: difference, standard error, ratio."""
 
     difference: float
     error: float
@@ -127,10 +127,10 @@ _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
 class RuleCandidate(NamedTuple):
-    """A rule that chance does not explain; `p` is family-wise over all columns and results."""
+    """A condition that chance does not explain; `p` is family-wise over columns and results."""
 
     rule: Rule
-    holds: Truth
+    truth: Truth
     recorded: Truth
     result: str
     statistic: float
@@ -139,12 +139,12 @@ class RuleCandidate(NamedTuple):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Sort key: recorded conditions before words, then the surest."""
+        """Sort key: recorded conditions before words, then the smallest p."""
         return (self.rule[0].kind == "word", -round(self.statistic, 4), generality(self.rule))
 
 
 class Decisions(NamedTuple):
-    """Compared outcomes in order of time, their results, and the numbers of their groups."""
+    """The compared outcomes by time, their results, and the numbers of their groups."""
 
     outcomes: Sequence[Outcome]
     results: Mapping[str, Truth]
@@ -158,10 +158,10 @@ def separations(
     results: Mapping[str, frozenset[str]],
     rules: EvaluatePolicy = RULES,
 ) -> tuple[Separation, ...]:
-    """Return the rules of each result, the surest first.
+    """Return the rules of each result, the most certain first.
 
-    The outcomes are of one domain and action, in any order; `results` has the ids of the outcomes
-    with each result ("failures", "losses beyond 10 %"). All results share one false alarm rate.
+    The outcomes are of one domain and action, in any order. `results` maps each result ("failures",
+    "losses beyond 10 %") to the ids of its outcomes. All results share one false alarm rate.
     """
     decisions = _decisions_of(outcomes, results, rules)
     if not decisions.results:
@@ -177,7 +177,7 @@ def separations(
 def _decisions_of(
     outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], rules: EvaluatePolicy
 ) -> Decisions:
-    """Return the latest outcomes, and the results that enough of them have and lack."""
+    """Return the latest outcomes, and the results that are neither too rare nor too common."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     episodes = np.array(episodes_of(recent, rules.episode_minutes), dtype=np.intp)
@@ -196,36 +196,36 @@ def _decisions_of(
 def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCandidate]:
     """Return the columns that separate a result by more than chance, in no order.
 
-    A max-T permutation test over the shifts of a ring: Westfall and Young 1993; Lancaster et al.
-    2018 for surrogates by rotation.
+    This is a max-T permutation test over the shifts of a ring: Westfall and Young 1993; Lancaster
+    et al. 2018 for surrogates by rotation.
     """
     if not table.rules:
         return []
     seed = sha256("\n".join(outcome.id for outcome in decisions.outcomes).encode()).digest()
     shifts, strata = rotations(decisions.agents, seed), decisions.agents
-    centred = centred_within(table.holds, table.recorded, strata)
+    centred = centred_within(table.truth, table.recorded, strata)
     one_sided = np.array([opposite is None for opposite in table.opposites])
     pairs = np.array([len(rule) == 2 for rule in table.rules])
     alarm = _FALSE_ALARM * min(1, len(strata) / _FULL)
-    observed, greatest = {}, np.full(len(shifts), -np.inf)
+    observations, greatest = {}, np.full(len(shifts), -np.inf)
     for name, result in decisions.results.items():
         statistics = _statistics(centred, result[shifts], strata)
         statistics[:, pairs] -= _PAIRS_BACK
-        observed[name] = statistics[0].copy()
+        observations[name] = statistics[0].copy()
         np.abs(statistics, out=statistics, where=~one_sided)
         greatest = np.maximum(greatest, statistics.max(axis=1))
     candidates = []
-    for name, signed in observed.items():
+    for name, signed in observations.items():
         for column in np.flatnonzero(np.where(one_sided, signed, np.abs(signed)) > 0).tolist():
             statistic = abs(signed[column])
             p = float((greatest >= statistic - _STATISTIC_ROUNDING).mean())
             if p > alarm:
                 continue
-            rule, holds, recorded = table.rules[column], table.holds[column], table.recorded[column]
+            rule, truth, recorded = table.rules[column], table.truth[column], table.recorded[column]
             if signed[column] < 0:
-                rule, holds = table.opposites[column] or (), recorded & ~holds
-            z = effect_of(holds, recorded, name, decisions).z
-            candidates.append(RuleCandidate(rule, holds, recorded, name, float(statistic), p, z))
+                rule, truth = table.opposites[column] or (), recorded & ~truth
+            z = effect_of(truth, recorded, name, decisions).z
+            candidates.append(RuleCandidate(rule, truth, recorded, name, float(statistic), p, z))
     return candidates
 
 
@@ -235,13 +235,13 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCa
 def _select_rules(
     candidates: Sequence[RuleCandidate], decisions: Decisions
 ) -> Iterator[Separation]:
-    """Yield the candidates that still separate while the accepted rules are held fixed."""
+    """Yield the candidates that still separate when the accepted rules are held fixed."""
     accepted: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
         if any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted):
             continue
-        if _adds(candidate, accepted, decisions) and _holds_in_parts(
+        if _adds_information(candidate, accepted, decisions) and _holds_in_parts(
             candidate, single_sources, decisions
         ):
             yield separation_of(candidate, accepted, decisions)
@@ -249,7 +249,7 @@ def _select_rules(
 
 
 def _cuts_same_number(rule: Rule, other: Rule) -> bool:
-    """Return True if both rules cut the same number, so that one repeats the other."""
+    """Return True if two rules cut the same number, so that one rule is enough."""
     if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
         return False
     return _source(rule[0]) == _source(other[0])
@@ -259,31 +259,32 @@ def _source(condition: Condition) -> tuple[str, str]:
     return condition.kind, condition.key
 
 
-def _adds(
+def _adds_information(
     candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> bool:
-    """Return True if a rule adds to the accepted rules, and to its sessions."""
+    """Return True if a rule adds to the accepted rules and to its sessions."""
     strata = decisions.agents
     for rule in accepted:
-        strata = renumber(strata * 2 + rule.holds)
-    holds, recorded, result = candidate.holds, candidate.recorded, candidate.result
+        strata = renumber(strata * 2 + rule.truth)
+    truth, recorded, result = candidate.truth, candidate.recorded, candidate.result
     by_session = decisions._replace(episodes=decisions.sessions)
     return (
         candidate.z > _ADDS
-        and effect_of(holds, recorded, result, by_session).z
+        and effect_of(truth, recorded, result, by_session).z
         > _session_threshold(candidate, decisions)
-        and (not accepted or effect_of(holds, recorded, result, decisions, strata=strata).z > _ADDS)
+        and (not accepted or effect_of(truth, recorded, result, decisions, strata=strata).z > _ADDS)
     )
 
 
 def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
-    """Return the standard errors to reach if results of a session share their luck.
+    """Return the standard errors to reach if the results of a session share their luck.
 
-    The fewer sessions there are, the more a condition of whole sessions must reach. The formula is
-    the first term of Student's quantile around the normal quantile (Abramowitz and Stegun 26.7.5).
+    A condition that is the same in a whole session must reach more if there are few sessions. The
+    formula is the first term of Student's quantile around the normal quantile (Abramowitz and
+    Stegun 26.7.5).
     """
     labels = renumber(decisions.sessions[candidate.recorded])
-    x = candidate.holds[candidate.recorded] - candidate.holds[candidate.recorded].mean()
+    x = candidate.truth[candidate.recorded] - candidate.truth[candidate.recorded].mean()
     session_variance = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
     if session_variance < _MOSTLY * float((x * x).sum()):
         return _SESSION_ADDS
@@ -296,33 +297,33 @@ def _holds_in_parts(
 ) -> bool:
     """Return True if a rule still holds, and each part of a pair adds to the other part.
 
-    A condition of `single_sources` has many partners, and chance makes the best partner look
+    A condition in `single_sources` has many possible partners. Chance makes the best partner look
     useful, so that partner must add more.
     """
     result = candidate.result
     if len(candidate.rule) == 1:
-        return still_holds(candidate.holds, candidate.recorded, result, decisions)
+        return still_holds(candidate.truth, candidate.recorded, result, decisions)
     for condition in candidate.rule:
         truth = np.array([is_met(condition, outcome) is True for outcome in decisions.outcomes])
         compared_outcomes = truth & candidate.recorded
-        gain = effect_of(candidate.holds, compared_outcomes, result, decisions).z
+        gain = effect_of(candidate.truth, compared_outcomes, result, decisions).z
         if gain < (_PAIR_ADDS if _source(condition) in single_sources else _ADDS):
             return False
-        if not still_holds(candidate.holds, compared_outcomes, result, decisions):
+        if not still_holds(candidate.truth, compared_outcomes, result, decisions):
             return False
     return True
 
 
-def still_holds(holds: Truth, recorded: Truth, result: str, decisions: Decisions) -> bool:
-    """Return False if a rule fails in the later half and the halves differ.
+def still_holds(truth: Truth, recorded: Truth, result: str, decisions: Decisions) -> bool:
+    """Return False if a rule fails in the later half of the decisions and the halves differ.
 
-    Few late cases decide nothing.
+    A few late decisions are not enough to tell.
     """
     half = _late_half(decisions)
-    if (holds & half).sum() < _FEWEST_LATELY or (recorded & ~holds & half).sum() < _FEWEST_LATELY:
+    if (truth & half).sum() < _FEWEST_LATELY or (recorded & ~truth & half).sum() < _FEWEST_LATELY:
         return True
-    early_effect = effect_of(holds, recorded & ~half, result, decisions)
-    late_effect = effect_of(holds, recorded & half, result, decisions)
+    early_effect = effect_of(truth, recorded & ~half, result, decisions)
+    late_effect = effect_of(truth, recorded & half, result, decisions)
     margin = math.hypot(early_effect.error, late_effect.error) * _DIFFERS
     has_changed = abs(early_effect.difference - late_effect.difference) > margin
     return late_effect.difference > 0 and not (has_changed and late_effect.z < _ADDS)
@@ -337,20 +338,20 @@ def separation_of(
 ) -> Separation:
     """Return a candidate as a rule with its counts."""
     result, half = decisions.results[candidate.result], _late_half(decisions)
-    holds, opposite = candidate.holds, candidate.recorded & ~candidate.holds
-    late_counts = _tally(holds & half, result)
+    truth, opposite = candidate.truth, candidate.recorded & ~candidate.truth
+    late_counts = _tally(truth & half, result)
     return Separation(
         conditions=candidate.rule,
         result=candidate.result,
-        met=_tally(holds, result),
+        met=_tally(truth, result),
         other=_tally(opposite, result),
         episodes=(
-            len(set(decisions.episodes[holds & result])),
-            len(set(decisions.episodes[holds])),
+            len(set(decisions.episodes[truth & result])),
+            len(set(decisions.episodes[truth])),
         ),
         p=candidate.p,
         z=candidate.z,
-        holds_for=frozenset(decisions.outcomes[i].id for i in holds.nonzero()[0].tolist()),
+        holds_for=frozenset(decisions.outcomes[i].id for i in truth.nonzero()[0].tolist()),
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _FEWEST_LATELY else None,
@@ -358,14 +359,14 @@ def separation_of(
     )
 
 
-def _tally(holds: Truth, result: Truth) -> tuple[int, int]:
-    return int((holds & result).sum()), int(holds.sum())
+def _tally(truth: Truth, result: Truth) -> tuple[int, int]:
+    return int((truth & result).sum()), int(truth.sum())
 
 
 def effect_of(
-    holds: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
+    truth: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
 ) -> _Effect:
-    """Return the effect of a condition on a result: the Mantel-Haenszel score test within strata.
+    """Return the effect of a condition on a result by the Mantel-Haenszel score test within strata.
 
     The variance grows with the correlation within episodes: Liang and Zeger 1986.
     """
@@ -373,7 +374,7 @@ def effect_of(
     if not len(labels):
         return _NO_EFFECT
     sizes = np.bincount(labels)
-    x, y = (values[among].astype(float) for values in (holds, decisions.results[result]))
+    x, y = (values[among].astype(float) for values in (truth, decisions.results[result]))
     x -= (np.bincount(labels, x) / sizes)[labels]
     y -= (np.bincount(labels, y) / sizes)[labels]
     squares = np.bincount(labels, x * x)
@@ -387,9 +388,9 @@ def effect_of(
 
 
 def _inflation(scores: Figures, clusters: Places) -> float:
-    """Return the growth of a sum's variance by correlation in clusters, at least 1.
+    """Return the factor, at least 1, by which correlation in clusters increases a sum's variance.
 
-    Fewer than five clusters give no estimate.
+    Fewer than five clusters are too few for an estimate.
     """
     deviations = scores - scores.mean()
     cluster_sums = np.bincount(renumber(clusters), deviations)

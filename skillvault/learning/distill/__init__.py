@@ -1,1 +1,1 @@
-"""distill: the failures of a finished session, and what then worked, become a skill."""
+"""distill: the failures of a finished session, and what worked afterwards, become a skill."""

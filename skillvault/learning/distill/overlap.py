@@ -1,6 +1,6 @@
 """Find sessions that say the same, by the statements that they recorded.
 
-The words of a judge are not compared, because two judges word the same session differently.
+The words of a judge are not compared, because two judges word one session differently.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from skillvault.model.text import markdown
 
 
 class Overlap(NamedTuple):
-    """The number of statements that two sessions share, and the number that each has."""
+    """The number of statements that two sessions share, and the number of each session."""
 
     shared: int
     total: int
@@ -29,12 +29,12 @@ class Overlap(NamedTuple):
         return self.shared == self.total and self.other_shared == self.other_total
 
     def is_above(self, share: float) -> bool:
-        """Return True if more than this share of the shorter session's statements is shared."""
+        """Return True if the sessions share more than this part of the shorter session."""
         return min(self.shared, self.other_shared) > share * min(self.total, self.other_total)
 
 
 def statements_of(session: Session) -> tuple[str, ...]:
-    """Return the statements of a session's excerpt, each with its subject."""
+    """Return the statements in the excerpt of a session, each with its subject."""
     return tuple(dict.fromkeys(wordings[0] for wordings in _wordings(session)))
 
 
@@ -53,17 +53,17 @@ class Overlaps:
                 self._holders.append(session.id)
 
     def of(self, session: Session) -> dict[str, Overlap]:
-        """Return the overlap of each session that shares a statement with this one."""
-        places: dict[str, set[int]] = defaultdict(set)
+        """Return the overlap with each session that shares a statement with this one."""
+        shared: dict[str, set[int]] = defaultdict(set)
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
-        for place, form in enumerate(forms):
+        for index, form in enumerate(forms):
             for number in self._forms.same(form):
-                places[self._holders[number]].add(place)
+                shared[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
-            name: Overlap(len(places[name]), len(forms), len(numbers[name]), self._counts[name])
-            for name in sorted(places)
+            name: Overlap(len(shared[name]), len(forms), len(numbers[name]), self._counts[name])
+            for name in sorted(shared)
             if name != session.id
         }
 
@@ -100,7 +100,7 @@ def _forms_of(session: Session) -> list[Form]:
 
 
 def _wordings(session: Session) -> Iterator[tuple[str, ...]]:
-    """Yield each statement in its possible forms in a text: with and without its subject."""
+    """Yield the possible texts of each statement: with and without its subject."""
     pairs = [(failure.lemma, failure.reason) for failure in session.failures]
     pairs += [(success.lemma, success.text) for success in session.successes]
     for lemma, text in pairs:

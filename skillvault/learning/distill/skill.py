@@ -1,4 +1,4 @@
-"""The skill of a finished session: its state, excerpt, text and labels, and its commits."""
+"""The skill of a finished session: its state, excerpt, text, labels and commits."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -39,11 +39,11 @@ _TAGS = 16
 
 
 class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
-    """The skill that exists for a session.
+    """The skills that exist for a session.
 
-    `skill` was distilled from the session, `merged` is the skill that replaced it, `repeats` is
-    another skill that says the same. `rejection` is set if a person removed the skill, `is_over` if
-    its time to live has ended by the clock of its domain.
+    `skill` was distilled from the session, `merged` replaced that skill, and `repeats` is another
+    skill that says the same. `rejection` is set if a person removed the skill, `is_over` if its
+    time to live has ended by the clock of its domain.
     """
 
     skill: str | None = None
@@ -56,7 +56,7 @@ class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
 def session_state(
     session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
 ) -> SkillState:
-    """Return the state of a session: its skill is due, or the reason why not."""
+    """Return the state of a session: its skill is due, or the reason for no skill."""
     if existing.rejection:
         return SkillState("rejected", existing.rejection.sentence)
     if existing.skill:
@@ -78,7 +78,7 @@ def session_state(
 
 
 def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
-    """Drop failures with the lemma and the first 80 characters of an earlier reason."""
+    """Return the failures whose lemma and start of the reason (80 characters) are new."""
     failure_by_key: dict[tuple[str, str], SessionFailure] = {}
     for failure in failures:
         failure_by_key.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
@@ -86,12 +86,12 @@ def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
 
 
 def shorten_success(text: str) -> str:
-    """Cut a success of more than 300 characters to its first 200 and its last 80."""
+    """Shorten a success of more than 300 characters to its first 200 and its last 80."""
     return text if len(text) <= _LONG else f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"
 
 
 def excerpt(session: Session, rules: DistillPolicy) -> Session:
-    """Cut a session to its different failures and its first successes."""
+    """Return a session with its different failures and its first successes only."""
     return replace(
         session,
         failures=tuple(unique_failures(session.failures)[: rules.failures]),
@@ -103,7 +103,7 @@ def excerpt(session: Session, rules: DistillPolicy) -> Session:
 
 
 def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
-    """Return the brief for a judge of excerpts of sessions, oldest first."""
+    """Return the brief for the judge: the excerpts of sessions, oldest first."""
     return SessionExcerpt(
         kind="pattern" if any(session.successes for session in sessions) else "warning",
         domain=sessions[0].domain,
@@ -119,7 +119,7 @@ def compose_text(
     limit: int,
     references: References | None = None,
 ) -> ComposedText:
-    """Compose a text within a length; the overflow goes to a new file beside the existing ones."""
+    """Compose a text within its limit; what is too much goes to a new file in references/."""
     max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     header = [
         f"*{trim_to_tokens(_source_words(brief.sessions), max_line_tokens)}*",
@@ -146,9 +146,9 @@ def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
 
 
 def is_served(session: Session) -> bool:
-    """Return True if agents may get the skill of a session before a person has read it.
+    """Return True if agents may get the skill of a session before a person reads it.
 
-    An extract of a transcript has to wait, because the output of tools is other people's text.
+    A skill from a transcript has to wait, because the output of tools is other people's text.
     """
     return session.trust == "local" and session.transcript is None
 
@@ -157,18 +157,18 @@ def distilled_change(
     brief: SessionExcerpt,
     draft: Draft,
     *,
-    taken: Callable[[str], bool],
+    is_taken: Callable[[str], bool],
     at: datetime,
     policy: Policy,
 ) -> Change:
-    """Add the skill of one session, with its link; its time to live starts at `at`."""
+    """Return the commit that adds the skill of one session; its time to live starts at `at`."""
     (session,) = brief.sessions
     is_local = is_served(session)
     text = compose_text(
         brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens
     )
     skill = Skill(
-        name=distilled_name(session.id, taken),
+        name=distilled_name(session.id, is_taken),
         description=shorten(draft.description, 1024),
         body=text.body,
         tags=tags_of(brief, draft),
@@ -205,9 +205,9 @@ def rewording_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """Reword a skill of sessions; a person's edits stay.
+    """Return the commit that rewords a skill of sessions; a person's edits stay.
 
-    `shelf` is its folder, `references` are its files.
+    `shelf` is the folder of the skill, `references` are its files.
     """
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
     title = "Evolved" if is_evolved else brief.kind.capitalize()
@@ -235,7 +235,7 @@ def rewording_change(
 
 
 def _reason_words(session: Session) -> str:
-    """Name a session, its source, and the number of failures and successes."""
+    """Name a session, its source, and its numbers of failures and successes."""
     failures, successes = len(session.failures), len(session.successes)
     client = make_inert(session.transcript or "", 40)
     source = f", an extract of a {client} transcript" if client else ""
@@ -244,7 +244,7 @@ def _reason_words(session: Session) -> str:
 
 
 def repeat_change(session: Session, skill: str, at: datetime) -> Change:
-    """Link a session to the skill that says the same."""
+    """Return the commit that links a session to a skill that says the same."""
     source, target = Ref("session", session.id), Ref("skill", skill)
     link = link_of("reinforced", source, target, at)
     return Change(

@@ -1,1 +1,1 @@
-"""Estimate how much applied skills change the rate of success, from values alone."""
+"""Estimate how much a skill changes the rate of success of the decisions that apply it."""

@@ -1,8 +1,8 @@
-"""Detect which skills a decision applied: by its own list, its words, or repeated phrases.
+"""Detect the skills that a decision applied: by its own list, its words, or repeated phrases.
 
-An outcome's own list is final, even an empty one; its text counts only without a list. The module
-`mentions` finds skills in a text and reads if they were applied. Outcomes are joined with what
-their agents got, in any order of arrival; nothing is stored.
+The list of an outcome is final, even if it is empty; its text counts only without a list.
+`mentions` finds skills in a text and reads how they were used. Nothing is stored, so the order of
+arrival makes no difference.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ TEMPLATE = frozenset(
 
 
 class Detection(Struct, frozen=True):
-    """The evidence that a decision applied a skill: its kind, and the words that say so.
+    """The use of a skill by a decision, with the kind of evidence and the words as proof.
 
     An overruled skill was not applied: the decision knew it and acted against it.
     """
@@ -71,9 +71,9 @@ def detect_all(
 ) -> dict[str, Detection]:
     """Map each skill that a text applies, overrules or declines to its detection.
 
-    `applied` is the outcome's own list, `names` are those of all skills `by_first_word`;
-    `shown_texts` maps each skill that the agent got to its text of that version, in the order
-    shown; `handles` are their short names in the recommendation, S1, S2, … by default.
+    `applied` is the list of the outcome. `names` are the names of all skills by `by_first_word`.
+    `shown_texts` maps each skill that the agent got to its text, in the order shown. `handles` are
+    the short names in the recommendation (default: S1, S2, …).
     """
     if applied is not None:
         listed_names = {name.replace("_", "-") for name in applied}  # `_` in a foreign name is `-`
@@ -92,12 +92,12 @@ def detect_all(
 
 
 def handles_of(names: Iterable[str]) -> dict[str, str]:
-    """Map the handles S1, S2, … to the skills of one receipt, in the order shown."""
+    """Map the handles S1, S2, … to the skills of a receipt, in the order shown."""
     return {f"S{n}": name for n, name in enumerate(names, 1)}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
-    """Return the use of this one skill, shown with this body, if the reasoning applies it."""
+    """Return the use of one skill with this body, if the reasoning applies it."""
     return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NONE)
 
 
@@ -109,14 +109,14 @@ def _find_explicit(
 ) -> dict[str, Detection]:
     """Detect the skills that the text names.
 
-    The last reading of a skill counts, and a mere mention is a use. A later sentence that does
-    without the skill does not cancel its use.
+    The last reading of a skill counts, and a mere mention is a use. A later sentence without the
+    skill does not cancel its use.
     """
     readings: dict[str, tuple[Reading, str]] = {}
     for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
         earlier_reading = readings.get(mention.skill, ("open", ""))[0]
         if _is_stronger(reading, earlier_reading):
-            readings[mention.skill] = reading, _around(text, mention.start, mention.end)
+            readings[mention.skill] = reading, _quote_around(text, mention.start, mention.end)
     return {
         name: NONE
         if reading == "declined"
@@ -127,7 +127,6 @@ def _find_explicit(
 
 
 def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
-    """Return True if a later reading replaces an earlier one."""
     return {
         "applied": earlier_reading != "applied",
         "overruled": True,
@@ -139,20 +138,21 @@ def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
 
 
 def find_implicit_use(body: str, reasoning: str) -> Detection:
-    """Detect an unnamed use: the text repeats enough key phrases of the skill."""
+    """Detect a use without the name: the text repeats enough key phrases of the skill."""
     words = reasoning.lower()
     spans = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
     if len(spans) < PHRASES:
         return NONE
-    return _detection("implicit", _around(reasoning, *min(spans)))
+    return _detection("implicit", _quote_around(reasoning, *min(spans)))
 
 
 @lru_cache(maxsize=1024)
 def key_phrases(body: str) -> tuple[str, ...]:
-    """Return the phrases that only this skill has, in lower case, each once.
+    """Return phrases that are typical of this skill, in lower case, each once.
 
-    Bold text of 5 to 50 characters, the first five words of a list item from 10 characters on, and
-    headings that are not the template's. A single word is not a phrase: any text may hold it.
+    They are bold text of 5 to 50 characters, the first five words of list items with 10 characters
+    or more, and headings that are not those of the template. A single word may stand in any text,
+    so it is not a phrase.
     """
     openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))
@@ -166,10 +166,10 @@ def key_phrases(body: str) -> tuple[str, ...]:
 
 
 def weight(match: str, confidence: float) -> float:
-    """Return the weight of a match in the sums of the effect, OVERRULED..1.
+    """Return the weight of a match in the sums of the effect, from OVERRULED to 1.
 
-    An overruled skill gains if the decision failed and loses if it succeeded: a small part of an
-    application with the opposite result.
+    An overruled skill gains if the decision failed and loses if it succeeded: it counts as a small
+    part of an application with the opposite result.
     """
     if match in APPLIED:
         return 1.0
@@ -180,7 +180,7 @@ def _detection(match: Match, quote: str | None = None) -> Detection:
     return Detection(match in APPLIED, match, CONFIDENCE[match], quote)
 
 
-def _around(text: str, start: int, end: int) -> str:
+def _quote_around(text: str, start: int, end: int) -> str:
     return text[max(0, start - AROUND) : end + AROUND].strip()
 
 
@@ -190,11 +190,11 @@ ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at tha
 
 
 class DetectedUse(Struct, frozen=True, order=True):
-    """The part of one skill in one outcome's decision, and the evidence for that.
+    """The part of one skill in the decision of one outcome, with its evidence.
 
-    `match` is `overruled` if the decision acted against the skill knowingly, `none` if the agent
-    got the skill without applying it; `confidence` is then the chance that it was applied all the
-    same. `made` is the time of the decision.
+    `match` is `overruled` if the decision knew the skill and acted against it, and `none` if the
+    agent got the skill without applying it; `confidence` is then the chance that it was applied all
+    the same. `made` is the time of the decision.
     """
 
     skill: str
@@ -224,11 +224,11 @@ def detected_uses(
     *,
     ends: Sequence[Claim] = (),
 ) -> list[DetectedUse]:
-    """Return the skills that an outcome's decision applied, overruled, saw or had held out.
+    """Return the skills that a decision applied, overruled, saw or was denied.
 
-    `answers` are the recommendations of the decision, `ends` its trusted outcomes; see `claims`.
-    `names` are those of all skills, by `by_first_word`. A skill that was held out counts as shown
-    if the decision mentions it, because the agent has read it.
+    `answers` are the recommendations of the decision, `ends` its trusted outcomes (see `ends`).
+    `names` are the names of all skills by `by_first_word`. A held-out skill that the decision
+    mentions counts as shown, because the agent has read it.
     """
     answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
@@ -263,18 +263,18 @@ def decision_stats(
     outcomes: Sequence[Outcome],
     uses: Iterable[DetectedUse],
 ) -> dict[str, Any]:
-    """Return the answer of `stats --decision`: the decision, its end, its skills and facts.
+    """Return the answer of `stats --decision`: the decision, its result, its skills and facts.
 
-    `answers` and `outcomes` are those of one agent.
+    `answers` and `outcomes` are of one agent. The answer is `{decision, domain, outcome, score,
+    outcomes, detections, skills: [{skill, blob, shown, held_out, relevance, badge, read, applied,
+    overruled, match, confidence, quote, contributed_to_success}], facts: [{fact, blob, applied}],
+    unresolved}`.
 
-    `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
-    held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
-    contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
-    applied skills; `unresolved` are unknown handles; `outcome` is that of the outcome that counts
-    (see `observed`), `pending` without any. `observed_by` names who saw the result, `via` a hook
-    that reported it; `claimed` is the result by the agent's word if somebody else saw it, `claim`
-    is that word, and a `surprise` is a claimed success that was seen to fail. `read`: the skill was
-    held out, but the decision mentions it.
+    `outcome` is the status of the outcome that counts (see `observed`), `pending` without one.
+    `detections` counts the applied skills. `unresolved` are unknown handles. `observed_by` names
+    who saw the result, `via` the hook that reported it. If somebody other than the agent saw it,
+    `claimed` is the result by the agent's word and `claim` this word. A `surprise` is a claimed
+    success that was seen to fail. `read` marks a held-out skill that the decision mentions.
     """
     outcome = choose_outcome(outcomes)
     receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
@@ -305,7 +305,7 @@ def decision_stats(
 
 
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """Return `{agent, outcome, outcomes}` of another agent's decision with the same id."""
+    """Return `{agent, outcome, outcomes}` for another agent's decision with the same id."""
     outcomes = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
     outcome = choose_outcome(outcomes)
     status = outcome.result.status if outcome else "pending"
@@ -315,7 +315,7 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 def _fact_part(
     outcome: Outcome | None, answers: Sequence[Recommendation], skills: Iterable[str]
 ) -> dict[str, Any]:
-    """Return the facts that the agent got, and the unknown handles of the outcome's own list."""
+    """Return the facts that the agent got, and the unknown handles in the list of the outcome."""
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(answers if outcome else [])
     applied = set(aliases.resolve_names(named_skills, names))
@@ -343,7 +343,7 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 
 
 def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
-    """Return the row of a skill; `contributed_to_success` is open while the decision is pending."""
+    """Return the entry of a skill; `contributed_to_success` is None while the result is pending."""
     applied = use is not None and use.applied
     reading = use if use and (use.applied or use.overruled) else None
     return {

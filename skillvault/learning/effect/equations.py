@@ -1,4 +1,4 @@
-"""The equations of a domain: its base rate, its skills' effects, and the effects of choosing.
+"""The equations of a domain: its base rate, the effects of its skills, and of choosing a skill.
 
 Bayesian linear regression of success, from sums to effects. `estimate` makes the sums.
 """
@@ -23,7 +23,7 @@ class Posterior(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """The expected value of an unknown, and its variance."""
+    """The mean of an unknown, and its variance."""
 
     middle: float
     variance: float
@@ -42,14 +42,14 @@ _CHOOSERS = 400  # skills up to which each has one of its own
 
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
-    """Update the solutions by the base rates of all domains (empirical Bayes)."""
+    """Update the solutions with the base rates of all domains (empirical Bayes)."""
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
     for _ in range(_ROUNDS):
         expected = Belief(mean_rate, _ROOM * spread)
-        bases = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
-        mean_rate = sum(float(base.mean[0]) for base in bases) / len(bases)
-        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in bases)
-        spread = (sum(squares) + _BASE_SPREAD**2) / (len(bases) + 1)
+        updates = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
+        mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
+        squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
+        spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
     expected = Belief(mean_rate, _ROOM * spread)
     return [_update_belief(solved, 0, WIDE, expected) for solved in solutions]
 
@@ -57,10 +57,10 @@ def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[P
 def pool_choosing(
     solutions: Sequence[Posterior], indices: Sequence[int], units: Sequence[float]
 ) -> list[Posterior]:
-    """Update each solution by the effect of choosing in the other domains.
+    """Update each solution with the effect of choosing in the other domains.
 
-    `indices` are those of this effect, `units` are the units in which domains are alike. Source:
-    DerSimonian and Laird 1986, the mean of the others.
+    `indices` are the indices of this effect; `units` are the units in which domains compare.
+    Source: DerSimonian and Laird 1986, the mean of the others.
     """
     prior = Belief(0.0, _CHOOSING**2)
     domains = list(zip(solutions, indices, units, strict=True))
@@ -83,7 +83,7 @@ def _scale_belief(unit: float, belief: Belief) -> Belief:
 
 
 def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) -> Belief:
-    """Return a domain's own estimate of an unknown, in units, without the prior."""
+    """Return the estimate of an unknown from one domain alone, in units, without the prior."""
     mean, variance = solved.mean[index] / unit, solved.covariance[index, index] / unit**2
     precision = max(_NOTHING, float(1 / variance - 1 / prior.variance))
     weighted_mean = float(mean / variance - prior.middle / prior.variance)
@@ -91,7 +91,7 @@ def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) 
 
 
 def _domain_spread(estimates: Sequence[Belief]) -> float:
-    """Return the variance between domains, by moments; below 0 if chance explains it."""
+    """Return the variance between domains, by moments; it may be below 0."""
     weights = [1 / estimate.variance for estimate in estimates]
     pairs, total = list(zip(weights, estimates, strict=True)), sum(weights)
     mean = sum(weight * estimate.middle for weight, estimate in pairs) / total
@@ -103,7 +103,7 @@ def _domain_spread(estimates: Sequence[Belief]) -> float:
 def _update_belief(
     solved: Posterior, index: int, prior: Belief, belief: Belief, *, size: int | None = None
 ) -> Posterior:
-    """Return the first `size` unknowns of a solution after one belief changed.
+    """Return the first `size` unknowns of a solution after a change of one belief.
 
     Source: Sherman and Morrison, 1950.
     """
@@ -116,14 +116,14 @@ def _update_belief(
 
 
 class _Role(NamedTuple):
-    """The unknowns to which the base, each column and its offers belong, with a factor."""
+    """The unknowns that a base, a column or its offers multiply, with a factor."""
 
     unknown: Places
     factor: Array
 
 
 class System(NamedTuple):
-    """A domain's system of equations: its base, the effects of its columns, and of choosing."""
+    """The equations of a domain: its base, the effects of its columns, and of choosing."""
 
     matrix: Array
     vector: Array
@@ -135,7 +135,7 @@ class System(NamedTuple):
 def domain_effects(
     domains: Sequence[Sums], prior: EffectPolicy
 ) -> Iterator[tuple[Column, DomainEffect]]:
-    """Yield each column's effect in each domain, its base and its number of uses.
+    """Yield the effect of each column in each domain, with its base and its number of uses.
 
     The prior beliefs on bases and on choosing are learned from all domains.
     """
@@ -157,7 +157,7 @@ def domain_effects(
 
 
 def system_of(sums: Sums) -> System:
-    """Return the normal equations, with the effects of the groups removed."""
+    """Return the normal equations without the effects of the groups."""
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
@@ -182,28 +182,28 @@ def system_of(sums: Sums) -> System:
 
 
 def _roles(share: Array) -> list[_Role]:
-    """Return the places of the base, each column and its offers among the unknowns.
+    """Return the unknowns of the base, of each column and of its offers.
 
-    A use of a column counts for the column's effect. Uses beyond the usual share of offers count
-    for the effect of choosing: some agents apply a skill that all could apply, and if their choice
-    goes with success whatever the skill, the choice explains it. Decisions with other offers tell
-    the two apart. The effect of choosing is common to all columns and, if these are few, also one
-    for each.
+    A use of a column counts for the effect of the column. Uses beyond the usual share of offers
+    count for the effect of choosing: if all agents could apply a skill and those that do succeed
+    more, whatever the skill, the choice explains the success. Decisions with other offers
+    distinguish the two. The effect of choosing is common to all columns; if there are few, each has
+    one of its own as well.
     """
     count = len(share)
     indices, zeros = np.arange(2 * count + 1), np.zeros(count)
-    chosen = np.concatenate([[0.0], np.ones(count), -share])
+    choice = np.concatenate([[0.0], np.ones(count), -share])
     roles = [
         _Role(np.minimum(indices, count), np.concatenate([[1.0], np.ones(count), zeros])),
-        _Role(np.full(2 * count + 1, count + 1), chosen),
+        _Role(np.full(2 * count + 1, count + 1), choice),
     ]
     if count <= _CHOOSERS:
-        roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), chosen))
+        roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), choice))
     return roles
 
 
 def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
-    """Return the products of the unknowns' parts, summed over the decisions, without the base."""
+    """Return the sums over the decisions of the products of two unknowns, without the base."""
     first, second = (np.frombuffer(data, np.int32) + 1 for data in (sums.firsts, sums.seconds))
     # Each pair is stored once, and belongs on both sides of the diagonal.
     weights = np.frombuffer(sums.weights) * np.where(first == second, 0.5, 1.0)
@@ -220,7 +220,6 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
 def _project(
     roles: Sequence[_Role], positions: Sequence[int], values: Sequence[float], size: int
 ) -> Array:
-    """Sum the values at these places into the unknowns."""
     indices, weights = np.array(positions, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])
@@ -228,13 +227,13 @@ def _project(
 
 
 def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
-    """Return the effects of `count` columns, and the effects of choosing each."""
+    """Return the effects of `count` columns, and the effects of choosing each column."""
     mean_choosing, offsets = mean[count + 1], mean[count + 2 :]
     return mean[1 : count + 1], mean_choosing + (offsets if len(offsets) else np.zeros(count))
 
 
 def shares(sums: Sums) -> Array:
-    """Return the share of the decisions that applied a column, of those that could have."""
+    """Return for each column the share of its offers that were applied."""
     first, second = (np.frombuffer(data, np.int32) for data in (sums.firsts, sums.seconds))
     uses, offers, count = (
         np.zeros(len(sums.columns)),
@@ -264,9 +263,9 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
 
 
 def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -> Array:
-    """Return the prior precision of the columns: versions of one skill are a chain.
+    """Return the prior precision of the columns; the versions of a skill form a chain.
 
-    It includes the effects of choosing, by the slope of the domain's rate.
+    The effects of choosing are included, by the slope of the domain's rate.
     """
     count = len(columns)
     size = count + 1 + (count if count <= _CHOOSERS else 0)
@@ -293,7 +292,7 @@ def solve(system: System, precision: Array) -> Posterior:
 
 
 def solve_mean(system: System, precision: Array) -> Array:
-    """Return the means of the posterior alone, which costs much less."""
+    """Return only the means of the posterior, which costs much less."""
     return np.linalg.solve(*_build_equations(system, precision)).astype(np.float64)
 
 
@@ -309,9 +308,9 @@ def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
 def _effects(
     sums: Sums, domain: System, solved: Posterior, prior: EffectPolicy
 ) -> Iterator[tuple[Column, DomainEffect]]:
-    """Yield each column's effect, its variance, the base of its decisions and its weight."""
+    """Yield the effect of each column, its variance, the base of its decisions and its weight."""
     totals, base_sums = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
-    for group, base in bases(sums, domain, solved.mean):
+    for group, base in base_rates(sums, domain, solved.mean):
         for i, weight in group.weights.items():
             if weight > 0 and i < len(totals):
                 totals[i] += weight
@@ -337,8 +336,8 @@ def _shrink(
     return mean / variance / growth / precision, 1 / precision
 
 
-def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
-    """Return each group with the rate that its decisions reach without any skill."""
+def base_rates(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
+    """Return each group with its rate of success without any skill."""
     group_bases: list[tuple[DecisionGroup, float]] = []
     effects, choosing = split_effects(mean, len(sums.columns))
     effect = np.concatenate([effects + choosing, -shares(sums) * choosing]).tolist()

@@ -1,9 +1,9 @@
-"""Estimate the lift of each skill: how much the rate of success rises with the skill.
+"""Estimate the lift of each skill: how much the skill raises the rate of success.
 
-All closed decisions count: `add_up` makes the sums of a domain, `estimate_lifts` solves them. A
-decision succeeds at the base rate of its action and target, plus one effect for each skill. Skills
-that are applied together share the credit, and every effect is shrunk to zero. Agents choose when
-to apply a skill; how this choice goes with success is learned as well.
+`add_up` sums the closed decisions of a domain; `estimate_lifts` solves the sums. A decision
+succeeds at the base rate of its action and target, plus one effect for each skill. Skills that are
+applied together share the credit, and all effects are shrunk to zero. Agents choose when to apply a
+skill, so the effect of their choice is estimated too.
 """
 
 import math
@@ -41,10 +41,11 @@ _SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
-    """The decisions of a domain in order of time, and the part of each column in them.
+    """The decisions of a domain by time, and the part of each column in them.
 
-    A decision has its group, its success and its episode. An entry, in the order of the decisions,
-    has the decision, the column, how much it was applied, and if it could have been applied.
+    A decision has a group, a success and an episode. An entry has a decision, a column, how much
+    the column was applied, and if it could have been applied. Entries are in the order of
+    decisions.
     """
 
     group: Places
@@ -56,10 +57,10 @@ class _Entries(NamedTuple):
     offered: Array
 
 
-def more_to_add(count: int) -> int:
-    """Return the number of further decisions after which a domain is added up again.
+def recount_after(count: int) -> int:
+    """Return the number of new decisions after which a domain is summed again.
 
-    So the work for one more decision stays the same, and lifts are at most 1/64 behind.
+    So each decision costs the same amount of work, and lifts are at most 1/64 behind.
     """
     return max(1, count // _STEP)
 
@@ -70,10 +71,10 @@ def add_up(
     begun: Mapping[str, Sequence[int]],
     prior: EffectPolicy,
 ) -> Sums:
-    """Add up the decisions of one domain.
+    """Sum the closed decisions of one domain.
 
-    `totals` are all its closed decisions, group -> (number, successes); `begun` has the times since
-    which a skill has another text.
+    `totals` maps each group to (number, successes) of all closed decisions. `begun` has the times
+    at which the text of a skill changed.
     """
     by_entry = _by_entry(observations, begun)
     counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
@@ -102,7 +103,7 @@ def _by_entry(
 
 
 def _information(observation: Observation) -> tuple[float, float]:
-    """Sort key: first neither applied nor overruled, last applied."""
+    """Sort key: uses that were neither applied nor overruled first, applied uses last."""
     return abs(observation.weight), observation.weight
 
 
@@ -145,7 +146,7 @@ def _entries(
 def _sum_entries(
     entries: _Entries, columns: tuple[Column, ...], totals: Sequence[tuple[int, int]]
 ) -> Sums:
-    """Sum the entries; weights are whole quarters, so that sums are exact in any order."""
+    """Sum the entries; weights are whole quarters, so the order makes no difference."""
     size = 2 * len(columns)
     firsts, seconds, products = map(
         np.concatenate, zip(*_products(entries, len(columns)), strict=True)
@@ -175,7 +176,7 @@ def _sum_entries(
 
 
 def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, Array]]:
-    """Yield (column, column, product) of the entries of one decision, each pair once."""
+    """Yield (column, column, product) for each pair of entries of one decision."""
     column, a, w = entries.column, entries.applied, entries.offered
     yield column, column, a * a
     yield column, column + count, a * w
@@ -193,7 +194,6 @@ def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, A
 
 
 def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
-    """Sum the weights of each code, and leave out codes without weight."""
     unique_codes, positions = np.unique(codes, return_inverse=True)
     sums = np.bincount(positions, weights, minlength=len(unique_codes))
     return unique_codes[sums != 0], sums[sums != 0]
@@ -206,36 +206,36 @@ def _add_error_sums(sums: Sums, entries: _Entries, prior: EffectPolicy) -> Sums:
     precision = equations.precision_of(sums.columns, prior, system.slope)
     mean = equations.solve_mean(system, precision)
     effects, choosing = equations.split_effects(mean, count)
-    chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
-    explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
-    bases = np.array([base for _, base in equations.bases(sums, system, mean)])
-    errors = entries.success - bases[entries.group]
+    choice = entries.applied - equations.shares(sums)[entries.column] * entries.offered
+    explained = entries.applied * effects[entries.column] + choice * choosing[entries.column]
+    rates = np.array([base for _, base in equations.base_rates(sums, system, mean)])
+    errors = entries.success - rates[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
     growth, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
     if correlation:  # only then it is asked how each effect grows with each decision
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
-        growth = _shared_luck(entries, chosen, correlation, gains)
+        growth = _shared_luck(entries, choice, correlation, gains)
     information = np.diag(system.matrix)[1:] / system.noise
     parameters = 1 + float((information / (information + np.diag(precision))).sum())  # at most
     degrees = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
     noise = max(equations.LEAST_NOISE, squares / (degrees + _GUESS))
-    effects_over_time = _over_time(entries, errors, effects, noise * growth, times=prior.latest)
-    recent, changed = zip(*effects_over_time, strict=True) if count else ((), ())
-    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changed, noise=noise)
+    latest = _recent_effects(entries, errors, effects, noise * growth, times=prior.latest)
+    recent, changes = zip(*latest, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(growth.tolist()), latest=recent, changed=changes, noise=noise)
 
 
-def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:
-    """Return the factor on each effect's variance for luck that episodes share.
+def _shared_luck(entries: _Entries, choice: Array, correlation: float, gains: Array) -> Array:
+    """Return the factor by which the shared luck of episodes increases each effect's variance.
 
-    `correlation`, 0..1, is that of two decisions of an episode; `gains` say how much each effect
-    grows with the information on every unknown. All columns inform the correlation, so that it also
-    holds for a column of a single episode. Source: Moulton 1986, by moments.
+    `correlation` (0..1) is between two decisions of an episode. `gains` say how much each effect
+    grows with the information on every unknown. All columns inform the correlation, so it also
+    holds for a column with a single episode. Source: Moulton 1986, by moments.
     """
     count = gains.shape[1]
     window = slice(max(0, len(entries.column) - _SCORED // count), None)
-    column, z = entries.column[window], chosen[window, None]
+    column, z = entries.column[window], choice[window, None]
     influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
         influence += z * gains[count + 2 + column]
@@ -250,7 +250,7 @@ def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Ar
 
 
 def _episode_correlation(errors: Array, episodes: Places) -> float:
-    """Return the correlation of the luck of two decisions of an episode, 0..1."""
+    """Return the correlation (0..1) of the luck of two decisions of an episode."""
     sizes = np.bincount(episodes)
     pairs = float((sizes * (sizes - 1)).sum())
     variance = float(errors @ errors) / len(errors)
@@ -260,12 +260,12 @@ def _episode_correlation(errors: Array, episodes: Places) -> float:
     return min(1.0, max(0.0, products / pairs / variance))
 
 
-def _over_time(
+def _recent_effects(
     entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
 ) -> Iterator[tuple[tuple[float, float], float]]:
-    """Yield each column's (precision, effect) of its latest uses, and the variance of a change.
+    """Yield the (precision, effect) of each column's latest uses, and the variance of a change.
 
-    The other effects are those of all time. (0, 0) if the column has no earlier uses.
+    The other effects are those of all time. A column without earlier uses gets (0, 0).
     """
     later_errors = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.column, kind="stable")
@@ -282,14 +282,14 @@ def _over_time(
             latest_effect = precision, difference + float(effect)
         if len(uses) >= 2 * _FEWEST:
             middle = uses[len(uses) // 2]
-            change = _change(
+            change = _change_variance(
                 _span_effect(column, uses[0], middle), _span_effect(column, middle, len(errors))
             )
         yield latest_effect, change
 
 
 class _Trace(NamedTuple):
-    """A column's entries in time, the errors of all decisions, and their sums from each on."""
+    """The entries of a column by time, with the errors of all decisions from each entry on."""
 
     decision: Places
     applied: Array
@@ -299,7 +299,7 @@ class _Trace(NamedTuple):
 
 
 def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
-    """Return (precision, effect beyond that of all time) of a span with its own base."""
+    """Return (precision, effect beyond the effect of all time) of a span with its own base."""
     start, end = np.searchsorted(column.decision, [first, last])
     applied_weights, decision = column.applied[start:end], column.decision[start:end]
     count = last - first + column.variance / _DRIFT**2
@@ -310,22 +310,22 @@ def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
     return float(squares / column.variance), float(products / squares) if squares else 0.0
 
 
-def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
-    """Return the variance that a changed effect adds to that of all time; 0 if chance explains it.
+def _change_variance(early: tuple[float, float], late: tuple[float, float]) -> float:
+    """Return the variance that a change of the effect adds; 0 if chance explains the change.
 
     Sources: Chow 1960 for the test; DerSimonian and Laird 1986 for the amount.
     """
     if not (early[0] and late[0]):
         return 0.0
-    expected = 1 / early[0] + 1 / late[0]
+    expectation = 1 / early[0] + 1 / late[0]
     squared = (late[1] - early[1]) ** 2
-    return (squared - expected) / 4 if squared > _SURE**2 * expected else 0.0
+    return (squared - expectation) / 4 if squared > _SURE**2 * expectation else 0.0
 
 
 def estimate_lifts(domains: Iterable[Sums], prior: EffectPolicy) -> dict[Column, Lift]:
     """Estimate the lift of every column from the sums of all domains.
 
-    A skill of several domains has one effect, and in each domain the base of its own decisions.
+    A skill in several domains has one effect, and in each domain the base of its own decisions.
     """
     with_groups = [sums for sums in domains if sums.groups]
     if not any(sums.columns for sums in with_groups):
@@ -339,15 +339,15 @@ def estimate_lifts(domains: Iterable[Sums], prior: EffectPolicy) -> dict[Column,
 
 
 def _pool_effects(parts: Sequence[DomainEffect], prior: EffectPolicy) -> Lift:
-    """Pool the effects of a column in several domains, with the prior once."""
+    """Pool the effects of a column in several domains; the prior counts once."""
     prior_precision = 1 / prior.scale**2
     precision = prior_precision + sum(1 / part.variance - prior_precision for part in parts)
     mean = sum(part.mean / part.variance for part in parts) / precision
     total = sum(part.weight for part in parts)
     weights = [part.weight / total if total else 1 / len(parts) for part in parts]
     base = sum(w * part.base for w, part in zip(weights, parts, strict=True))
-    changed = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
-    lift = Lift(mean, math.sqrt(1 / precision + changed), base)
+    variance_change = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
+    lift = Lift(mean, math.sqrt(1 / precision + variance_change), base)
     latest_effects = [part.latest for part in parts if part.latest[0]]
     if not latest_effects:
         return lift

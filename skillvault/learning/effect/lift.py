@@ -1,4 +1,4 @@
-"""The values that the estimate of a skill's effect takes and returns; `estimate` computes them."""
+"""The input and output values of the estimate of a skill's effect; `estimate` computes them."""
 
 import math
 from typing import Literal, NamedTuple
@@ -12,11 +12,11 @@ UNSEEN = 0.25  # how likely a shown skill was applied that the reasoning does no
 
 
 class Observation(Struct, frozen=True, gc=False):  # in no cycle, and there are a million
-    """The part of one skill in one decision that has ended.
+    """The part of one skill in one closed decision.
 
-    `offer` says if the skill was shown or held out, "" for neither; `weight` says how surely it was
-    applied, 0..1. `group` is the action and target, `made` the time of the decision in microseconds
-    since 1970. Decisions of one `episode` share their luck; "" stands alone.
+    `offer` says if the skill was `shown` or `held` out, "" for neither. `weight` (0..1) is the
+    certainty that it was applied. `group` is the action and target, `made` the time in microseconds
+    since 1970. Decisions of one `episode` share their luck; "" is no episode.
     """
 
     decision: str
@@ -33,7 +33,7 @@ class Observation(Struct, frozen=True, gc=False):  # in no cycle, and there are 
 class DecisionGroup(Struct, frozen=True):
     """The decisions on one action and target: their number, successes and weights.
 
-    `weights` are by index: first those of the columns, then those of the columns' offers.
+    `weights` are by index: first those of the columns, then those of their offers.
     """
 
     count: int
@@ -42,15 +42,14 @@ class DecisionGroup(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """The sums of one domain's decisions that the estimate needs; columns are counted from 0.
+    """The sums of a domain's decisions that the estimate needs; columns count from 0.
 
-    A column has two indices: its number for its uses, and that plus the number of columns for its
-    offers. `firsts`, `seconds` and `weights` are arrays, as bytes: two indices and
-    the sum of their products over the decisions, pairs with itself included; `hits` are the weights
-    of the successes. `shared` is the growth of the variance of a column's effect, because decisions
-    of an episode share their luck; `latest` is the (precision, effect) of its latest applications
-    alone, (0, 0) if there are no others; `changed` is the variance by which an effect may have
-    changed.
+    The index of a column is its number for its uses, and its number plus the number of columns for
+    its offers. `firsts`, `seconds` and `weights` are arrays as bytes: two indices, and the sum of
+    their products over the decisions. `hits` are the weights of the successes. `shared` is the
+    factor of a column's variance because episodes share luck. `latest` is (precision, effect) of
+    the latest uses alone, (0, 0) without earlier ones. `changed` is the variance by which an effect
+    may have changed.
     """
 
     columns: tuple[Column, ...] = ()
@@ -78,9 +77,9 @@ class Effect(NamedTuple):
 
 
 class Lift(Struct, frozen=True):
-    """An effect on the rate of success, a fraction, its standard error, and the base rate.
+    """An effect on the rate of success, a fraction, with its standard error and the base rate.
 
-    `latest` is the effect of the latest applications alone, None if there are no others.
+    `latest` is the effect of the latest applications; None if there are no earlier ones.
     """
 
     lift: float
@@ -100,7 +99,7 @@ class Lift(Struct, frozen=True):
 
     @property
     def recent(self) -> Effect:
-        """The effect of the latest applications, or of all if there are no others."""
+        """The effect of the latest applications, or of all if there are no earlier ones."""
         return self.latest or self.all_time
 
     @property
@@ -109,11 +108,11 @@ class Lift(Struct, frozen=True):
         return self.lift - 1.96 * self.error, self.lift + 1.96 * self.error
 
     def chance_of_none(self, scale: float, looks: int) -> float:
-        """Return the chance that a skill without effect looks so strong at any of its looks.
+        """Return the chance that a skill without effect looks so strong at one of its looks.
 
-        Few looks share the chance: the k-th has 1/k(k+1) of it (Lan and DeMets 1983). For any
-        number of looks, the mixture bound of Robbins 1970 (with Ville 1939) holds, if effects
-        spread by `scale`; the ratio is that of Savage and Dickey.
+        Few looks share the chance: look k has 1/k(k+1) of it (Lan and DeMets 1983). For any number
+        of looks, the mixture bound of Robbins 1970 (with Ville 1939) holds, if effects spread by
+        `scale`. The ratio is by Savage and Dickey.
         """
         score = abs(self.lift) / self.error
         tail_chance = Effect(score, 1.0).helps
@@ -122,7 +121,7 @@ class Lift(Struct, frozen=True):
 
 
 class DomainEffect(NamedTuple):
-    """A column's effect in one domain, the base rate, and the weight of its decisions."""
+    """The effect of a column in one domain, the base rate, and the weight of its decisions."""
 
     mean: float
     variance: float

@@ -1,9 +1,9 @@
 """Find the skills that a text mentions, and read if they were applied, overruled or declined.
 
-A mention is a name, short form, title, description or handle. Names are indexed by their words, so
-that a text is compared only with skills whose words it holds. Each sentence is put into a plain
-form in which one sign stands for the mention; the first pattern of `cues.txt` that matches decides.
-New wordings are added there.
+A mention is a name, a short form, a title, a description or a handle. An index by words limits the
+comparison to skills whose words are in the text. Each sentence is put into a plain form with one
+sign for the mention, and the first pattern of `cues.txt` that matches decides. Add new wordings
+there.
 """
 
 import re
@@ -89,7 +89,7 @@ class Mention(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """The span of a possible mention: a `weak` one needs a cue word, `whole` is the full name."""
+    """A possible mention: a `weak` span needs a cue word; a `whole` span is the full name."""
 
     start: int
     end: int
@@ -100,7 +100,7 @@ class _Span(NamedTuple):
 
 
 def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map the first word of each tail of a name, which may stand for the name, to the names."""
+    """Map the first word of each short form of a name to the names."""
     by_word: dict[str, set[str]] = {}
     for name in names:
         for word in _lower_words(name):
@@ -109,9 +109,9 @@ def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def shortest_form(name: str) -> str:
-    """Return a name without all parts that a text may leave out.
+    """Return a name without the parts that a text may leave out.
 
-    Every mention of a skill that was not shown holds these words.
+    Every mention of a skill that was not shown contains these words.
     """
     return "-".join(_split(name)[1])
 
@@ -122,11 +122,11 @@ def find_mentions(
     shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> list[Mention]:
-    """Find the mentions in a text, in order; mentions do not overlap.
+    """Find the mentions in a text, in order and without overlap.
 
-    `names` are those of all skills, `by_first_word`; `shown_texts` are the skills that the agent
-    got, whose titles count, and `handles` maps handles to their names. A short form that fits
-    several skills means the one that was shown; if none was shown, it means none of them.
+    `names` are the names of all skills by `by_first_word`. `shown_texts` are the skills that the
+    agent got, whose titles count too. `handles` maps handles to names. A short form that fits
+    several skills means the shown skill; if none was shown, it means none.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
     likely = {name for name, n in counts.items() if n >= len(_needed_words(name))}
@@ -168,7 +168,7 @@ def _find_handle(handle: str, name: str, text: str) -> Iterator[_Span]:
 def _find_descriptions(
     text: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> Iterator[_Span]:
-    """Find the phrases that describe a skill by some words of its name and its kind."""
+    """Yield the phrases that describe a skill by its kind and some words of its name."""
     for cue in _CALLED.finditer(text):
         start, end = cue.span("kind")
         spans: list[tuple[int, int]] = []
@@ -211,12 +211,12 @@ def _has_cue(span: _Span, text: str) -> bool:
         return True
     if span.handle and _HEAD.search(head) and (_SAYS.match(tail) or "]" in head[-3:]):
         return True
-    plain = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
-    return any(cue.search(plain) for cue in _BESIDE)
+    sentence = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
+    return any(cue.search(sentence) for cue in _BESIDE)
 
 
 def _is_listed(span: _Span, neighbours: Iterable[_Span], text: str) -> bool:
-    """Return True if a span is listed with a mention: `x, y and z`, not `x, y data`."""
+    """Return True if a span is in a list with a mention: `x, y and z`, not `x, y data`."""
     return bool(span.handle or _LAST.match(text, span.end)) and any(
         neighbour.end <= span.start
         and neighbour.handle == span.handle
@@ -226,7 +226,7 @@ def _is_listed(span: _Span, neighbours: Iterable[_Span], text: str) -> bool:
 
 
 def _resolve_overlaps(spans: Iterable[_Span], shown_texts: Mapping[str, str]) -> list[Mention]:
-    """Keep full names before short forms and longer before shorter; drop ambiguous ones."""
+    """Keep full names before short forms, and longer before shorter; drop ambiguous spans."""
     skills_at: dict[tuple[bool, int, int], set[str]] = {}
     for span in spans:
         key = (not span.whole, span.start - span.end, span.start)
@@ -243,9 +243,9 @@ def _resolve_overlaps(spans: Iterable[_Span], shown_texts: Mapping[str, str]) ->
 
 @lru_cache(maxsize=4096)
 def _pattern_of(name: str) -> re.Pattern[str]:
-    """Return a pattern for the name as a whole word, its hyphens also as underscores or spaces.
+    """Return a pattern for a name as whole words, with hyphens, underscores or spaces.
 
-    The kind in front with its next word, and the hex at the end, may be left out.
+    The kind at the start with its next word, and the hex at the end, are optional.
     """
     start, required_words, tail = ([re.escape(part) for part in parts] for parts in _split(name))
     pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(required_words)
@@ -254,7 +254,7 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
 
 def _split(name: str) -> tuple[list[str], list[str], list[str]]:
-    """Return a name's parts: its kind with the next word, the needed words, its hex."""
+    """Return the parts of a name: its kind with the next word, the needed words, its hex."""
     parts = _PART.findall(name) or [name]
     last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)
     first = min(2, max(0, last - 2)) if parts[0].lower() in KINDS else 0
@@ -307,7 +307,7 @@ _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=
 
 
 def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Mention, Reading]]:
-    """Read each mention of a text, in order; a mention that is taken up again is read twice."""
+    """Yield the reading of each mention, in order; a mention may be read again later."""
     index, heading, words = 0, "", ""
     group: Sequence[Mention] = ()
     reading: Reading = "open"
@@ -324,25 +324,25 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
                     yield from ((mention, cue) for mention in group)
                 group = ()
             continue
-        groups = _join(text, mentions[first:index])
+        groups = _group_mentions(text, mentions[first:index])
         for number, group in enumerate(groups):
             words = _plain_around(text, (start, end), groups, number)
             is_one_more = first > 0 and text[:start].rstrip().endswith(";")
             if not (is_one_more and words.strip(" .") == X):  # `shown: x; y`
-                reading = _look_up(words)
+                reading = _find_reading(words)
                 if heading and _BULLET.match(text, start) and reading in ("named", "open"):
-                    reading = _look_up(f"{heading}: {words.lstrip('-+ ')}")
+                    reading = _find_reading(f"{heading}: {words.lstrip('-+ ')}")
                 if reading == "due":
                     reading = "named" if text[end:].strip() else "open"
             yield from ((mention, reading) for mention in group)
 
 
 def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
-    """Return the reading if a sentence takes back the mention in the previous words."""
+    """Return the new reading if a sentence takes back the mention in the words before."""
     sentence = _IT.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
-    turn_reading = _look_up(f"{words} {sentence}")
+    turn_reading = _find_reading(f"{words} {sentence}")
     return turn_reading if turn_reading in ("overruled", "declined") else None
 
 
@@ -351,8 +351,8 @@ def _heading_of(sentence: str) -> str:
     return _simplify(match[1] or match[2]).rstrip(":") if match else ""
 
 
-def _join(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
-    """Combine the mentions of a sentence that are listed together."""
+def _group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
+    """Combine the mentions that a sentence lists together."""
     groups = [[mentions[0]]]
     for previous, mention in pairwise(mentions):
         text_between = text[previous.end : mention.start]
@@ -381,12 +381,12 @@ def _plain_around(
 def _simplify(sentence: str) -> str:
     """Return a sentence in lower case, without short forms, quotes, and filler words."""
     sentence = sentence.lower()
-    for pattern, by in _REWRITES:
-        sentence = pattern.sub(by, sentence)
+    for pattern, replacement in _REWRITES:
+        sentence = pattern.sub(replacement, sentence)
     return sentence.strip()
 
 
-def _look_up(sentence: str) -> Reading:
+def _find_reading(sentence: str) -> Reading:
     """Return the reading of the first cue in a plain sentence, and if it returns to a mention."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)

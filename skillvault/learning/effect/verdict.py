@@ -1,4 +1,4 @@
-"""Count the results of the decisions that applied a skill, and decide the skill's status.
+"""Count the results of the decisions that applied a skill, and decide the status of the skill.
 
 Every decision counts once, in any order of arrival.
 """
@@ -24,14 +24,14 @@ _USUAL = 0.5  # the rate of success where nothing is known
 
 
 def cap_counters(counters: ExternalUse) -> ExternalUse:
-    """Limit the applications that count, at the same rate of success."""
+    """Limit the number of applications, at the same rate of success."""
     return ExternalUse(min(MAX_EXTERNAL_USES, counters.times_applied), counters.success_rate)
 
 
 def expected_lift(counters: ExternalUse, scale: float) -> float:
-    """Return the lift to expect by the counters of other tools; `scale` is the spread of lifts.
+    """Return the lift that the counters of other tools lead to expect.
 
-    Source: the mean of a normal effect with a normal prior, after so many results.
+    `scale` is the spread of lifts. The result is the mean of a normal effect with a normal prior.
     """
     if counters.success_rate is None:
         return 0.0
@@ -55,9 +55,8 @@ class Use(Struct, frozen=True):
 class ClosedDecision(Struct, frozen=True):
     """A closed decision that applied, overruled or was offered a skill.
 
-    `offer` is `shown`, `held`, or "" for neither; `made` is the time of the decision in
-    microseconds since 1970; `look` is the commit that brought the decision, 0 if more of the same
-    bulk follow.
+    `offer` is `shown`, `held`, or "" for neither. `made` is the time in microseconds since 1970.
+    `look` is the commit that brought the decision, 0 if more of one bulk follow.
     """
 
     outcome: str
@@ -71,12 +70,13 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The evidence of a skill's use. Rates are fractions, None if nothing was applied.
+    """The evidence of the use of a skill.
 
-    The counts are for the present text; `earlier` has those of the texts before a person rewrote
-    it, oldest first. `shown` and `held_out` count closed decisions. `looks` counts the commits that
-    brought these decisions, a bulk as one: so often the skill may have been judged. `last_look` is
-    the last of these commits. `trial`: the skill was retired, and these decisions are those of its
+    Rates are fractions; None without applications. The counts are for the present text, and
+    `earlier` has those of texts before a person rewrote the skill, oldest first. `shown` and
+    `held_out` count closed decisions. `looks` is the number of commits that brought these decisions
+    (a bulk counts once), so the number of times the skill may have been judged; `last_look` is the
+    last such commit. `trial` is True if the skill was retired and these are the decisions of its
     new trial.
     """
 
@@ -102,21 +102,21 @@ class Evidence(Struct, frozen=True):
         return any(version.shown or version.held_out for version in (self, *self.earlier))
 
     @property
-    def of_any(self) -> bool:
-        """True if a decision had to do with any version of the skill."""
+    def has_decisions(self) -> bool:
+        """True if a decision applied, overruled or was offered any version of the skill."""
         return any(
             e.times_applied or e.overruled or e.shown or e.held_out for e in (self, *self.earlier)
         )
 
     @property
     def latest(self) -> datetime | None:
-        """The last time at which any version of the skill was applied."""
+        """The last time at which a version of the skill was applied."""
         times = [version.last_applied for version in (self, *self.earlier)]
         return max(filter(None, times), default=None)
 
     @property
     def wilson(self) -> float:
-        """The lower bound of the rate."""
+        """The lower bound of the rate of success."""
         return wilson_lower(self.success_count, self.times_applied)
 
 
@@ -124,10 +124,9 @@ NO_EVIDENCE = Evidence()
 
 
 class CountRule(Struct, frozen=True):
-    """The uses and the rate that prove a skill.
+    """The number of uses and the rate that prove a skill.
 
-    `lower` is the least lower bound of the rate, `margin` is how much a proven skill may lose of
-    both.
+    `lower` is the least lower bound of the rate; a proven skill may lose `margin` of both.
     """
 
     uses: int
@@ -136,7 +135,7 @@ class CountRule(Struct, frozen=True):
     margin: float = 0.0
 
     def proves(self, evidence: Evidence, _policy: Policy, *, already: bool = False) -> bool:
-        """Return True if the uses prove a skill, or (`already`) leave it proven."""
+        """Return True if the uses prove a skill or, with `already`, leave it proven."""
         rate, margin = evidence.success_rate or 0.0, self.margin * already
         is_often = evidence.times_applied >= self.uses
         return is_often and rate >= self.rate - margin and evidence.wilson >= self.lower - margin
@@ -148,16 +147,16 @@ _STREAK = 5  # failures in a row that retire a skill by its counts
 
 
 class NextStatus(Struct, frozen=True):
-    """The status that a skill earns by its evidence, and the reason in words."""
+    """The status that a skill earns, and the reason in words."""
 
     status: str
     reason: str
 
 
 def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
-    """Count all uses; a neutral result counts as an application only.
+    """Count uses, after the earlier uses in `base`.
 
-    `base` is the evidence of earlier uses.
+    A neutral result is an application without success or failure.
     """
     by_outcome = {use.outcome: use for use in uses}
     unique_uses = [by_outcome[name] for name in sorted(by_outcome)]
@@ -184,12 +183,12 @@ def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
 def evidence_by_version(
     decisions: Iterable[ClosedDecision], begun: Sequence[int], *, trial: bool = False
 ) -> Evidence:
-    """Return the evidence of a skill whose text changed at these times.
+    """Return the evidence of a skill whose text changed at the times `begun`.
 
-    `trial`: the last of these times starts a new trial of the same text.
+    With `trial`, the last of these times is the start of a new trial of the same text.
     """
-    bases = (NO_EVIDENCE,) * (len(begun) + 1)
-    return _add_later(bases, _split_by_version(decisions, begun), trial=trial)
+    earlier = (NO_EVIDENCE,) * (len(begun) + 1)
+    return _add_later(earlier, _split_by_version(decisions, begun), trial=trial)
 
 
 def evidence_with_later(
@@ -199,14 +198,14 @@ def evidence_with_later(
     *,
     trial: bool = False,
 ) -> Evidence | None:
-    """Add later decisions to the evidence; None if all must be counted again."""
-    bases, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
-    if len(bases) != len(versions):
+    """Return the evidence with later decisions; None if all decisions must be counted again."""
+    earlier, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
+    if len(earlier) != len(versions):
         return None
-    pairs = zip(bases, versions, strict=True)
+    pairs = zip(earlier, versions, strict=True)
     if any(0 < decision.look < evidence.last_look for evidence, part in pairs for decision in part):
         return None
-    return _add_later(bases, versions, trial=trial)
+    return _add_later(earlier, versions, trial=trial)
 
 
 def _split_by_version(
@@ -219,10 +218,10 @@ def _split_by_version(
 
 
 def _add_later(
-    bases: Sequence[Evidence], later_decisions: Iterable[Sequence[ClosedDecision]], *, trial: bool
+    earlier: Sequence[Evidence], later_decisions: Iterable[Sequence[ClosedDecision]], *, trial: bool
 ) -> Evidence:
-    *earlier_versions, last = map(_version_evidence, bases, later_decisions)
-    return replace(last, earlier=tuple(earlier_versions), trial=trial)
+    *earlier_versions, last_version = map(_version_evidence, earlier, later_decisions)
+    return replace(last_version, earlier=tuple(earlier_versions), trial=trial)
 
 
 def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
@@ -246,7 +245,7 @@ def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Ev
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
-    """Add the lift of each version to the evidence, oldest first; None stands for no lift."""
+    """Return the evidence with the lift of each version, oldest first; None for no lift."""
     by_index = dict(enumerate(lifts))
     earlier_versions = tuple(
         replace(version, lift=by_index.get(i)) for i, version in enumerate(evidence.earlier)
@@ -261,7 +260,7 @@ def ema(previous: float | None, success: bool) -> float:
 
 
 def wilson_lower(successes: float, total: float, z: float = Z) -> float:
-    """Return the lower end of Wilson's interval of a rate; 0.0 without results."""
+    """Return the lower end of the Wilson interval of a rate; 0.0 without results."""
     if total <= 0:
         return 0.0
     rate = successes / total
@@ -273,7 +272,7 @@ def wilson_lower(successes: float, total: float, z: float = Z) -> float:
 
 
 def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
-    """Return True if the lift proves a skill, or (`already`) leaves it proven."""
+    """Return True if the lift proves a skill or, with `already`, leaves it proven."""
     if evidence.lift is None or evidence.times_applied < policy.effect.min_applied:
         return False
     lift, rules = evidence.lift, policy.effect
@@ -289,7 +288,7 @@ def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
-    """Return the reason to retire a skill, or (`already`) to leave it retired, or None."""
+    """Return the reason to retire a skill or, with `already`, to leave it retired."""
     lift, rules = evidence.lift, policy.effect
     if lift is None or evidence.times_applied < rules.retire_after:
         return None
@@ -307,7 +306,7 @@ def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str
 
 
 def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
-    """Return True if a retired skill is tried again and was not shown often enough yet."""
+    """Return True if a retired skill has a new trial and was not shown often enough yet."""
     return evidence.trial and evidence.shown < policy.effect.trial_shown
 
 
@@ -320,7 +319,7 @@ def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
 
 
 def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
-    """Return an early verdict: `helps` or `hurts` by less than a change of status needs."""
+    """Return an early verdict, `helps` or `hurts`, from less evidence than a new status needs."""
     rules = policy.effect
     if evidence.lift is None or evidence.times_applied < rules.min_applied:
         return "open"
@@ -333,7 +332,7 @@ def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
 def is_new(evidence: Evidence, policy: Policy) -> bool:
     """Return True if a skill was applied too seldom for a final verdict.
 
-    False if even these few uses say clearly that it hurts.
+    False if these few uses already show that the skill hurts.
     """
     times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
     if is_on_trial(evidence, policy):
@@ -355,25 +354,25 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
         return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
-        unknown = not evidence.times_applied
-        return NextStatus("proven" if unknown else "testing", f"It is no longer proven: {numbers}.")
+        unused = not evidence.times_applied
+        return NextStatus("proven" if unused else "testing", f"It is no longer proven: {numbers}.")
     return NextStatus("testing", f"Nothing is decided: {numbers}.")
 
 
 def evidence_line(evidence: Evidence) -> str:
-    """Return the numbers of the evidence in one line."""
+    """Return the numbers of the evidence on one line."""
     parts = [f"{count_of(evidence.success_count, evidence.times_applied)} uses succeeded"]
     if evidence.consecutive_failures > 1:
         parts.append(f"the last {evidence.consecutive_failures} failed")
     if lift := evidence.lift:
         parts.append(describe_lift(lift.lift, lift.interval))
-        latest = f" ({lift.recent.helps:.3f} by its latest uses)" if lift.latest else ""
-        parts.append(f"the chance that it helps is {lift.helps:.3f}{latest}")
+        note = f" ({lift.recent.helps:.3f} by its latest uses)" if lift.latest else ""
+        parts.append(f"the chance that it helps is {lift.helps:.3f}{note}")
     return "; ".join(parts)
 
 
 def describe_lift(lift: float, interval: tuple[float, float]) -> str:
-    """Say what a skill changes in 100 decisions, with the 95 % interval."""
+    """Describe the effect of a skill on 100 decisions, with the 95 % interval."""
     low, high = (f"{100 * bound:+.0f}" for bound in interval)
     change = round(100 * lift)
     words = f"{abs(change)} {'more' if change > 0 else 'fewer'} end well than without it"
@@ -383,7 +382,7 @@ def describe_lift(lift: float, interval: tuple[float, float]) -> str:
 
 
 def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
-    """Return the reason to retire a skill by its counts, or to leave it so; or None."""
+    """Return the reason to retire a skill by its counts, or to leave it retired; or None."""
     return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
 
 
@@ -394,7 +393,7 @@ def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> boo
 
 
 def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
-    """Return True if a skill neither hurts nor is to be retired, whatever its file says."""
+    """Return True if a skill neither hurts nor is about to be retired."""
     is_retired = retires(evidence, policy, already=status == "retired")
     return not is_retired and verdict_of(evidence, policy) != "hurts"
 
@@ -402,9 +401,9 @@ def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
 def gains(
     evidence: Evidence, elsewhere: float, draw: Callable[[], float] | None, policy: Policy
 ) -> dict[str, float]:
-    """Return the parts of a skill's rank by its lift, or by its expected lift.
+    """Return the parts of the rank of a skill: its lift, or its expected lift.
 
-    `draw` gives a number of the normal distribution, None if nothing is explored.
+    `draw` returns a random number of the normal distribution; None if nothing is explored.
     """
     rules, lift = policy.effect, evidence.lift
     if lift is None:
@@ -416,7 +415,7 @@ def gains(
 
 
 def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
-    """Describe the evidence of a skill whose status stays."""
+    """Describe the evidence of a skill that keeps its status."""
     rules = policy.effect
     if is_on_trial(evidence, policy):
         progress = count_of(evidence.shown, rules.trial_shown)

@@ -1,1 +1,1 @@
-"""promote: facts come from insights, and pattern skills from facts."""
+"""promote: insights become facts, and facts become pattern skills."""

@@ -1,7 +1,7 @@
-"""The claim of each evaluated run, for comparison with the claims of other runs.
+"""The claim of each evaluated run, in a form that can be compared with other runs.
 
-A claim is the statement or the lesson that an insight quotes, else the insight. The ground of a
-claim is the quoted statement, else the deed: what the run did.
+A claim is the statement or the lesson that an insight quotes, else the insight itself. The ground
+of a claim is the quoted statement, else the deed: what the run did.
 """
 
 import re
@@ -35,7 +35,7 @@ _MEASURED = re.compile(
 
 
 class Saying(NamedTuple):
-    """A run that makes some claim, with its result and its session."""
+    """A run that makes a claim, with its result and its session."""
 
     evaluation: str
     status: Status
@@ -43,12 +43,12 @@ class Saying(NamedTuple):
 
 
 class EvaluatedRun(Struct, frozen=True, kw_only=True):
-    """The claim and the statements of an evaluated run, for comparison with others.
+    """The claim and the statements of an evaluated run.
 
-    `claim` is its claim without the outcome's own values, `words` the digest of the claim, `about`
-    the name that a fact of it gets. `states` are digests of the statements of its reasoning and of
-    its deed, `grounds` are the statements that the claim rests on. `tells_more` is False if the
-    insight only says how its run ended.
+    `claim` is the claim without the outcome's own values, `words` the digest of the claim, and
+    `about` the name for a fact with this claim. `states` are digests of the statements of its
+    reasoning and its deed; `grounds` are the statements that the claim rests on. `tells_more` is
+    False if the insight only says how the run ended.
     """
 
     evaluation: Evaluation
@@ -77,12 +77,12 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def slot(self) -> str:
-        """The digest of a claim without its numbers and names, which all of its versions share."""
+        """The digest of the claim without numbers and names, which all its versions share."""
         return _digest(["slot", *sorted(self.claim.stems)])
 
     @property
     def saying(self) -> Saying:
-        """The part of the run that is stored beside its words."""
+        """The run in the form that is stored for its words."""
         return Saying(self.id, self.ending, self.session)
 
     @property
@@ -97,12 +97,12 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def named_fact(self) -> str | None:
-        """The fact that the run repeats or contradicts by its judge's word."""
+        """The fact that the run repeats or contradicts, as its judge says."""
         return self.evaluation.repeats or self.evaluation.contradicts
 
 
 def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedRun | None:
-    """Return the claims of a run; None for a run that makes no claim or does not count."""
+    """Return a run with its claim; None for a run that makes no claim or does not count."""
     if outcome is None or outcome.trust != "local" or not evaluation.key_insight:
         return None
     if outcome.result.status == "neutral":
@@ -129,7 +129,7 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
 
 
 def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
-    """Return the statement of the reasoning, or the lesson, that an insight quotes."""
+    """Return the statement or the lesson of a run that an insight quotes."""
     quotes = [_WORD.findall(quote.casefold())[:_QUOTED] for quote in _QUOTE.findall(text)]
     return next(
         (
@@ -143,7 +143,7 @@ def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
 
 
 def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
-    """Return a claim without the run's own values; figures of a deed or a lesson stay."""
+    """Return a claim without the values of the run, except figures of a deed or a lesson."""
     if quoted is not None:
         return normal_form(quoted.quote, _quotation_values(quoted, outcome))
     values = (
@@ -155,7 +155,7 @@ def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
 
 
 def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
-    """Return the values in a quotation that no other run has."""
+    """Return the values in a quotation that only this run has."""
     target = (outcome.decision.target,) if outcome.decision.target else ()
     if quoted.kind == "lesson":
         return target
@@ -176,19 +176,19 @@ def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome
 
 
 def _observed_figures(outcome: Outcome) -> list[str]:
-    """Return the numbers of the context; its words may have guided a decision."""
+    """Return the numbers of the context. Its words may have guided the decision, so they stay."""
     values = (value for value in outcome.context.values() if isinstance(value, int | float))
     return [str(value) for value in values if not isinstance(value, bool)]
 
 
 def _strip_ending(insight: str, outcome: Outcome) -> str:
-    """Remove the words that a run succeeded or failed; results are compared as such."""
+    """Remove the words that the run succeeded or failed, because results are compared apart."""
     subject = re.escape(make_inert(outcome.decision.target or outcome.decision.action, 60))
     return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
 
 def _has_content(insight: str, outcome: Outcome) -> bool:
-    """Return True if an insight adds to the decision and its result."""
+    """Return True if an insight says more than the decision and its result."""
     decision, result = outcome.decision, outcome.result
     recorded_texts = (*outcome.context, decision.action, result.summary, result.evidence)
     values = (*specific_values(outcome), *recorded_texts, "ended at")
@@ -197,7 +197,7 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
 
 
 def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
-    """Yield the words of a text that are named after the target, such as a test of it."""
+    """Yield the words that contain the name of the target, such as a test of it."""
     target = _squash(outcome.decision.target or "")
     if len(target) >= _TELLING:
         for word in text.split():
@@ -210,16 +210,15 @@ def _squash(text: str) -> str:
 
 
 def _reported_figures(outcome: Outcome) -> Iterator[str]:
-    """Yield the figures that only the result has."""
     figures = set(_FIGURE.findall(outcome.decision.reasoning))
     for text in (outcome.result.summary, outcome.result.evidence):
         yield from (figure for figure in _FIGURE.findall(text or "") if figure not in figures)
 
 
 def _digests(text: str, outcome: Outcome) -> frozenset[str]:
-    """Return the digests of a text with the outcome's own values and without them.
+    """Return the digests of a text with the values of the outcome and without them.
 
-    Runs with the same words say the same, whatever the values of each.
+    Runs with the same words say the same, whatever their values.
     """
     tokens = frozenset(_TOKEN.findall(text.casefold()))
     values = (outcome.decision.target or "", *_observed_figures(outcome))
@@ -240,10 +239,10 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 class RunHistory(Struct, frozen=True, kw_only=True):
-    """Questions about the runs of earlier weighings; words are digests, by domain.
+    """Queries about the runs of earlier weighings; words are digests, by domain.
 
-    `claims` gives a run for each claim under lookup keys, `makers` the (words, fact, evaluation) of
-    the first facts on some words, `tellers` the runs that state a fact of a time.
+    `claims` returns a run for each claim under lookup keys. `makers` returns the (words, fact,
+    evaluation) of the first facts on some words. `tellers` returns the runs that state a fact.
     """
 
     load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
@@ -256,7 +255,7 @@ class RunHistory(Struct, frozen=True, kw_only=True):
 
 
 class RunBook:
-    """The runs of earlier weighings, and the new runs."""
+    """The new runs, and the runs of earlier weighings."""
 
     def __init__(self, history: RunHistory) -> None:
         self.history = history
@@ -267,7 +266,7 @@ class RunBook:
         self._made: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
 
     def add_runs(self, runs: Iterable[EvaluatedRun]) -> None:
-        """Add runs that are not in the book yet."""
+        """Add the runs that are new to the book."""
         by_id = {run.id: run for run in runs}
         known_ids = self.history.known([*by_id])
         for run in by_id.values():
@@ -286,28 +285,28 @@ class RunBook:
             self._made[run.domain, words].add((run.id, fact))
 
     def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:
-        """Return these runs by id."""
+        """Return the runs of these evaluations by id."""
         names = list(dict.fromkeys(evaluations))
         stored_runs = self.history.load([name for name in names if name not in self.new])
         runs = {**stored_runs, **self.new}
         return {name: runs[name] for name in names if name in runs}
 
     def find_similar(self, run: EvaluatedRun) -> dict[str, Form]:
-        """Return words -> claim, of all claims that may repeat or contradict a run's."""
+        """Return the claims, by words, that may repeat or contradict the claim of a run."""
         keys = lookup_keys(run.claim)
         names = {*self.history.claims(run.domain, keys)}
         names.update(name for key in keys for name in self._claims[run.domain, key].values())
         return {run.words: run.claim} | {r.words: r.claim for r in self.load(names).values()}
 
     def sayings(self, domain: str, words: Collection[str]) -> dict[str, Saying]:
-        """Return the runs that make a claim of any of these words, by id."""
+        """Return the runs, by id, that make a claim with any of these words."""
         sayings = {row[0]: Saying(*row) for row in self.history.sayings(domain, words)}
         for digest in words:
             sayings |= self._sayings.get((domain, digest), {})
         return sayings
 
     def count(self, domain: str, words: Collection[str], status: Status) -> tuple[int, set[str]]:
-        """Return how many runs with this status claim these words, and some of their sessions."""
+        """Return the number of runs with this status and these words, and some of the sessions."""
         tallies = [tally for tally in self.history.tallies(domain, words) if tally[0] == status]
         sayings = [s for digest in words for s in self._sayings.get((domain, digest), {}).values()]
         matching_sayings = [saying for saying in sayings if saying.status == status]
@@ -316,7 +315,7 @@ class RunBook:
         return sum(runs for _, runs, *_ in tallies) + len(matching_sayings), sessions
 
     def first_facts(self, domain: str, words: Collection[str]) -> dict[str, str]:
-        """Return fact -> the run that made it, the first few on each of these words."""
+        """Return fact -> the run that made it, for the first facts on each of these words."""
         by_words: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for digest, fact, evaluation in self.history.makers(domain, words):
             by_words[digest].add((evaluation, fact))

@@ -1,6 +1,6 @@
-"""The records from which facts are made, and the search for texts that are nearly the same.
+"""The input of the rules that make facts, and the search for texts that are nearly equal.
 
-`support` makes the facts, and `skills` makes skills of facts that recur.
+`support` makes the facts; `skills` makes skills of facts that recur.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ _Bits = int  # a set of texts: bit n is the text of number n
 
 
 class Neighbours:
-    """Texts in the order of their addition, numbered from 0.
+    """A list of texts that finds similar texts.
 
     Two texts are neighbours if the Jaccard index of their `text.words` is above `threshold`.
     """
@@ -45,7 +45,7 @@ class Neighbours:
         self._sizes: dict[int, _Bits] = defaultdict(int)
 
     def add(self, text: frozenset[str]) -> int:
-        """Add a text's words, and return its number."""
+        """Add the words of a text, and return its number."""
         number = len(self._sets)
         self._sets.append(text)
         self._sizes[len(text)] |= 1 << number
@@ -54,12 +54,12 @@ class Neighbours:
         return number
 
     def first(self, text: frozenset[str]) -> int | None:
-        """Return the earliest neighbour of a text's words."""
+        """Return the number of the earliest neighbour of a text."""
         neighbours = self._above(text)
         return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
 
     def closest(self, text: frozenset[str]) -> int | None:
-        """Return the nearest neighbour; of equally near ones the earliest."""
+        """Return the number of the nearest neighbour; of equally near texts the earliest."""
         texts, neighbours = self._above(text), list[tuple[float, int]]()
         while texts:
             lowest = texts & -texts
@@ -77,7 +77,7 @@ class Neighbours:
         return neighbours
 
     def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return the least number of shared words that makes two such sets neighbours."""
+        """Return the number of shared words from which two sets of this size are neighbours."""
         count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
         while count <= min(a, b):
             if count / (a + b - count) > self.threshold:
@@ -86,7 +86,7 @@ class Neighbours:
         return None
 
     def _count_shared(self, text: frozenset[str]) -> list[_Bits]:
-        """Count the words shared with each text, in bit planes: plane i has bit i of each count."""
+        """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
         planes: list[_Bits] = []
         for word in text:
             carry = self._holders.get(word, 0)
@@ -100,7 +100,7 @@ class Neighbours:
 
 
 def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
-    """Return the texts whose count is at least `number`, as a bit mask; `number` is above 0."""
+    """Return the texts with a count of at least `number` (above 0), as a bit mask."""
     if number >> len(planes):
         return 0
     larger_counts, equal_counts = 0, -1
@@ -121,14 +121,14 @@ _CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):
-    """The records of a vault that the rules of `promote` read, with computed values.
+    """The records that the rules of `promote` read, with computed values.
 
-    `made_skills` maps facts to the skill that a commit made of them, even if the link is gone;
-    `taken_away` are the evaluations whose fact a person removed. `support` gives the evaluations
-    that made or repeat facts, in the order of their ids, `outcomes_of` the outcomes of evaluations,
-    `sessions_of` the sessions of the outcomes behind some facts, or enough of them to decide.
-    `counts` are the index's queries about the runs for and against facts. `clock` is a domain's
-    time.
+    `made_skills` maps facts to the skill that a commit made of them, even if the link is gone.
+    `taken_away` are the evaluations whose fact a person removed. `support` returns the evaluations
+    that made or repeat facts, in the order of their ids. `outcomes_of` returns the outcomes of
+    evaluations, and `sessions_of` the sessions of the outcomes behind some facts, or enough of them
+    to decide. `counts` are the queries of the index about runs for and against facts. `clock` is
+    the time of a domain.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -173,32 +173,32 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def weighed_facts(self) -> set[str]:
-        """The replaced facts for which runs still count: a newer value of a run replaced them."""
+        """The replaced facts that runs still support or contradict: a newer value replaced them."""
         return {f.supersedes for f in self.facts.values() if f.supersedes and f.kind == "judge"}
 
     @cached_property
     def current_facts(self) -> list[Fact]:
-        """The facts that nothing supersedes, in their order."""
-        current = (fact for fact in self.facts.values() if fact.id not in self.successors)
-        return sorted(current, key=lambda fact: fact.order)
+        """The facts without a newer version, in their order."""
+        facts = (fact for fact in self.facts.values() if fact.id not in self.successors)
+        return sorted(facts, key=lambda fact: fact.order)
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The facts that are silenced by runs against them."""
+        """The facts that runs against them silence."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
-        against = self.counts.opponent_counts(facts)
-        runs = self.counts.supporter_counts(against)
+        opponents = self.counts.opponent_counts(facts)
+        runs = self.counts.supporter_counts(opponents)
         return frozenset(
             name
-            for name, count in against.items()
+            for name, count in opponents.items()
             if is_contested(facts[name], runs.get(name, 0), count)
         )
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
-        """Fact id -> its domain's skill that was derived from it, even if the link is gone."""
+        """Fact id -> the skill of its domain that was derived from it, even without a link."""
         derived = [
             link
             for link in self.links.values()
@@ -210,13 +210,13 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
         """Domain -> the insights whose fact a person removed.
 
-        The same insight must not become a fact again from another evaluation.
+        The same insight of another evaluation must not become a fact either.
         """
         refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
         for evaluation in self.taken_away:
-            refused = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
-            if refused and evaluation.key_insight:
-                refused_insights[evaluation.domain].append((refused, evaluation.key_insight))
+            rejection = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
+            if rejection and evaluation.key_insight:
+                refused_insights[evaluation.domain].append((rejection, evaluation.key_insight))
         return refused_insights
 
     def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
@@ -226,7 +226,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return self.texts_by_domain[domain]
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
-        """Return the sessions of the outcomes that facts rest on."""
+        """Return the sessions of the outcomes that support these facts."""
         return self.sessions_of([fact.id for fact in facts])
 
 
@@ -241,7 +241,10 @@ class PromotionState(Struct, frozen=True):
 
 
 def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
-    """Return the certainty of a verdict: of a bad decision 1 - quality, if that teaches too."""
+    """Return the certainty of a verdict.
+
+    If bad decisions teach too, the certainty of a bad decision is 1 - quality.
+    """
     quality = evaluation.quality_score
     as_it_is = evaluation.was_good_decision or rules.gate == "quality"
     return quality if as_it_is else 1 - quality
@@ -260,20 +263,20 @@ def insight_state(
     if rejection := rejection_of(evaluation, material):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
-    if gap := find_unmet(evaluation, material, policy):
-        return gap
+    if unmet := find_unmet(evaluation, material, policy):
+        return unmet
     texts = material.domain_texts(evaluation.domain, policy.promote)
     rejection, _ = texts.find_repeated(evaluation)
     if rejection:
-        origin = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
-        return PromotionState("rejected", f"it repeats {origin} and removed since")
+        source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
+        return PromotionState("rejected", f"it repeats {source} and removed since")
     return PromotionState("due", "`skillvault run`")
 
 
 def find_unmet(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState | None:
-    """Return the first condition that an evaluation does not meet, or None."""
+    """Return the first condition that an evaluation does not meet; None if it meets all."""
     outcome = material.outcomes.get(evaluation.outcome)
     if outcome is None:
         return PromotionState("without outcome", "its outcome is not in this vault")
@@ -291,16 +294,16 @@ def find_unmet(
     if strength(evaluation, rules) >= rules.quality:
         return None
     if is_good or rules.gate == "quality":
-        bound = f"{rules.quality:.2f} or more"
+        demand = f"{rules.quality:.2f} or more"
     else:
-        bound = f"{1 - rules.quality:.2f} or less"
+        demand = f"{1 - rules.quality:.2f} or less"
     verdict = "good" if is_good else "bad"
-    reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {bound}"
+    reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {demand}"
     return PromotionState("weak", reason)
 
 
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
-    """Return True if a strong verdict was wrong: a judge's error teaches most."""
+    """Return True if a strong verdict was wrong, because a judge's error teaches most."""
     is_sure = strength(evaluation, policy.promote) >= policy.promote.quality
     return evaluation.judge_was_right is False and is_sure
 
@@ -311,7 +314,7 @@ def statement_of(fact: Fact) -> str:
 
 
 def rejection_of(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of the fact, or of the support, that came of an evaluation."""
+    """Return the rejection of the fact that an evaluation made or supported."""
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
 
@@ -327,17 +330,17 @@ class DomainTexts:
         for fact in material.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
                 self.add_fact(fact.id, statement_of(fact))
-        for refused, insight in material.refused_insights.get(domain, ()):
-            self._gone.append(refused)
+        for rejection, insight in material.refused_insights.get(domain, ()):
+            self._gone.append(rejection)
             self._refused.add(words(insight))
 
     def add_fact(self, fact: str, text: str) -> None:
-        """Add one fact."""
+        """Add a fact."""
         self._ids.append(fact)
         self._facts.add(words(text))
 
     def find_repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
-        """Return (the rejection that an insight repeats, the fact that it repeats)."""
+        """Return the rejected insight and the fact that an evaluation repeats."""
         insight_words = words(evaluation.key_insight or "")
         nearest_fact = self._facts.closest(insight_words)
         if nearest_fact is not None:
@@ -352,10 +355,10 @@ class DomainTexts:
 
 
 def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
-    """Return True if runs against a fact silence it; a person's word counts as a run for it.
+    """Return True if runs against a fact silence it.
 
-    That is if the two sides are equal, or if the fact states a ground that success and failure
-    share as by chance.
+    That is if both sides are equal, or if the fact states a ground that success and failure share
+    by chance. The word of a person counts as a run for the fact.
     """
     if opponents >= runs + (fact.kind == "human"):
         return opponents > 0
@@ -365,9 +368,9 @@ def is_contested(fact: Fact, runs: int, opponents: int) -> bool:
 
 
 def text_with_rate(fact: Fact, runs: int, opponents: int, *, is_counted: bool = False) -> str:
-    """Return the text of a fact, with the rate of its runs if some ended otherwise.
+    """Return the text of a fact with the rate of its runs, if their results differ.
 
-    `is_counted`: also with the number of its runs, if several all ended the same.
+    With `is_counted`, also add the number of runs if several have the same result.
     """
     if fact.kind == "human" or not (opponents or (is_counted and runs > 1)):
         return fact.text
@@ -376,7 +379,7 @@ def text_with_rate(fact: Fact, runs: int, opponents: int, *, is_counted: bool = 
 
 
 def _is_biased(runs: int, opponents: int) -> bool:
-    """Return True if a fair coin shows one side so often in fewer than one of 20 tries."""
+    """Return True if a fair coin gives one side so often in fewer than one of 20 series."""
     tries = runs + opponents
     base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
     chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
@@ -387,7 +390,7 @@ def _is_biased(runs: int, opponents: int) -> bool:
 
 
 def fact_text(evaluation: Evaluation) -> str:
-    """Return the statement, with the advice on a line of its own."""
+    """Return the statement, and the advice on a second line."""
     return "\n".join(filter(None, [evaluation.key_insight, evaluation.better_approach]))
 
 
@@ -400,7 +403,7 @@ def human_fact(
     review_by: str | None,
     now: datetime,
 ) -> Fact:
-    """Make a fact that a person states; its id derives from its domain and text."""
+    """Return a fact that a person states; its id derives from its domain and text."""
     statement = text.strip()
     if not words(statement) and len(statement) < MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
@@ -420,7 +423,10 @@ def human_fact(
 
 
 def human_fact_id(domain: str, statement: str, again_at: datetime | None = None) -> str:
-    """Return the id of a person's fact; one that holds again has the time in its digest."""
+    """Return the id of a person's fact.
+
+    If the fact holds again after a newer one, the time is part of the digest.
+    """
     time = f"\n{again_at.isoformat()}" if again_at else ""
     tail = sha256(f"{domain}\n{statement}{time}".encode()).hexdigest()[:6]
     return f"{slug(statement, limit=48) or slug(domain, limit=48)}-{tail}"
@@ -432,20 +438,19 @@ def human_fact_id(domain: str, statement: str, again_at: datetime | None = None)
 def clusters(
     facts: Sequence[str], threshold: float = RULES.cluster_above, min_size: int = RULES.cluster_size
 ) -> list[list[int]]:
-    """Return the greedy clusters of texts, as lists of their places, each led by its seed.
+    """Return the greedy clusters of texts as lists of indices; the first index is the seed.
 
-    The first text in no cluster is a seed, and every later text more similar to it than `threshold`
-    joins. A cluster smaller than `min_size` does not count, and its texts stay used. So a text
-    belongs to the earliest seed that it is similar to.
+    The first text without a cluster is a seed. Every later text more similar to it than `threshold`
+    joins. Clusters below `min_size` are dropped, and their texts join no other.
     """
     seeds = Neighbours(threshold)
     groups: list[list[int]] = []
-    for place, text in enumerate(facts):
+    for index, text in enumerate(facts):
         fact_words = words(text)
         seed = seeds.first(fact_words)
         if seed is None:
             seeds.add(fact_words)
-            groups.append([place])
+            groups.append([index])
         else:
-            groups[seed].append(place)
+            groups[seed].append(index)
     return [cluster for cluster in groups if len(cluster) >= min_size]

@@ -1,6 +1,6 @@
 """The rule for general skills: facts that recur in several domains become one skill.
 
-The groups of facts do not depend on their order. Untrusted facts do not count.
+The order of facts makes no difference. Untrusted facts do not count.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -38,8 +38,8 @@ NOT_SHOWN = (
 class RecurringFacts(Struct, frozen=True):
     """Facts of several domains that say the same, in order; `gist` quotes the first.
 
-    `read` are the runs behind them up to a reading point. `decided` of these ended well or badly,
-    `succeeded` ended well.
+    `read` are the runs behind the facts up to a reading point. `decided` of these succeeded or
+    failed, `succeeded` of these succeeded.
     """
 
     facts: tuple[Fact, ...]
@@ -55,12 +55,12 @@ class RecurringFacts(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits that change with what a skill would say of these facts."""
+        """Twelve hex digits that change with the text of a skill from these facts."""
         lines = [f"{len(self.read)} {self.succeeded}", *(f"{f.id} {f.text}" for f in self.facts)]
         return sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     def is_enough(self, rules: PromotePolicy) -> bool:
-        """Return True if domains and runs are enough, and enough of the runs ended well."""
+        """Return True if domains and runs are enough, and enough of the runs succeeded."""
         return (
             len(self.domain_names) >= rules.general_domains
             and len(self.read) >= rules.general_runs
@@ -69,10 +69,10 @@ class RecurringFacts(Struct, frozen=True):
 
 
 class GeneralPattern(Struct, frozen=True):
-    """Recurring facts that become a skill, or a new text of their skill (`skill`).
+    """Recurring facts that become a skill, or change the text of their skill `skill`.
 
-    `fresh` are the facts that the skill does not rest on yet; `ended` is the end of the last run
-    that it reports.
+    `fresh` are the facts that are not part of the skill yet. `ended` is the end of the last run
+    that the skill reports.
     """
 
     recurring: RecurringFacts
@@ -82,22 +82,22 @@ class GeneralPattern(Struct, frozen=True):
 
 
 class FactRuns(NamedTuple):
-    """The runs behind facts: fact -> the outcome that made it, run -> its status."""
+    """The runs behind facts: `makers` maps facts to outcomes, `statuses` runs to statuses."""
 
     makers: Callable[[Collection[str]], Mapping[str, Outcome]]
     statuses: Callable[[Collection[str]], Mapping[str, Status]]
 
 
 def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[RecurringFacts]:
-    """Yield trusted facts that say the same in more than one domain, whatever their order."""
+    """Yield the trusted facts that say the same in several domains, in any order."""
     facts = [
         fact
         for fact in material.current_facts
         if fact.trust == "local" and fact.id not in material.contested
     ]
     makers = runs.makers([fact.id for fact in facts])
-    for places in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
-        group = tuple(facts[place] for place in places)
+    for indices in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
+        group = tuple(facts[index] for index in indices)
         if len({fact.domain for fact in group}) > 1:
             fact, outcome = group[0], makers.get(group[0].id)
             quotes = (i.quote.rstrip(".") for i in (insights_of(outcome) if outcome else ()))
@@ -110,7 +110,7 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
 
 
 def form_of(fact: Fact, outcome: Outcome | None) -> Form:
-    """Return the normal form of a fact without its domain, its action and the values of its run."""
+    """Return the normal form of a fact without its domain, action and the values of its run."""
     if outcome is None:
         return normal_form(statement_of(fact))
     values = (*specific_values(outcome), outcome.domain, outcome.decision.action)
@@ -125,7 +125,7 @@ def general_pattern(
 ) -> GeneralPattern | Rejection | None:
     """Return the work on recurring facts, or the rejection of an earlier skill of them.
 
-    `skills` are the general skills in service, by fact. With too few sessions there is no work.
+    `skills` are the general skills in service, by fact. None if sessions are too few.
     """
     candidates = [skills[fact.id] for fact in recurring.facts if fact.id in skills]
     skill = max(sorted(candidates, key=lambda s: s.name), key=candidates.count, default=None)
@@ -149,7 +149,7 @@ def general_pattern(
 def current_pattern(
     recurring: RecurringFacts, material: PromotionMaterial, skills: Mapping[str, Skill]
 ) -> GeneralPattern | None:
-    """Return the recurring facts that one of these skills, by fact, reports as counted now."""
+    """Return recurring facts as counted now, if one of `skills` (by fact) reports them."""
     skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
     if skill is None or skill.status in FINAL:
         return None
@@ -170,7 +170,7 @@ def is_supported(
 def state_across_domains(
     fact: Fact, recurring: RecurringFacts | None, skill: str | None, policy: Policy
 ) -> PromotionState:
-    """Return the state of a fact across domains; `skill` is the general skill that it made."""
+    """Return the state of a fact across domains; `skill` is the general skill from it."""
     rules = policy.promote
     if skill:
         return PromotionState("done", f"in every domain: derived {skill}")
@@ -192,7 +192,7 @@ def state_across_domains(
 
 
 def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recurrence:
-    """Return the brief for the judge that writes the skill: each wording once."""
+    """Return the brief for the judge that writes the skill, with each wording once."""
     recurring = pattern.recurring
     wordings = {fact.text: fact for fact in reversed(recurring.facts)}
     facts = tuple(fact for fact in recurring.facts if wordings[fact.text] is fact)
@@ -230,7 +230,7 @@ def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) 
 def general_change(
     pattern: GeneralPattern, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that makes one skill of no domain."""
+    """Return the commit that adds a skill without a domain."""
     recurring, reason = pattern.recurring, _reason(pattern)
     name = general_name(recurring.gist, (fact.id for fact in recurring.facts), is_taken)
     skill = _skill_of(pattern, draft, name, policy)
@@ -250,7 +250,7 @@ def rewrite_change(
 ) -> Change:
     """Return the commit that adds facts or runs to a skill; a person's edits stay.
 
-    `shelf` is its folder: from archive/ the skill comes back into service.
+    `shelf` is the folder of the skill. A skill in archive/ comes back into service.
     """
     path = f"{shelf}/{skill.name}/SKILL.md"
     draft_skill = _skill_of(pattern, draft, skill.name, policy)

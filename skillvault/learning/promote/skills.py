@@ -1,6 +1,6 @@
 """The rule for pattern skills: facts that recur in a domain make a skill, which grows.
 
-Only facts of one domain and one trust are compared. A skill whose facts rest on a single session
+Facts are compared within one domain and one trust. A skill whose facts rest on a single session
 waits in proposed/.
 """
 
@@ -46,13 +46,13 @@ Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
-    """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
+    """Facts that recur: they make a skill, or change the skill `skill`.
 
-    `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of enough
-    sessions support them. `read` are the runs that the skill reports, in the order of time,
-    `against` counts the runs against it by then, `ended` is the end of the last one, and `digest`
-    covers them all; these are empty if the profile does not weigh runs. `is_admitted`: the skill
-    waited for a second session, which has come.
+    `fresh` are the facts that are not part of the skill yet. `independent` is True if outcomes of
+    enough sessions support the facts. `read` are the runs that the skill reports, by time;
+    `against` counts the runs against it, `ended` is the end of the last run, and `digest` covers
+    all runs. These are empty in a profile that does not weigh runs. `is_admitted` is True if the
+    skill waited for a second session, which has come.
     """
 
     facts: tuple[Fact, ...]
@@ -68,9 +68,10 @@ class Pattern(Struct, frozen=True, kw_only=True):
 
 
 class Patterns(Struct, frozen=True):
-    """The patterns to work on, rejections of earlier ones, and the skills that leave (`left`).
+    """The patterns to work on.
 
-    `refused` are the facts of the rejected patterns.
+    `rejected` are rejections of earlier patterns, and `refused` their facts. `left` are the skills
+    that are archived.
     """
 
     due: tuple[Pattern, ...]
@@ -82,11 +83,11 @@ class Patterns(Struct, frozen=True):
 def plan_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Patterns:
-    """Plan the work on skills of facts that recur.
+    """Plan the work on skills from facts that recur.
 
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
-    pending: list[Pattern] = []
+    patterns: list[Pattern] = []
     rejected: set[tuple[Rejection, str]] = set()  # each with its fact
     live_names: set[str] = set()  # in service, or left to its end
     for pattern, is_own in _find_patterns(material, policy):
@@ -100,7 +101,7 @@ def plan_patterns(
         if skill is None and rejections:
             rejected.update((rejection, fact.id) for rejection in rejections for fact in facts)
         elif skill is None:
-            pending += [] if is_expired else [pattern]
+            patterns += [] if is_expired else [pattern]
         else:
             live_names.add(skill)
             if skill not in skills or is_expired or not is_own:
@@ -113,9 +114,9 @@ def plan_patterns(
             is_admitted = pattern.independent and waits and policy.generate.gate != "always"
             is_outdated = pattern.digest not in (None, old_skill.account)
             if new_facts or is_admitted or (is_outdated and old_skill.status not in FINAL):
-                pending.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
+                patterns.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
     return Patterns(
-        due=tuple(pending),
+        due=tuple(patterns),
         rejected=tuple(sorted({rejections for rejections, _ in rejected})),
         left=_ungrounded_skills(material, skills, live_names),
         refused=frozenset(fact for _, fact in rejected),
@@ -123,7 +124,7 @@ def plan_patterns(
 
 
 def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield patterns, each with the skill of most of its facts, and True if it owns the skill."""
+    """Yield patterns, each with the skill of most of its facts, and True if it owns that skill."""
     groups = list(_find_recurring(material, policy))
     assignments = assign_skills([facts for _, facts in groups], material.skills_of)
     for (kind, facts), (skill, is_own) in zip(groups, assignments, strict=True):
@@ -140,7 +141,7 @@ def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tupl
 def current_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
-    """Yield the patterns that one of these skills reports, as counted now."""
+    """Yield the patterns that these skills report, as counted now."""
     for pattern, is_own in _find_patterns(material, policy):
         skill = skills.get(pattern.skill or "")
         if skill is None or not is_own or skill.status in FINAL:
@@ -152,23 +153,23 @@ def current_patterns(
 def assign_skills(
     groups: Iterable[Sequence[Fact]], skills_of: Mapping[str, str]
 ) -> list[tuple[str | None, bool]]:
-    """Return the skill of most facts of each group, and True if the skill belongs to this group.
+    """Return the skill of most facts of each group, and True if the group owns the skill.
 
-    Facts that once said the same may differ now. Of the groups that share a skill, the one with the
-    most of its facts keeps the skill, of equals the first; the others wait until the skill ends.
+    Facts that said the same earlier may differ now. If groups share a skill, the group with most of
+    its facts owns the skill, the first of equals. The other groups wait for the skill to end.
     """
     names_by_group = [
         [skills_of[fact.id] for fact in facts if fact.id in skills_of] for facts in groups
     ]
     skills = [max(sorted(set(names)), key=names.count, default=None) for names in names_by_group]
     owners: dict[str, int] = {}
-    for place, skill in enumerate(skills):
+    for index, skill in enumerate(skills):
         if skill is None:
             continue
-        owner = owners.setdefault(skill, place)
-        if names_by_group[place].count(skill) > names_by_group[owner].count(skill):
-            owners[skill] = place
-    return [(s, s is None or owners[s] == place) for place, s in enumerate(skills)]
+        owner = owners.setdefault(skill, index)
+        if names_by_group[index].count(skill) > names_by_group[owner].count(skill):
+            owners[skill] = index
+    return [(s, s is None or owners[s] == index) for index, s in enumerate(skills)]
 
 
 def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
@@ -177,18 +178,18 @@ def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
 
 
 def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
-    """Add the runs that the skill is to report; for human facts only the time of the last run."""
+    """Add the runs that the skill reports; for facts of persons only the time of the last run."""
     facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
-    against = len(runs) - len(run_ids)
+    opposed = len(runs) - len(run_ids)
     last = run_ids[-1] if run_ids else ""
     outcome = material.outcomes.get(last)
     times = [fact.created_at for fact in facts if fact.created_at]
-    lines = [f"{len(run_ids)} {last} {against}", *(f"{fact.id} {fact.text}" for fact in facts)]
+    lines = [f"{len(run_ids)} {last} {opposed}", *(f"{fact.id} {fact.text}" for fact in facts)]
     return replace(
         pattern,
         read=run_ids,
-        against=against,
+        against=opposed,
         ended=outcome.occurred_at if outcome else max(times, default=None),
         digest=sha256("\n".join(lines).encode()).hexdigest()[:12],
     )
@@ -197,7 +198,7 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
 def _runs_at_reading(
     facts: Sequence[str], material: PromotionMaterial
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the runs for facts up to a reading point, by time, and all runs up to there."""
+    """Return the runs for facts up to a reading point, by time, and all runs up to this point."""
     supporters = set(material.counts.supporters(facts))
     runs = sorted(supporters.union(material.counts.opponents(facts)))
     runs = runs[: last_point(len(runs))]
@@ -207,7 +208,7 @@ def _runs_at_reading(
 def _ungrounded_skills(
     material: PromotionMaterial, skills: Mapping[str, Skill], grounded_names: Collection[str]
 ) -> tuple[Skill, ...]:
-    """Return the skills whose facts no longer recur: contested, or told in other words."""
+    """Return the skills whose facts no longer recur: they are contested or reworded."""
     if not material.rules.weighs:
         return ()
     return tuple(
@@ -218,21 +219,21 @@ def _ungrounded_skills(
 
 
 def pools(material: PromotionMaterial) -> dict[str, Pool]:
-    """Map each fact that is not contested to the pool in which it is compared."""
+    """Map each uncontested fact to the pool in which it is compared."""
     endings: Mapping[str, Status] = {}
-    current = [fact for fact in material.current_facts if fact.id not in material.contested]
+    current_facts = [fact for fact in material.current_facts if fact.id not in material.contested]
     if material.rules.weighs:
-        endings = material.counts.endings([fact.id for fact in current])
+        endings = material.counts.endings([fact.id for fact in current_facts])
     kinds: Mapping[bool, SkillKind] = {True: "warning", False: "pattern"}
-    return {f.id: (f.domain, f.trust, kinds[endings.get(f.id) == "failure"]) for f in current}
+    return {f.id: (f.domain, f.trust, kinds[endings.get(f.id) == "failure"]) for f in current_facts}
 
 
 def _find_recurring(
     material: PromotionMaterial, policy: Policy
 ) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
-    """Yield clusters, and facts that enough evaluations of different sessions support.
+    """Yield clusters of facts, and facts that evaluations of enough sessions support.
 
-    Failures teach a warning. A fact with as many runs against it as for it supports no skill.
+    Failures make a warning. A fact with as many runs against it as for it is left out.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
     rules, by_fact = policy.promote, pools(material)
@@ -242,8 +243,8 @@ def _find_recurring(
     for (_, _, kind), facts in sorted(groups.items()):
         used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
-        for places in clusters(texts, rules.cluster_above, rules.cluster_size):
-            cluster = tuple(facts[i] for i in places)
+        for indices in clusters(texts, rules.cluster_above, rules.cluster_size):
+            cluster = tuple(facts[i] for i in indices)
             used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
@@ -254,24 +255,24 @@ def _find_recurring(
 def fact_state(
     fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
-    """Return the state of one fact on its way to a skill; `skills` are the living ones."""
+    """Return the state of a fact on its way to a skill; `skills` are the living skills."""
     if fact.id in material.successors:
         return PromotionState("superseded", f"by {material.successors[fact.id]}")
     skill = material.skills_of.get(fact.id)
     if skill and (skill in skills or fact.id not in material.contested):
         absence_note = "" if skill in skills else ", which is no longer live"
         return PromotionState("done", f"derived {skill}{absence_note}")
-    if refused := _skill_rejection(fact, material):
-        return PromotionState("rejected", refused.sentence)
+    if rejection := _skill_rejection(fact, material):
+        return PromotionState("rejected", rejection.sentence)
     if fact.id in material.contested:
         runs, opponents = (
             material.counts.supporter_counts([fact.id]),
             material.counts.opponent_counts([fact.id]),
         )
-        sides = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
+        run_counts = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
         removal = f"; {skill} no longer live" if skill else ""
         return PromotionState(
-            "contested", f"as many runs are against it as for it: {sides}{removal}"
+            "contested", f"as many runs are against it as for it: {run_counts}{removal}"
         )
     if any(fact in cluster for _, cluster in _find_recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
@@ -279,7 +280,7 @@ def fact_state(
 
 
 def _explain_alone(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
-    """Return the number of facts like this one and the numbers that are missing."""
+    """Return the number of similar facts, and the numbers that are missing."""
     peers = [
         peer
         for peer in material.current_facts
@@ -301,7 +302,7 @@ def _skill_rejection(fact: Fact, material: PromotionMaterial) -> Rejection | Non
 
 
 def link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
-    """Return the rejection of the link by which this fact joined the skill before."""
+    """Return the rejection of the link by which a fact joined a skill before."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
     return material.rejections.of_target(Ref("link", link))
 
@@ -329,14 +330,14 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
 
 
 def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
-    """Return the facts with their counts, as of the runs that the skill reports."""
+    """Return the facts with the counts of the runs that the skill reports."""
     if pattern.digest is None:
         return pattern.facts
     _, runs = _runs_at_reading([fact.id for fact in pattern.facts], material)
-    sides = material.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
+    tally = material.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
     is_counted = len(pattern.facts) > 1
     return tuple(
-        replace(fact, text=text_with_rate(fact, *sides.get(fact.id, (0, 0)), is_counted=is_counted))
+        replace(fact, text=text_with_rate(fact, *tally.get(fact.id, (0, 0)), is_counted=is_counted))
         for fact in pattern.facts
     )
 
@@ -347,11 +348,11 @@ def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fa
 def skill_change(
     pattern: Pattern, draft: Draft, *, is_taken: Callable[[str], bool], now: datetime, rules: Rules
 ) -> Change:
-    """Return the commit that makes a pattern skill of facts."""
+    """Return the commit that adds a pattern skill."""
     lead = pattern.facts[0]
     is_served = pattern.independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
-    created = pattern.ended or now
+    time = pattern.ended or now
     skill = Skill(
         name=rules.pattern_name(
             pattern.kind, subject, [fact.id for fact in pattern.facts], is_taken
@@ -363,8 +364,8 @@ def skill_change(
         domain=lead.domain,
         status="testing" if is_served else "proposed",
         origin="generated",
-        created=stamp(created),
-        expires=stamp(created + timedelta(days=rules.policy.days(pattern.kind) or 0)),
+        created=stamp(time),
+        expires=stamp(time + timedelta(days=rules.policy.days(pattern.kind) or 0)),
         trust=lead.trust,
         account=pattern.digest,
     )
@@ -384,9 +385,9 @@ def growth_change(
     now: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit by which a skill takes in more facts or runs, or is served.
+    """Return the commit that adds facts or runs to a skill, or puts it into service.
 
-    `shelf` is its folder. A person's edits stay.
+    `shelf` is the folder of the skill. A person's edits stay.
     """
     path, expiry = f"{shelf}/{skill.name}/SKILL.md", _expiry(pattern, policy)
     new_skill = replace(
@@ -399,7 +400,7 @@ def growth_change(
     edits = [Edit(path, ("metadata", "status"), "testing")] if pattern.is_admitted else []
     edits += key_edits(path, skill, new_skill, versions, policy=policy)
     moves_shelf = pattern.is_admitted or shelf == "archive"
-    home = "skills" if pattern.is_admitted else home_of(skill)
+    new_shelf = "skills" if pattern.is_admitted else home_of(skill)
     body = sections.rewrite_body(skill.body, versions.bodies, _pattern_body(pattern, draft))
     return linked_change(
         pattern.fresh,
@@ -409,7 +410,7 @@ def growth_change(
         reason=_pattern_reason(pattern),
         edits=tuple(edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(Move(f"{shelf}/{skill.name}", f"{home}/{skill.name}"),) if moves_shelf else (),
+        moves=(Move(f"{shelf}/{skill.name}", f"{new_shelf}/{skill.name}"),) if moves_shelf else (),
     )
 
 
@@ -427,7 +428,7 @@ def linked_change(
     reason: str,
     **parts: Any,
 ) -> Change:
-    """Return a commit that makes or grows a skill, with a `derived` link from each of these facts.
+    """Return a commit that makes or grows a skill, with a `derived` link from each fact.
 
     `parts` are further fields of the change; `writes` is the skill if it is new.
     """

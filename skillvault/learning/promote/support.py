@@ -1,9 +1,9 @@
-"""The rule for facts: which claims the results support, with links to runs for and against.
+"""The rule for facts: find the claims that results support, and link runs for and against.
 
 A claim becomes a fact if a verdict meets the gate, if a strong verdict was wrong, or if runs of two
-sessions make the claim and fewer runs are against it. A run counts for a fact or against it if it
-makes the same claim, states the same ground or did the same; the run's result decides the side,
-whatever its own insight.
+sessions make the claim and fewer runs are against it. A run is about a fact if it makes the same
+claim, states the same ground or did the same. The result of the run decides if it counts for the
+fact or against it, whatever its own insight says.
 """
 
 from collections import Counter, defaultdict
@@ -56,17 +56,17 @@ _LINKS: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradict
 
 
 class NewFact(Struct, frozen=True, kw_only=True):
-    """An insight that becomes a fact: the evaluation that says it, its outcome, and the reason."""
+    """An insight that becomes a fact: its evaluation, its outcome and the `reason`."""
 
     evaluation: Evaluation
     outcome: Outcome
     fact: str
     importance: Importance
-    why: str
+    reason: str
 
 
 class Retelling(Struct, frozen=True, kw_only=True):
-    """A fact that an earlier or a surer run says too: its new text, time and importance."""
+    """A fact that an earlier or more certain run says too: new text, time and importance."""
 
     fact: Fact
     evaluation: Evaluation
@@ -78,7 +78,7 @@ class Retelling(Struct, frozen=True, kw_only=True):
 class SupportPlan(Struct, frozen=True):
     """New facts, links of runs for and against facts, and facts to rewrite.
 
-    `withheld` counts the facts that outdated evaluations alone would make.
+    `withheld` counts the facts that only outdated evaluations would make.
     """
 
     facts: Sequence[NewFact]
@@ -89,10 +89,10 @@ class SupportPlan(Struct, frozen=True):
 
 
 def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
-    """Return the stance of a run to another run's fact; `on_ground`: the run states its ground.
+    """Return the stance of a run to the fact of another run; `on_ground`: they share a ground.
 
-    Two opposite claims with opposite results support each other. A claim that differs in a side, a
-    figure or a name supports nothing, although its run did the same.
+    Two opposite claims with opposite results support each other. A claim with another side, figure
+    or name supports nothing, even if its run did the same.
     """
     ends_alike = run.ending == maker.ending
     if is_same(run.claim, maker.claim):
@@ -107,7 +107,8 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
 class Support:
     """The runs for and against facts, weighed one after the other in the order of time.
 
-    Without `upgrades`, no outdated evaluation makes a fact: its own program made its facts.
+    Without `upgrades`, an outdated evaluation makes no fact, because the older program made its
+    facts.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class Support:
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
-        """Yield the runs in order; a run whose judge names another's fact comes after that one."""
+        """Yield the runs by time; a run whose judge names the fact of another comes after it."""
         waiting: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
@@ -153,9 +154,9 @@ class Support:
                 waiting.append(run)
         while waiting:
             ready_runs = (run for run in waiting if self._is_known(run.named_fact or ""))
-            following = next(ready_runs, waiting[0])
-            waiting.remove(following)
-            yield following
+            next_run = next(ready_runs, waiting[0])
+            waiting.remove(next_run)
+            yield next_run
 
     def _is_known(self, fact: str) -> bool:
         return fact in self._facts or fact in self._material.facts
@@ -180,7 +181,7 @@ class Support:
             self._promote(run, claims)
 
     def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return fact -> the stance of a run, by words, by grounds, and by its judge."""
+        """Return fact -> the stance of a run, by its words, its grounds, and its judge."""
         ground_makers = self._book.first_facts(run.domain, run.states)
         makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
@@ -193,7 +194,7 @@ class Support:
         return stances | self._named_stances(run)
 
     def _matching_facts(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> list[str]:
-        """Return the facts of other runs that make the same claim and ended alike."""
+        """Return the facts of other runs with the same claim and the same result."""
         words = [words for words, claim in claims.items() if is_same(claim, run.claim)]
         makers = self._book.first_facts(run.domain, words)
         return [
@@ -210,7 +211,7 @@ class Support:
         return {fact: runs[name] for fact, name in makers.items() if name in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stance to the fact that the run's judge names, if in the same domain."""
+        """Return the stance to the fact that the judge of a run names, if it is in the domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -232,7 +233,7 @@ class Support:
         return stances
 
     def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
-        """Return True if a fact is current and still says what its supporting run did."""
+        """Return True if a fact is current and still has the text of its source."""
         record = self._material.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
             return self._is_current(fact)
@@ -240,8 +241,8 @@ class Support:
         if statement == source.evaluation.key_insight:
             return True
         at = record.created_at or source.order[0]
-        tellers = self._book.load(self._book.history.tellers(fact, at)).values()
-        return any(statement == teller.evaluation.key_insight for teller in tellers)
+        runs = self._book.load(self._book.history.tellers(fact, at)).values()
+        return any(statement == run.evaluation.key_insight for run in runs)
 
     def _is_current(self, fact: str) -> bool:
         if fact in self._material.facts:
@@ -250,20 +251,20 @@ class Support:
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
-        """Link a run with a fact; if its judge named the fact, by the judge's word."""
+        """Link a run to a fact; if the judge named the fact, as the judge said."""
         if fact == run.named_fact:
             stance = "against" if run.evaluation.contradicts else "for"
         if stance == "for" and fact in run.evaluation.unlike:
             return
         source, target = Ref("evaluation", run.id), Ref("fact", fact)
         link = link_of(_LINKS[stance], source, target, run.outcome.occurred_at)
-        if refused := self._material.rejections.of_target(Ref("link", link.id)):
-            self._rejected.add(refused)
+        if rejection := self._material.rejections.of_target(Ref("link", link.id)):
+            self._rejected.add(rejection)
         elif link.id not in self._material.links:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
-        """Give a fact the text of its earliest run and the importance of its surest run."""
+        """Give a fact the text of its earliest run and the importance of its most certain run."""
         retelling = self._retellings.get(fact.id)
         importance = retelling.importance if retelling else fact.importance
         new_importance = "high" if "high" in (importance, self._importance(run)) else importance
@@ -279,28 +280,28 @@ class Support:
             )
 
     def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
-        """Return True if a run is earlier than the one that gave a fact its text, ties by id."""
+        """Return True if a run is earlier than the run whose text a fact has; ties by id."""
         if retelling and retelling.is_earlier:
             return run.order < retelling.outcome.order
         at = fact.created_at or run.order[0]
         if run.order[0] != at:
             return run.order[0] < at
-        tellers = self._book.load(self._book.history.tellers(fact.id, at)).values()
+        sources = self._book.load(self._book.history.tellers(fact.id, at)).values()
         statement = statement_of(fact)
-        orders = [teller.order for teller in tellers if teller.evaluation.key_insight == statement]
+        orders = [source.order for source in sources if source.evaluation.key_insight == statement]
         return bool(orders) and run.order < min(orders)
 
     # ── which become facts ───────────────────────────────────────────────────────────
 
     def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
-        if refused := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
-            self._rejected.add(refused)
+        if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
+            self._rejected.add(rejection)
             return
-        gap = find_unmet(run.evaluation, self._material, self._policy)
+        unmet = find_unmet(run.evaluation, self._material, self._policy)
         words = self._agreeing_words(run, claims)
         if words is None:
             return  # a person has put other words in its place
-        if gap and not (run.tells_more and self._is_supported(run, words, claims)):
+        if unmet and not (run.tells_more and self._is_supported(run, words, claims)):
             return
         sayings = self._book.sayings(run.domain, words)
         runs = self._book.load(s.evaluation for s in sayings.values() if s.status == run.ending)
@@ -308,7 +309,7 @@ class Support:
         if source.id != run.id:  # the fact says what it does, so others are compared with it
             claims = self._book.find_similar(source)
             words = self._agreeing_words(source, claims) or {source.words}
-            if gap and not self._is_supported(source, words, claims):
+            if unmet and not self._is_supported(source, words, claims):
                 return
         if run.evaluation.is_outdated and not self._upgrades:
             self._withheld.add((source.domain, min(words)))
@@ -316,7 +317,7 @@ class Support:
         self._add_fact(source, words, claims)
 
     def _agreeing_words(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
-        """Return the words of the same claim, without facts that the run's judge denied.
+        """Return the words of the same claim, without facts that the judge of the run denied.
 
         None if another run with the same result made a fact already.
         """
@@ -336,20 +337,20 @@ class Support:
         """Return True if enough sessions make a claim and fewer runs are against it."""
         opposite_words = [words for words, claim in claims.items() if is_opposite(claim, run.claim)]
         runs, sessions = self._book.count(run.domain, words, run.ending)
-        enough = self._policy.promote.min_sessions
-        if len(sessions) < min(enough, 2):
+        least = self._policy.promote.min_sessions
+        if len(sessions) < min(least, 2):
             return False
         opposing, _ = self._book.count(run.domain, words, _OTHER_ENDING[run.ending])
         contradicting, _ = self._book.count(run.domain, opposite_words, run.ending)
         if runs <= opposing + contradicting:
             return False
-        sayings = self._book.sayings(run.domain, words).values() if enough > 2 else ()
-        return enough <= 2 or len({s.session for s in sayings if s.status == run.ending}) >= enough
+        sayings = self._book.sayings(run.domain, words).values() if least > 2 else ()
+        return least <= 2 or len({s.session for s in sayings if s.status == run.ending}) >= least
 
     def _add_fact(
         self, source: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
     ) -> None:
-        """Make a fact of the earliest claim, and link all runs for it and against it."""
+        """Make a fact of the earliest claim, and link all runs for and against it."""
         fact = fact_name(source.domain, f"{source.ending} {source.words}", source.about)
         if fact in self._material.facts or fact in self._facts:
             return  # which a person superseded
@@ -371,7 +372,7 @@ class Support:
             outcome=source.outcome,
             fact=fact,
             importance="high" if "high" in importances else "medium",
-            why=self._why(supporters, [*stances.values()].count("against")),
+            reason=self._why(supporters, [*stances.values()].count("against")),
         )
         for name, stance in stances.items():
             self._add_link(related_runs[name], fact, stance)
@@ -394,8 +395,8 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        strong = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
-        evaluation = next(strong, None)
+        qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(qualified, None)
         if evaluation is None:
             return f"Said by {_sessions_of(supporters)}; {pluralize(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
@@ -418,7 +419,7 @@ def _sessions_of(runs: Sequence[EvaluatedRun] | Sequence[Saying]) -> str:
 def own_support_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of an evaluation by itself, without others that say the same."""
+    """Return the state of an evaluation without regard to other runs with its claim."""
     state = insight_state(evaluation, material, policy)
     if state.state == "due" and evaluation.is_outdated:
         judge = f"{evaluation.judge.name} {evaluation.judge.version}"
@@ -434,7 +435,7 @@ def own_support_state(
 def support_state(
     evaluation: Evaluation, book: RunBook, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Return the state of an evaluation, with the number of runs that say the same."""
+    """Return the state of an evaluation, with the number of runs with its claim."""
     state = own_support_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):
@@ -459,7 +460,7 @@ def fact_name(domain: str, words: str, about: str) -> str:
 
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
-    """Yield the commits that make insights facts; facts of one domain share a commit."""
+    """Yield the commits that add facts; facts of one domain share a commit."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
         by_domain[fact.evaluation.domain].append(fact)
@@ -472,9 +473,9 @@ def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
     """Return one commit; the sources are in the order of their facts."""
     if len(facts) == 1:
         text = fact_text(facts[0].evaluation)
-        reason = f"{facts[0].why} Importance {facts[0].importance}.\n{text}"
+        reason = f"{facts[0].reason} Importance {facts[0].importance}.\n{text}"
     else:
-        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.why}" for fact in facts]))
+        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.reason}" for fact in facts]))
     judges = {f"{fact.evaluation.judge.name} {fact.evaluation.judge.version}" for fact in facts}
     return Change(
         step=STEP,
@@ -508,7 +509,7 @@ def _records(new_fact: NewFact) -> tuple[Fact, Link]:
 
 
 def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:
-    """Yield the commits that link runs to facts for and against them, fact by fact."""
+    """Yield the commits that link runs for and against facts, fact by fact."""
     ordered_links = sorted(links, key=lambda link: (link.target, link.source))
     for start in range(0, max(len(ordered_links), 1), _LINKS_PER_COMMIT):
         first_retellings = retellings if not start else ()

@@ -1,4 +1,4 @@
-"""Older versions of a fact: find them, replace them, and name them beside the current one."""
+"""Versions of a fact: find the older ones, replace them, and show them with the current one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _VALUE = 60  # characters of an older value beside the current one
 
 
 class FactVersions(Struct, frozen=True):
-    """The facts that already say a statement, those that it replaces, and remarks on the others.
+    """The facts that say a statement already, and the older versions that it replaces.
 
     A remark names an older version that stays.
     """
@@ -27,7 +27,7 @@ class FactVersions(Struct, frozen=True):
 
 
 class Succession(Struct, frozen=True):
-    """The records and edits by which a fact replaces its older versions; `latest` directly."""
+    """The links and edits by which a fact replaces its older versions, `latest` directly."""
 
     latest: Fact | None = None
     links: tuple[Link, ...] = ()
@@ -37,13 +37,14 @@ class Succession(Struct, frozen=True):
 def find_versions(
     text: str, facts: Iterable[Fact], support: Mapping[str, int], *, keeps_both: bool = False
 ) -> FactVersions:
-    """Compare a statement with facts that may say the same or another value, the oldest first.
+    """Compare a statement with the facts that may say the same or another value, oldest first.
 
     Copies differ in case and spacing at most. An older version is replaced if the statement, as the
-    word of one person, is as well supported. `support` is the number of runs for a fact less those
-    against it; a fact without runs is a person's word. `keeps_both`: none is replaced.
+    word of one person, has at least as much support. `support` is the number of runs for a fact
+    less the runs against it; a fact without runs is the word of a person. With `keeps_both`,
+    nothing is replaced.
     """
-    copies, replaced, remarks = list[Fact](), list[Fact](), list[str]()
+    copies, older_facts, remarks = list[Fact](), list[Fact](), list[str]()
     for fact in sorted(facts, key=lambda fact: fact.order):
         change = find_value_change(_statement_text(fact), text)
         runs = support.get(fact.id, 0)
@@ -52,39 +53,41 @@ def find_versions(
         elif change and keeps_both:
             remarks.append(f"{fact.id} says {change.older} and stays.")
         elif change and is_as_supported(1, fact, runs):
-            replaced.append(fact)
+            older_facts.append(fact)
         elif change:
             count = pluralize(runs, "run")
             remark = f"{fact.id} says {change.older}, by {count} on balance, and stays"
             remarks.append(f"{remark}; --supersedes replaces it.")
-    return FactVersions(tuple(copies), tuple(replaced), tuple(remarks))
+    return FactVersions(tuple(copies), tuple(older_facts), tuple(remarks))
 
 
 def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
-    """Return True if a newer version has the support of an older one; a person counts as a run."""
+    """Return True if a newer version has the support of an older one.
+
+    The word of a person counts as a run.
+    """
     return runs + (older.kind == "human") <= newer_runs
 
 
 def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
     """Let a fact replace the latest of its older versions, and each of those the one before.
 
-    A family is such a version with what it replaced itself, down to the first: that first fact
-    replaces the version before.
+    A family is an older version and all that it replaced itself.
     """
     if not families:
         return Succession()
     pairs, names = list[tuple[Fact, Fact]](), set[str]()
-    for family, (*_, first) in pairwise(families):
+    for family, (*_, oldest) in pairwise(families):
         names.update(member.id for member in family)
-        if first.supersedes is None and first.id not in names:  # else they would form a circle
-            pairs.append((family[0], first))
-    latest = families[-1][0]
-    ends = [*((source.id, target.id) for source, target in pairs), (latest.id, fact)]
+        if oldest.supersedes is None and oldest.id not in names:  # else they would form a circle
+            pairs.append((family[0], oldest))
+    predecessor = families[-1][0]
+    replacements = [*((source.id, target.id) for source, target in pairs), (predecessor.id, fact)]
     return Succession(
-        latest=latest,
+        latest=predecessor,
         links=tuple(
             link_of("superseded", Ref("fact", source), Ref("fact", target), now)
-            for source, target in ends
+            for source, target in replacements
         ),
         edits=tuple(
             Edit(f"memory/{target.domain}/{target.id}.md", ("supersedes",), source.id)
@@ -94,70 +97,70 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
 
 
 def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Change | None:
-    """Let the newest values of a slot replace the older ones that have no more support.
+    """Let the newest values of a slot replace the older values with no more support.
 
-    `facts` are those that runs made; others are ignored. The change depends on the facts and their
-    support alone, so that the order of their arrival makes no difference. A replaced fact comes
-    back only if it has more support, however a person words either.
+    Only facts that runs made change. The change depends on the facts and their support alone, so
+    the order of arrival makes no difference. A replaced fact comes back only with more support,
+    whatever wording a person gives it.
     """
-    replaced, lines = dict[str, str | None](), dict[str, str]()
-    current: list[Fact] = []
+    targets, lines = dict[str, str | None](), dict[str, str]()
+    current_facts: list[Fact] = []
     for fact in sorted(facts, key=lambda fact: fact.order):
         if fact.kind != "judge":
             continue
-        replaced[fact.id] = None
-        for predecessor in reversed(current):
+        targets[fact.id] = None
+        for predecessor in reversed(current_facts):
             change = find_value_change(_statement_text(predecessor), _statement_text(fact))
             if not (change or fact.supersedes == predecessor.id):
                 continue
             if is_as_supported(support[fact.id], predecessor, support[predecessor.id]):
-                replaced[fact.id] = predecessor.id
+                targets[fact.id] = predecessor.id
                 if change:
                     values = f"says {change.newer}, {predecessor.id} said {change.older}"
                     lines[fact.id] = f"- {fact.id} {values}."
-                current.remove(predecessor)
+                current_facts.remove(predecessor)
                 break
-        current.append(fact)
-    changed = [fact for fact in facts if replaced.get(fact.id, fact.supersedes) != fact.supersedes]
-    if not changed:
+        current_facts.append(fact)
+    changes = [fact for fact in facts if targets.get(fact.id, fact.supersedes) != fact.supersedes]
+    if not changes:
         return None
-    at = max(fact.created_at for fact in changed if fact.created_at)
+    at = max(fact.created_at for fact in changes if fact.created_at)
     return Change(
         step=STEP,
-        subject=f"newest values of {pluralize(len(changed), 'fact')}",
+        subject=f"newest values of {pluralize(len(changes), 'fact')}",
         reason="\n".join(
             lines.get(fact.id)
             or f"- {fact.id} replaces {fact.supersedes} no longer: an older value has more runs."
-            for fact in changed
+            for fact in changes
         ),
         edits=tuple(
-            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), replaced[fact.id])
-            for fact in changed
+            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), targets[fact.id])
+            for fact in changes
         ),
         writes=tuple(
             link_of(
                 "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
             )
-            for fact in changed
-            if (older_id := replaced[fact.id])
+            for fact in changes
+            if (older_id := targets[fact.id])
         ),
         removes=tuple(
             f"{LINK}{link_id('superseded', Ref('fact', fact.supersedes), Ref('fact', fact.id))}"
-            for fact in changed
+            for fact in changes
             if fact.supersedes
         ),
-        targets=tuple(Ref("fact", fact.id) for fact in changed),
+        targets=tuple(Ref("fact", fact.id) for fact in changes),
     )
 
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
-    """Return the commit by which a person adds a fact, in their name."""
+    """Return the commit by which a person adds a fact, in the person's name."""
     sources = [link.source for link in succession.links]
-    replaced = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
+    replacement_line = f"It replaces {join_items([ref.id for ref in sources])}." if sources else ""
     return Change(
         step="add",
         subject=f"fact {fact.id}",
-        reason="\n".join(filter(None, [replaced, *remarks, fact.text])),
+        reason="\n".join(filter(None, [replacement_line, *remarks, fact.text])),
         writes=(fact, *succession.links),
         edits=succession.edits,
         sources=tuple(sources),
@@ -166,13 +169,13 @@ def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] =
 
 
 def remarks_of(change: Change) -> list[str]:
-    """Return what the commit of an added fact says of other facts."""
+    """Return the remarks on other facts in the commit of an added fact."""
     texts = [record.text for record in change.writes if isinstance(record, Fact)]
     return change.reason.removesuffix(texts[0]).splitlines()
 
 
 def _statement_text(fact: Fact) -> str:
-    """Return the statement of a fact, or the lesson of a run that it quotes."""
+    """Return the statement of a fact, or the lesson of a run that the fact quotes."""
     statement = statement_of(fact)
     _, is_lesson, quotation = statement.partition(f"{LESSON}: \u201c")
     return quotation.removesuffix(".").removesuffix("\u201d") if is_lesson else statement
@@ -184,9 +187,9 @@ def day_of(fact: Fact) -> str:
 
 
 def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
-    """Return the date of a fact, and what held before it: `(2026-11-20; was 14, until 2026-11-20)`.
+    """Return the date of a fact and its older value: `(2026-11-20; was 14, until 2026-11-20)`.
 
-    A person can replace a fact by an older statement, whose date ends nothing.
+    The older value has no end if a person replaced a fact by an older statement.
     """
     day = day_of(fact) or "undated"
     if predecessor is None:

@@ -1,7 +1,7 @@
-"""Decide how much of each skill an answer gives: its text, its first sections, or a line.
+"""Decide how much of each skill an answer shows: its text, its first sections, or one line.
 
-The best are named in any case. Lines and facts have a share of the budget each; the texts have
-what is left, in order. Skills that do not fit get a line with the way to read them.
+The best skills are always named. Lines and facts each have a share of the budget. Texts get the
+rest, in order. Skills that do not fit get a line that says how to read them.
 """
 
 import math
@@ -61,10 +61,10 @@ class Summary(NamedTuple):
 
 
 class Slot(Struct, frozen=True):
-    """A skill that has a place in an answer; a pinned one is given whole whatever its length.
+    """A skill that is part of an answer; the whole text of a pinned skill is shown.
 
-    `actions` are what it is about, None for all actions of its domain. `is_cut`: the body is what
-    of the text fits the task. `by_lines`: each of its lines says something by itself.
+    `actions` are the actions that the skill is about, None for all actions of its domain. With
+    `is_cut`, `body` is only what fits the task. With `by_lines`, each line makes sense alone.
     """
 
     name: str
@@ -86,10 +86,10 @@ class AnswerText(Struct, frozen=True):
 
 
 class FactHit(Struct, frozen=True):
-    """A fact that a search found, with the evidence, 0..1, that it is the answer.
+    """A fact that a search found, with the evidence (0..1) that it answers the task.
 
-    `advice` is what to do; `actions` is what it is about. `note` says since when it holds, from the
-    day `at`, and what held before; `is_due`: a person was to review it by now.
+    `advice` is what to do, `actions` what the fact is about. `note` tells since when it holds, from
+    the day `at`, and its older value. `is_due` is True if a person was to review it by now.
     """
 
     id: str
@@ -105,7 +105,7 @@ class FactHit(Struct, frozen=True):
 
 
 class ServedFact(Struct, frozen=True):
-    """A fact that is shown, as its line says it."""
+    """A fact in an answer, as its line."""
 
     handle: str
     id: str
@@ -116,7 +116,7 @@ class ServedFact(Struct, frozen=True):
 
 
 class Disclosure(Struct, frozen=True):
-    """The skills that an answer names, and the facts beside them."""
+    """The skills that an answer names, and its facts."""
 
     skills: list[AnswerText]
     facts: list[ServedFact]
@@ -130,10 +130,10 @@ def disclose(
     *,
     budget: float,
 ) -> Disclosure:
-    """Share the tokens of an answer among the lines, the facts and the texts.
+    """Divide the tokens of an answer among lines, facts and texts.
 
-    `hidden` are the skills that are held out, each with its actions. Nothing tells of them: no line
-    that names one, and no fact about these actions.
+    `hidden` are the held-out skills, each with its actions. The answer must not show them: no line
+    names one, and no fact is about these actions.
     """
     slots = [
         replace(
@@ -158,16 +158,16 @@ def disclose(
         and quotations.isdisjoint(_find_quotations(hit.text))
     ]
     leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
-    places = paths_of((slot.name, slot.about.path) for slot in slots)
+    paths = paths_of((slot.name, slot.about.path) for slot in slots)
     lines = sum(map(_line_tokens, slots, descriptions))
-    room = budget - _FRAME - lines - count_tokens(" ".join(places))
+    room = budget - _FRAME - lines - count_tokens(" ".join(paths))
     facts = choose_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
     room -= facts_tokens(fact.text for fact in facts)
     return Disclosure(fill_texts(slots, descriptions, room, rules.bodies), facts)
 
 
 def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
-    """Return a skill without the bullets that an earlier skill has; add its own to the set.
+    """Return a skill without the bullets of earlier skills, and note its own bullets.
 
     Bullets are the same if they quote the same words.
     """
@@ -187,53 +187,53 @@ def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
 
 
 def _find_quotations(text: str) -> set[str]:
-    """Return the long quotations of a text, or the text of a bullet as it stands."""
+    """Return the long quotations of a text; a bullet without one stands for itself."""
     quotations = _QUOTATION.findall(text) or [text.removeprefix("- ")]
     return {" ".join(quotation.split()) for quotation in quotations if len(quotation) >= _QUOTED}
 
 
 def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
-    """Return the descriptions of the first so many as fit, the first and the pinned always."""
+    """Return the descriptions that fit; the first and the pinned are always included."""
     room = SHARE * budget
     for size in _DESCRIPTIONS:
         lines = [_shorten_description(slot.about.description, size) for slot in slots]
         costs = [_line_tokens(slot, line) for slot, line in zip(slots, lines, strict=True)]
         if sum(costs) <= room:
             return lines
-    fitting: list[str] = []
+    chosen_lines: list[str] = []
     for slot, line, cost in zip(slots, lines, costs, strict=True):
         room -= cost
-        if room < 0 and fitting and not slot.pinned:
+        if room < 0 and chosen_lines and not slot.pinned:
             break
-        fitting.append(line)
-    return fitting if budget > 0 else fitting[: sum(slot.pinned for slot in slots)]
+        chosen_lines.append(line)
+    return chosen_lines if budget > 0 else chosen_lines[: sum(slot.pinned for slot in slots)]
 
 
 def fill_texts(
-    slots: Sequence[Slot], descriptions: Sequence[str], budget: float, most: int | None
+    slots: Sequence[Slot], descriptions: Sequence[str], budget: float, max_texts: int | None
 ) -> list[AnswerText]:
-    """Fill the tokens that are left with texts, at most `most` of them.
+    """Fill the tokens that are left with at most `max_texts` texts, in order.
 
-    Texts are given in order while they fit; the first is never left out for its length.
+    The first text is never left out for its length.
     """
     texts: list[AnswerText] = []
-    texts_left = math.inf if most is None else most
+    texts_left = math.inf if max_texts is None else max_texts
     for slot, description in zip(slots, descriptions, strict=True):
         room = budget + _line_tokens(slot, description)
         part = _fit_text(slot, room, is_first=not texts) if texts_left > 0 or slot.pinned else None
-        how: Extent = "named"
+        extent: Extent = "named"
         if part is not None:
-            how = "whole" if part == slot.body and not slot.is_cut else "part"
-            budget = room - count_tokens(part) - _frame_tokens(slot) - _REST * (how == "part")
+            extent = "whole" if part == slot.body and not slot.is_cut else "part"
+            budget = room - count_tokens(part) - _frame_tokens(slot) - _REST * (extent == "part")
         texts_left = texts_left - 1 if part == slot.body else 0
-        texts.append(AnswerText(how, description, part or "", slot.about.path))
+        texts.append(AnswerText(extent, description, part or "", slot.about.path))
     return texts
 
 
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the paths of skills (name, path), with NAME for the name to merge them.
+    """Return the path patterns of skills (name, path), with NAME for the name of the skill.
 
-    None if there are many such places: the command shows them all.
+    None if there are many such folders, because the command shows them all.
     """
     paths = sorted({_generic_path(name, path) for name, path in skills if path})
     return paths if len(paths) <= _PLACES else []
@@ -247,7 +247,7 @@ def _generic_path(name: str, path: str) -> str:
 
 
 def without_names(text: str, names: Collection[str]) -> str:
-    """Drop the lines of a text that name one of these skills."""
+    """Return a text without the lines that name one of these skills."""
     pattern = rf"(?<![\w-])(?:{'|'.join(re.escape(name) for name in names)})(?![\w-])"
     if not names or not re.search(pattern, text):
         return text
@@ -255,7 +255,7 @@ def without_names(text: str, names: Collection[str]) -> str:
 
 
 def first_sections(body: str, room: float) -> str:
-    """Return the first sections of a text that fit; of a long first one its first blocks."""
+    """Return the first sections of a text that fit, or the first blocks of a long section."""
     for parts in ([section.text for section in markdown.sections(body)], markdown.blocks(body)):
         text = _take_fitting(parts, room)
         if markdown.statements(text):  # a title alone is no content
@@ -264,7 +264,7 @@ def first_sections(body: str, room: float) -> str:
 
 
 def _fit_text(slot: Slot, room: float, *, is_first: bool) -> str | None:
-    """Return the text to give of a skill; None for a line alone."""
+    """Return the text of a skill that fits; None for a line alone."""
     room -= _frame_tokens(slot)
     if not slot.body:
         return None
@@ -276,16 +276,16 @@ def _fit_text(slot: Slot, room: float, *, is_first: bool) -> str | None:
 
 
 def _first_lines(excerpt: str, room: float) -> str:
-    """Return as many lines of a guide as fit, and no heading at its end."""
+    """Return as many lines of a guide as fit, without a heading at the end."""
     lines = _take_fitting(excerpt.splitlines(keepends=True), room).splitlines()
     while lines and not lines[-1].startswith("- "):
         lines.pop()
     return "\n".join(lines) or first_sections(excerpt, room)
 
 
-def _take_fitting(parts: Sequence[str], room: float) -> str:
+def _take_fitting(texts: Sequence[str], room: float) -> str:
     text = ""
-    for part in parts:
+    for part in texts:
         if count_tokens(text + part) > room:
             break
         text += part
@@ -293,7 +293,7 @@ def _take_fitting(parts: Sequence[str], room: float) -> str:
 
 
 def _shorten_description(description: str, size: int) -> str:
-    """Shorten a description to a line, without its subject, which the name says."""
+    """Shorten a description to a line, without the subject, which the name tells."""
     subject, _, details = flatten(description).partition(". ")
     return shorten(details if details and subject.startswith(_WHEN) else flatten(description), size)
 
@@ -315,48 +315,42 @@ def choose_facts(
     rules: RecommendPolicy,
     room: float,
 ) -> list[ServedFact]:
-    """Choose the facts that answer the task, the best first, no two that say the same.
+    """Choose the facts that answer the task, the best first, without repetition.
 
-    `actions` are those of the leading skills. The lines have at most `room` tokens together.
+    `actions` are the actions of the leading skills. The lines have at most `room` tokens in all.
     """
-    fitting: list[FactHit] = []
+    chosen: list[FactHit] = []
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
     # Of equals, what something is comes before what it is not.
-    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.evidence, _denies(hit.text))):
+    denials = {hit.id: not NEGATIONS.isdisjoint(hit.text.lower().split()) for hit in newest_first}
+    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.evidence, denials[hit.id])):
         share = SUBJECT if hit.actions.intersection(actions) else 1.0
         bound = rules.answers * (share if actions else _ALONE)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
-        if is_answer and not any(_repeats(hit, fact) for fact in fitting):
-            fitting.append(hit)
-    del fitting[rules.facts :]
-    while fitting:
-        for size in _LENGTHS if len(fitting) > 1 else (*_LENGTHS, *_SHORT):
-            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in fitting]
+        texts = [fact.text for fact in chosen]
+        if is_answer and hit.text not in texts and not any(says_same(hit.text, t) for t in texts):
+            chosen.append(hit)
+    del chosen[rules.facts :]
+    while chosen:
+        for size in _LENGTHS if len(chosen) > 1 else (*_LENGTHS, *_SHORT):
+            lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen]
             if facts_tokens(lines) <= room:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.evidence, 6), hit.blob, line)
-                    for n, (hit, line) in enumerate(zip(fitting, lines, strict=True), 1)
+                    for n, (hit, line) in enumerate(zip(chosen, lines, strict=True), 1)
                 ]
-        fitting.pop()
+        chosen.pop()
     return []
 
 
-def _denies(text: str) -> bool:
-    return not NEGATIONS.isdisjoint(text.lower().split())
-
-
 def facts_tokens(lines: Iterable[str]) -> int:
-    """Return the tokens of facts as they are shown."""
+    """Return the number of tokens of facts as shown."""
     return sum(count_tokens(f"[F1] {line}\n") for line in lines)
 
 
-def _repeats(hit: FactHit, fact: FactHit) -> bool:
-    return hit.text == fact.text or says_same(hit.text, fact.text)
-
-
 def _shorten_fact(hit: FactHit, size: int) -> str:
-    """Shorten the statement of a fact and then its advice."""
+    """Shorten the statement of a fact, and then its advice."""
     advice = flatten(hit.advice)
     statement = flatten(hit.text).removesuffix(advice).rstrip() or advice
     if len(statement) > size:

@@ -1,4 +1,4 @@
-"""Compare the texts of two skills, so that skills that say the same get one place."""
+"""Compare the texts of two skills, so that only one of two equal skills is shown."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,7 +14,7 @@ _SAME = 0.85  # the share of each text's statements that the other has
 
 
 def says_same(text: str, other_text: str) -> bool:
-    """Return True if nearly all statements of either text are in the other, in any words."""
+    """Return True if nearly all statements of each text are in the other, in any words."""
     a, b = _distinct_words(text), _distinct_words(other_text)
     if min(len(a), len(b)) < _WORDS or jaccard(a, b) < _ALIKE:
         return False
@@ -23,7 +23,7 @@ def says_same(text: str, other_text: str) -> bool:
 
 
 def likeness(text: str, other_text: str) -> float:
-    """Return the share of the statements of the shorter text that the other has, 0..1."""
+    """Return the share (0..1) of the statements of the shorter text that the other has."""
     if not _distinct_words(text) & _distinct_words(other_text):
         return 0.0
     first, second = _forms(text), _forms(other_text)

@@ -1,4 +1,4 @@
-"""Match the lines of a guide with a task, and cut the guide to it."""
+"""Find the lines of a guide that are about a task, and cut the guide to them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -27,14 +27,14 @@ _PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
 class LineMatch(NamedTuple):
-    """The weight of the words that a line and a task share, and its share of the task."""
+    """The weight of the words that a line shares with a task, and their share of the task."""
 
     weight: float
     share: float
 
     @property
     def strength(self) -> float:
-        """The weight, less where it is a small part of the task."""
+        """The weight, reduced if it is a small part of the task."""
         return self.weight * self.share
 
 
@@ -42,9 +42,9 @@ NO_MATCH = LineMatch(0.0, 0.0)
 
 
 def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, LineMatch]:
-    """Return the lines that share words with a task, each with its match.
+    """Return the match of each line that shares words with a task.
 
-    `about` are words that each line is read with: the action of its guide.
+    `about` are further words for each line: the action of its guide.
     """
     task_form = normal_form(task)
     marks = task_form.numbers | task_form.names
@@ -72,10 +72,10 @@ def _word_stems(text: str) -> set[str]:
 
 
 def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> str:
-    """Cut a guide's text to a task: the lines nearest to it, rules, the first deeds.
+    """Cut the text of a guide to a task: the nearest lines, rules, and the first deeds.
 
-    `tried` are further lines. A section of a person's stays whole, and the whole text where no line
-    says anything of the task.
+    `tried` are further lines. The sections of a person stay whole. The text stays whole if no line
+    is about the task.
     """
     title, *sections = re.split(r"(?m)^(?=## )", body)
     headings = {
@@ -86,10 +86,10 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
     }
     further_lines = [line for line in tried if not _is_covered(line, body)]
     matches = match_lines(task, [*headings, *further_lines], about)
-    best = max((match.weight for match in matches.values()), default=0.0)
-    if not best:
+    max_weight = max((match.weight for match in matches.values()), default=0.0)
+    if not max_weight:
         return body
-    nearest = [line for line, match in matches.items() if match.weight >= _NEAR * best]
+    nearest = [line for line, match in matches.items() if match.weight >= _NEAR * max_weight]
     nearest = sorted(nearest, key=lambda line: -matches[line].weight)[:_NEAREST]
     labelled_lines: list[str] = []
     for line in nearest:
@@ -97,7 +97,7 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         if heading not in _ALWAYS:
             label = f"- {heading}: " if heading in ("Do", "Avoid") else "- "
             labelled_lines.append(line.replace("- ", label, 1))
-    cuts = [text for section in sections if (text := _cut(section, nearest))]
+    cuts = [text for section in sections if (text := _cut_section(section, nearest))]
     first_cuts = [text for text in cuts if text.startswith(tuple(f"## {name}" for name in _ALWAYS))]
     task_section = ["\n".join(["## For This Task", "", *labelled_lines])] if labelled_lines else []
     later_cuts = [text for text in cuts if text not in first_cuts]
@@ -110,8 +110,8 @@ def omits_lines(excerpt: str, body: str) -> bool:
     return any(line not in excerpt for line in lines)
 
 
-def _cut(section: str, nearest: Sequence[str]) -> str:
-    """Return a section without lines that are near the task; "" for nothing."""
+def _cut_section(section: str, nearest: Sequence[str]) -> str:
+    """Return what is left of a section without the lines near the task; "" for nothing."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _OWN:
         return section.strip()
@@ -123,7 +123,7 @@ def _cut(section: str, nearest: Sequence[str]) -> str:
 
 
 def _is_covered(line: str, body: str) -> bool:
-    """Return True if a text already has a try: by its deed, which both quote."""
+    """Return True if a text has a try already: both quote its deed."""
     deed = _DEED_ENDS.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
     _, _, unlabelled = deed.partition(": ")  # a text names the target only where targets differ
     return deed in body or (unlabelled != "" and unlabelled in body)

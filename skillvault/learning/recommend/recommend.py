@@ -1,7 +1,7 @@
 """Choose and order the skills for a task, with the reasons against the others.
 
-A task leaves out what says too little of it; relevance orders the rest. A pure function of the
-candidates, the question and the policy: chance enters by the decision's id alone.
+Skills that are not about the task are left out; relevance orders the rest. This is a pure function
+of the candidates, the question and the policy: chance comes from the decision's id alone.
 """
 
 import math
@@ -50,10 +50,10 @@ NOT_LIVE = ("proposed", "retired")
 
 
 class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are thousands
-    """A live skill of the shelf as far as it is known before its text is read.
+    """A live skill of the shelf, as known before its text is read.
 
-    `tokens` are those of its text; `blob` is its version, git's id of its bytes. `seed`: it comes
-    with the package and not from anybody here. `elsewhere` is the lift that other tools' counters
+    `tokens` are the tokens of its text, and `blob` its version (git's id of its bytes). `seed` is
+    True if the skill comes with the package. `elsewhere` is the lift that other tools' counters
     lead to expect.
     """
 
@@ -71,11 +71,11 @@ class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are t
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """An agent's question before a task; None for `limit` and `budget` means the policy's.
+    """The question of an agent before a task; `limit` and `budget` default to the policy.
 
-    `explain`: the answer names every skill that is left out, not the best of them. `seen` are
-    skills that the agent has read already, so that none of them can be held out. Facts that were
-    to be reviewed by the `day` come last.
+    With `explain`, the answer names every skill that is left out, not only the best. `seen` are
+    skills that the agent has read already, so they cannot be held out. Facts with a review due by
+    `day` come last.
     """
 
     domain: str
@@ -95,10 +95,11 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 class ServedSkill(Struct, frozen=True):
-    """A skill that is shown. `relevance` is 0..1, `reasons` its parts; `score` orders.
+    """A skill that is shown.
 
-    `body` is the text that is given, "" if it is only named, and `tokens` are its tokens. `handle`
-    replaces the name in reports of this decision.
+    `relevance` (0..1) has the parts `reasons`; `score` orders. `body` is the text that is shown, ""
+    if the skill is only named, and `tokens` are its tokens. `handle` stands for the name in reports
+    of this decision.
     """
 
     name: str
@@ -127,7 +128,7 @@ class WithheldSkill(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The answer of `recommend`: the shown by their place, the left out from the best on.
+    """The answer of `recommend`: the shown skills in order, and the others from the best on.
 
     `near_domain` is the domain that a misspelt one resembles. `unknown_context` are the keys and
     values that no boost and no skill knows. `prompt` is the text for an agent to read before the
@@ -151,7 +152,7 @@ class Selection(Struct, frozen=True):
         return self.prompt
 
     def _repr_html_(self) -> str:
-        """The shown skills and facts, as notebooks show them."""
+        """Show the skills and facts as a table in a notebook."""
         skills = [
             (skill.handle, skill.name, skill.badge, f"{skill.relevance:.2f}", skill.description)
             for skill in self.recommended
@@ -164,11 +165,11 @@ class Selection(Struct, frozen=True):
 
 
 class Background(Struct, frozen=True):
-    """Further facts about the skills and the task.
+    """Further data about the skills and the task.
 
-    `about` gives description and path by name; `actions` what skills that answer the task are
-    about; `leads` the place of those about the very action that is asked for, 0 first. `excerpts`
-    are what of guides fits the task.
+    `about` maps names to description and path. `actions` are the actions of skills that answer the
+    task. `leads` ranks the skills about the requested action, 0 first. `excerpts` are the parts of
+    guides that fit the task.
     """
 
     about: Callable[[str], Summary] = lambda _: Summary()
@@ -184,7 +185,7 @@ LEADS = 2  # places before those of the others
 
 
 class _Request(NamedTuple):
-    """A question, and the means to answer it."""
+    """A question, and the data to answer it."""
 
     query: Query
     rules: Rules
@@ -195,7 +196,7 @@ class _Request(NamedTuple):
 
 
 class _Contender(NamedTuple):
-    """A candidate with its score, which sorts as it is shown; `place` is by pins and leads."""
+    """A candidate with its score, in sort order; `place` is its rank by pins and leads."""
 
     place: int
     minus_score: float
@@ -223,8 +224,8 @@ def recommend(
 ) -> Selection:
     """Answer a query with the live skills of the shelf.
 
-    `read_text` gives the text of a candidate by name. `scores`, the match of each text with the
-    task, count if a task is given and the strategy is not `tag`.
+    `read_text` returns the text of a candidate by name. `scores` are the matches of texts with the
+    task; they count if there is a task and the strategy is not `tag`.
     """
     policy = rules.policy.recommend
     if query.strategy == "tag" or not policy.task:
@@ -235,14 +236,14 @@ def recommend(
     live = _select_candidates(candidates, query, pins)
     doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
     doubtful_names = {c.name for c in doubtful}
-    unasked = {c.name for c in live if c.seed and not _is_asked(c, query, pins)}
+    unasked = {c.name for c in live if c.seed and not _is_requested(c, query, pins)}
     eligible = _eligibility_test(request, unasked)
     domains = (query.domain, None)
     low: list[_Contender] = []
     high: list[_Contender] = []
-    sure = (c for c in live if c.name not in doubtful_names)
-    near, far = _split_by_match(sure, request)
-    for contender in (_score(c, request) for c in near):
+    rankable = (c for c in live if c.name not in doubtful_names)
+    matching, unmatched = _split_by_match(rankable, request)
+    for contender in (_score(c, request) for c in matching):
         (high if eligible(contender) else low).append(contender)
     doubtful_contenders = (
         _score(c, request)
@@ -256,8 +257,9 @@ def recommend(
         low += (contender for contender in weak_contenders if not eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
     choice = _choose(order, request)
-    irrelevant = [*(contender.name for contender in low), *(c.name for c in far)]
+    irrelevant = [*(contender.name for contender in low), *(c.name for c in unmatched)]
     names = {candidate.name for candidate in live}
+    cap = f"at most {_limit(request)} are shown"
     left_out = chain(
         (
             WithheldSkill(pin, "unknown-pin", "no live skill has this name")
@@ -265,10 +267,10 @@ def recommend(
             if pin not in names
         ),
         choice.withheld,
-        (_withhold_by_rank(contender, _limit(request)) for contender in order),
+        (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
         _withhold_irrelevant(low, request),
         # No word of the task brings these, so that they are scored only if that is asked.
-        _withhold_irrelevant((_score(c, request) for c in far), request),
+        _withhold_irrelevant((_score(c, request) for c in unmatched), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     return Selection(
@@ -285,7 +287,7 @@ def recommend(
 
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
-    """Return the skills to serve whatever the task: the pinned first, then the most helpful."""
+    """Return the skills to serve without a task: the pinned first, then the most helpful."""
     anything = Query(domain="")
     live = [
         c
@@ -302,7 +304,7 @@ def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candid
     return sorted(live, key=place)
 
 
-def empty(query: Query, near_domain: str) -> Selection:
+def empty_selection(query: Query, near_domain: str) -> Selection:
     """Return the answer for a misspelt domain; `near_domain` is the domain that it resembles."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
@@ -311,15 +313,15 @@ def empty(query: Query, near_domain: str) -> Selection:
 
 
 def pin_places(query: Query) -> dict[str, int]:
-    """Map each pin to its place."""
+    """Map each pin to its rank."""
     names = dict.fromkeys(pin.replace("_", "-") for pin in query.pins)
-    return {name: place for place, name in enumerate(names)}
+    return {name: rank for rank, name in enumerate(names)}
 
 
 def _select_candidates(
     candidates: Iterable[Candidate], query: Query, pins: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the live skills of the domain or of none, for the role or stage, and the pins."""
+    """Return the pins, and the live skills of this or no domain for the role or the stage."""
     # The semantic strategy asks the texts of all, whatever their roles.
     filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domain = query.domain
@@ -338,10 +340,10 @@ def _has_label(candidate: Candidate, query: Query) -> bool:
     return query.role in candidate.roles or query.stage in candidate.stages
 
 
-def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
-    """Return True if a skill is pinned, or has the role or the stage in question.
+def _is_requested(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
+    """Return True if a skill is pinned, or has the requested role or stage.
 
-    A skill learned here with the status pinned still must say enough of the task.
+    A skill that was learned here and pinned by its status must still match the task.
     """
     if candidate.name in pins or (candidate.seed and candidate.status == "pinned"):
         return True
@@ -350,29 +352,29 @@ def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bo
 
 
 def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
-    """Return a test whether a skill may be shown: pinned, asked for, or close to the task.
+    """Return a test for the skills to show: pinned, asked for, or close to the task.
 
-    Without a task its relevance decides.
+    Without a task, the relevance decides.
     """
     query, rules = request.query, request.rules.policy.recommend
     answering = {*_find_answering(request, unasked)}
     answering.update(request.background.leads if query.action else ())
-    has_task, least = request.weighing.has_task, rules.min_relevance
+    has_task, min_relevance = request.weighing.has_task, rules.min_relevance
 
     def eligible(contender: _Contender) -> bool:
-        if _is_asked(contender.candidate, query, request.pins):
+        if _is_requested(contender.candidate, query, request.pins):
             return True
-        is_near = contender.name in answering if has_task else contender.relevance >= least
+        is_near = contender.name in answering if has_task else contender.relevance >= min_relevance
         return contender.name not in unasked and is_near
 
     return eligible
 
 
 def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
-    """Return the skills with enough evidence; beside one of these, nearly enough suffices.
+    """Return the skills with enough evidence; if there is one, nearly enough suffices too.
 
-    A learned skill about other actions than the best learned one needs nearly as much as that; else
-    it only shares a few words with the task.
+    A learned skill about other actions than the best learned skill needs nearly as much evidence as
+    that skill. Otherwise it only shares a few words with the task.
     """
     weighing, actions = request.weighing, request.background.actions
     rules = request.rules.policy.recommend
@@ -380,39 +382,39 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
         return []
     names = [n for n in weighing.names_with_evidence(_NEARLY * rules.answers) if n not in unasked]
     learned_names = [name for name in names if actions.get(name)]
-    best = min(
+    best_name = min(
         learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
     )
-    if best is None:
+    if best_name is None:
         return names
-    needed = rules.beside * weighing.measure_evidence(best)
+    min_evidence = rules.beside * weighing.measure_evidence(best_name)
     return [
         name
         for name in names
         if not actions.get(name)
-        or actions[name] & actions[best]
-        or weighing.measure_evidence(name) >= needed
+        or actions[name] & actions[best_name]
+        or weighing.measure_evidence(name) >= min_evidence
     ]
 
 
 def _split_by_match(
     candidates: Iterable[Candidate], request: _Request
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Return (the candidates that may be shown, those that no word of the task brings).
+    """Divide the candidates into those that may be shown and those without a word of the task.
 
-    Of a large library nearly all are of the second kind, and need no score. If an answer explains
-    every skill, all are ordered together.
+    In a large library nearly all are of the second kind, and need no score. If the answer explains
+    every skill, all are of the first kind.
     """
     query, weighing = request.query, request.weighing
     if not weighing.has_task or query.explain:
         return list(candidates), []
     near_names = {*weighing.matched_names, *request.background.leads}
-    near: list[Candidate] = []
-    far: list[Candidate] = []
+    matching: list[Candidate] = []
+    unmatched: list[Candidate] = []
     for candidate in candidates:
-        is_near = candidate.name in near_names or _is_asked(candidate, query, request.pins)
-        (near if is_near else far).append(candidate)
-    return near, far
+        is_near = candidate.name in near_names or _is_requested(candidate, query, request.pins)
+        (matching if is_near else unmatched).append(candidate)
+    return matching, unmatched
 
 
 def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
@@ -432,13 +434,13 @@ def _score(candidate: Candidate, request: _Request) -> _Contender:
 
 
 def _may_gain(candidate: Candidate) -> bool:
-    """Return True if a skill was used or proven; of a large library hardly any was."""
+    """Return True if a skill was used or proven; few skills of a large library were."""
     is_used = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere != 0
     return is_used or candidate.status == "proven"
 
 
 def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]:
-    """Return the gains of a skill's order over its relevance, by part."""
+    """Return the parts by which the score of a skill exceeds its relevance."""
     decision, name, evidence = query.decision, candidate.name, candidate.evidence
     draw = None if decision is None else partial(draw_normal, decision, name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
@@ -450,7 +452,7 @@ def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]
 
 
 class _Choice(NamedTuple):
-    """The shown skills and facts, and the best of the withheld skills."""
+    """The shown skills and facts, and the best of the others."""
 
     served: list[ServedSkill]
     facts: list[ServedFact]
@@ -458,7 +460,7 @@ class _Choice(NamedTuple):
 
 
 def _choose(order: Iterator[_Contender], request: _Request) -> _Choice:
-    """Choose the best of the order within limit and budget; take no more of the order than that."""
+    """Choose the best skills within limit and budget; read no more of the order than needed."""
     places, repeats = _drop_repeats(order, request)
     places, guided_skills = _drop_guided(places, request)
     repeats += guided_skills
@@ -482,36 +484,36 @@ def _choose(order: Iterator[_Contender], request: _Request) -> _Choice:
 def _drop_repeats(
     order: Iterator[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
-    """Return (the first of the order, up to the limit; those that say the same as one of them).
+    """Return the first skills up to the limit, and the skills that say the same as one of them.
 
-    Of two that say the same the one with more evidence stays, a pinned one before all others.
+    Of two equal skills the one with more evidence stays; a pinned skill always stays.
     """
     limit, read_text, pins = _limit(request), request.read_text, request.pins
-    places: list[_Contender] = []
+    chosen: list[_Contender] = []
     repeats: list[WithheldSkill] = []
-    while len(places) < limit and (contender := next(order, None)) is not None:
+    while len(chosen) < limit and (contender := next(order, None)) is not None:
         name = contender.name
         is_guide = contender.candidate.kind == "guide"  # which `_drop_guided` compares
-        peers = (p for p in places[:_COMPARED] if is_guide == (p.candidate.kind == "guide"))
+        peers = (p for p in chosen[:_COMPARED] if is_guide == (p.candidate.kind == "guide"))
         twins = (peer for peer in peers if says_same(read_text(name), read_text(peer.name)))
         twin = next(twins, None)
         if twin is None or name in pins:
-            places.append(contender)
+            chosen.append(contender)
             continue
         uses, twin_uses = (c.candidate.evidence.times_applied for c in (contender, twin))
         if twin.name not in pins and uses > twin_uses:
-            places[places.index(twin)], contender, twin = contender, twin, contender
+            chosen[chosen.index(twin)], contender, twin = contender, twin, contender
         repeats.append(_withhold(contender.candidate, "same", f"same as {twin.name}"))
-    return places, repeats
+    return chosen, repeats
 
 
 def _drop_guided(
-    places: Sequence[_Contender], request: _Request
+    chosen: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
-    """Return (the places, warnings and patterns dropped because a guide there has their action)."""
-    about = {c.name: _actions(request, c.candidate) or frozenset() for c in places}
+    """Return the contenders, and the warnings and patterns whose action has a guide among them."""
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in chosen}
     guides = {
-        action: c.name for c in places if c.candidate.kind == "guide" for action in about[c.name]
+        action: c.name for c in chosen if c.candidate.kind == "guide" for action in about[c.name]
     }
 
     def is_guided(contender: _Contender) -> bool:
@@ -521,16 +523,16 @@ def _drop_guided(
 
     withheld = [
         _withhold(c.candidate, "same", f"it is in {guides[min(about[c.name])]}")
-        for c in places
+        for c in chosen
         if is_guided(c)
     ]
-    return [c for c in places if not is_guided(c)], withheld
+    return [c for c in chosen if not is_guided(c)], withheld
 
 
 def _disclose(
     contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
-    """Return the texts of as many skills as can be named, and the facts beside them."""
+    """Return the texts of all skills that can be named, and the facts."""
     background, rules = request.background, request.rules.policy.recommend
     slots = [
         disclosure.Slot(
@@ -582,10 +584,10 @@ def _limit(request: _Request) -> int:
 def _explore(
     contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
-    """Return (the order, the new skill that is tried); there is one in a share of the decisions.
+    """Return the order, and the new skill that it tries in a share of the decisions.
 
-    It has the last place that may have a text. It is a new skill, perhaps one that seems to hurt,
-    that promises much and was applied seldom.
+    The new skill gets the last rank that may have a text. It promises much and was applied seldom,
+    even if it seems to hurt.
     """
     order, limit = _sort_lazily(contenders), _limit(request)
     if request.rules.policy.recommend.bodies is not None:
@@ -608,7 +610,7 @@ def _explore(
 
 
 def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str]:
-    """Sort key: promising skills first, each use a step back; nothing of it is drawn."""
+    """Sort key: promising skills first, each use moves a skill back; without chance."""
     evidence, rules = contender.candidate.evidence, policy.effect
     lift = evidence.lift.recent.lift if evidence.lift else 0.0
     promise = contender.relevance + rules.bonus * lift
@@ -616,7 +618,7 @@ def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str
 
 
 def _sort_lazily(contenders: Iterable[_Contender]) -> Iterator[_Contender]:
-    """Yield the pins in their order, then by score and name; sorts only as far as it is asked."""
+    """Yield the pins in order, then the others by score and name; sort only as far as needed."""
     heap = list(contenders)
     heapify(heap)
     while heap:
@@ -627,26 +629,21 @@ def _withhold(candidate: Candidate, reason: Reason, detail: str) -> WithheldSkil
     return WithheldSkill(candidate.name, reason, detail, candidate.blob)
 
 
-def _withhold_by_rank(contender: _Contender, limit: int) -> WithheldSkill:
-    detail = f"score {-contender.minus_score:.2f}; at most {limit} are shown"
-    return _withhold(contender.candidate, "rank", detail)
-
-
 def _is_held_out(candidate: Candidate, request: _Request) -> bool:
-    """Decide by the decision and the name alone, so that the same question has the same answer.
+    """Return True if this decision does without a skill; the decision's id and the name decide.
 
-    The less is open about a skill that helps, the less is learned by doing without it.
+    The better a skill's effect is known, the less is learned by holding it out.
     """
     query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
     numbers, lift = rules.policy.effect, candidate.evidence.lift
-    share = least = min(numbers.holdout, numbers.holdout_proven)
+    share = min_share = min(numbers.holdout, numbers.holdout_proven)
     helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
     is_proven = rules.is_proven(candidate.status, candidate.evidence, rules)
     if not is_proven and helps < numbers.proven_above:
         doubt = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
-        share += (numbers.holdout - least) * doubt**2
+        share += (numbers.holdout - min_share) * doubt**2
     return draw(query.decision, candidate.name) < share
 
 
@@ -678,7 +675,7 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
 
 
 def _withhold_irrelevant(low: Iterable[_Contender], request: _Request) -> Iterator[WithheldSkill]:
-    """Withhold those that are not eligible, the best first, each with the number it misses."""
+    """Yield the skills that are not eligible, the best first, with the number that is missing."""
     rules, weighing = request.rules.policy.recommend, request.weighing
     for _, _, name, value, candidate in _sort_lazily(low):
         if candidate.seed:

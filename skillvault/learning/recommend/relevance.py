@@ -1,4 +1,4 @@
-"""Score how much a skill matters in a context: the parts that the policy adds up."""
+"""Score the relevance of a skill in a context: the sum of the parts in the policy."""
 
 import hashlib
 import math
@@ -20,8 +20,8 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class Match(NamedTuple):
     """The match of a text with a task.
 
-    `score` orders the texts of one question; `evidence`, 0..1, that the text answers it
-    can be compared between questions and vaults.
+    `score` orders the texts of one question. `evidence` (0..1) can be compared between questions
+    and vaults.
     """
 
     score: float
@@ -33,29 +33,29 @@ NO_MATCH = Match(0.0, 0.0)
 
 @lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
-    """Fold a context's key or value for comparison: `unlockSchedule` is `unlock_schedule`."""
+    """Normalize a key or value of a context: `unlockSchedule` becomes `unlock_schedule`."""
     return "".join(words_of(name))
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a context's key or value, in small letters."""
+    """Return the words of a key or value of a context, in lower case."""
     return _SEPARATOR.sub(" ", _INNER_CAPITAL.sub(" ", name)).casefold().split()
 
 
 def fold_keys(context: Context) -> dict[str, Scalar]:
-    """Return a context with folded keys."""
+    """Return a context with normalized keys."""
     return {fold_name(key): value for key, value in context.items()}
 
 
 def relevance(kind: str, body: str, context: Context) -> float:
-    """Return the relevance, 0..1, of a skill of this kind and text by the default boosts."""
+    """Return the relevance (0..1) of a skill of this kind and text by the default boosts."""
     keys = fold_keys(context)
-    applied = (boost for boost in BOOSTS if holds(boost, kind, keys) and says(boost, body))
-    return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applied))
+    applicable = (boost for boost in BOOSTS if applies(boost, kind, keys) and has_word(boost, body))
+    return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applicable))
 
 
 def value_of(text: str) -> Scalar:
-    """Convert a typed value of a context: true, false, a number, or else the text."""
+    """Convert a typed value of a context: true, false, a number, or the text itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -67,18 +67,18 @@ def value_of(text: str) -> Scalar:
     return text
 
 
-def holds(boost: Boost, kind: str, context: Context) -> bool:
-    """Return True if kind and context, by its folded keys, meet all conditions of a boost."""
+def applies(boost: Boost, kind: str, context: Context) -> bool:
+    """Return True if kind and context, with normalized keys, meet all conditions of a boost."""
     return (
         boost.kind in (None, kind)
         and all(_is_same(context.get(fold_name(key)), value) for key, value in boost.when.items())
-        and all(_is_above(context.get(fold_name(key)), least) for key, least in boost.above.items())
+        and all(_is_above(context.get(fold_name(key)), bound) for key, bound in boost.above.items())
         and not any(context.get(fold_name(key)) for key in boost.unless)
     )
 
 
-def says(boost: Boost, body: str) -> bool:
-    """Return True if the text has a word that a boost asks for, or if it asks for none."""
+def has_word(boost: Boost, body: str) -> bool:
+    """Return True if the text has a word of a boost, or the boost has no words."""
     text = body.lower() if boost.says else ""
     return not boost.says or any(word.lower() in text for word in boost.says)
 
@@ -86,8 +86,8 @@ def says(boost: Boost, body: str) -> bool:
 class Weighing:
     """The parts of the relevance in one context; those of a kind are computed once.
 
-    `read` gives a skill's text by name; `scores` how well it answers the task, None if none is
-    given.
+    `read` returns a skill's text by name. `scores` tells how well it answers the task, None without
+    a task.
     """
 
     def __init__(
@@ -113,13 +113,13 @@ class Weighing:
         if name not in self._matches and kind in self._plain:
             return self._plain[kind]
         if kind not in self._kinds:
-            boosts = [boost for boost in self._policy.boosts if holds(boost, kind, self._context)]
+            boosts = [boost for boost in self._policy.boosts if applies(boost, kind, self._context)]
             fixed = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
             self._kinds[kind] = fixed, [boost for boost in boosts if boost.says]
         total, asking = self._kinds[kind]
         if asking:
             body = self._read(name)
-            total += sum(boost.add for boost in asking if says(boost, body))
+            total += sum(boost.add for boost in asking if has_word(boost, body))
         if self._scores is not None:
             total += self._task_part(name)
         # Rounded, so that sums of the same parts in another order are the same.
@@ -130,12 +130,12 @@ class Weighing:
 
     @property
     def has_task(self) -> bool:
-        """True if a task is given."""
+        """True if there is a task."""
         return self._scores is not None
 
-    def names_with_evidence(self, least: float) -> list[str]:
-        """Return the skills with at least this evidence that they answer the task."""
-        return [name for name, match in self._matches.items() if match.evidence >= least]
+    def names_with_evidence(self, min_evidence: float) -> list[str]:
+        """Return the skills with at least this evidence for the task."""
+        return [name for name, match in self._matches.items() if match.evidence >= min_evidence]
 
     @property
     def matched_names(self) -> Collection[str]:
@@ -143,21 +143,21 @@ class Weighing:
         return self._matches.keys()
 
     def measure_evidence(self, name: str) -> float:
-        """Return the evidence that a skill answers the task, 0..1."""
+        """Return the evidence (0..1) that a skill answers the task."""
         return self._matches.get(name, NO_MATCH).evidence
 
     def parts(self, name: str, kind: str) -> dict[str, float]:
         """Return part -> addend, in the order of the policy, without zeros."""
         contributions = {"base": self._policy.base}
         for boost in self._policy.boosts:
-            if holds(boost, kind, self._context) and says(boost, self._read(name)):
+            if applies(boost, kind, self._context) and has_word(boost, self._read(name)):
                 contributions[boost.name] = contributions.get(boost.name, 0.0) + boost.add
         if self._scores is not None:
             contributions["task"] = self._task_part(name)
         return {part: round(value, 6) for part, value in contributions.items()}
 
     def _task_part(self, name: str) -> float:
-        """Return minus the policy's share for no answer to the task, plus for the best answer."""
+        """Return the part of the task: negative without a match, positive for a good match."""
         share = self._matches.get(name, NO_MATCH).score / self._best
         return self._policy.task * (2 * share - 1)
 
@@ -168,17 +168,17 @@ def _is_same(value: Scalar, expected: Scalar) -> bool:
     return value == expected and isinstance(value, bool) == isinstance(expected, bool)
 
 
-def _is_above(value: Scalar, least: float) -> bool:
-    return isinstance(value, int | float) and value > least
+def _is_above(value: Scalar, bound: float) -> bool:
+    return isinstance(value, int | float) and value > bound
 
 
 def draw(*words: str) -> float:
-    """Return a number from 0 to below 1, always the same for these words."""
+    """Return a pseudorandom number from 0 to below 1 that depends on these words alone."""
     digest = hashlib.sha256("\n".join(words).encode()).digest()[:8]
     return int.from_bytes(digest, "big") / 2**64
 
 
 def draw_normal(decision: str, name: str) -> float:
-    """Draw a number from the normal distribution, by Box and Muller."""
+    """Return a pseudorandom number of the normal distribution, by Box and Muller."""
     radius = math.sqrt(-2 * math.log(1 - draw(decision, name, "radius")))
     return radius * math.cos(2 * math.pi * draw(decision, name, "angle"))

@@ -1,6 +1,6 @@
-"""Render a recommendation for an agent, and as the record of what it saw.
+"""Render a recommendation for an agent, and as the record of what the agent got.
 
-The texts of skills are data: they stand in a frame that they cannot leave.
+The texts of skills are data: they are in a frame that they cannot close.
 """
 
 import json
@@ -30,9 +30,9 @@ _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
 def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
-    """Return the skills with their badges, the facts and the instruction, "" for none.
+    """Return the skills with their badges, the facts and the instruction; "" without skills.
 
-    `knows_instruction`: the agent has read the instruction before, so one line reminds it.
+    With `knows_instruction`, one line reminds the agent of the instruction that it has read before.
     """
     blocks = _blocks(answer, _with_badge)
     instruction = element("instruction", REMINDER if knows_instruction else INSTRUCTION)
@@ -40,12 +40,12 @@ def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
 
 
 def xml(answer: Selection) -> str:
-    """Return the skills and facts alone, "" for none."""
+    """Return the skills and facts alone; "" without any."""
     return "\n".join(_blocks(answer, _by_name))
 
 
 def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> list[str]:
-    """Return the texts with the lines of skills that are only named, and the facts."""
+    """Return the texts, the lines of skills that are only named, and the facts."""
     texts = [render_skill(skill) for skill in answer.recommended if skill.how != "named"]
     named_skills = [skill for skill in answer.recommended if skill.how == "named"]
     texts += [element("named", _named_lines(named_skills))] if named_skills else []
@@ -55,7 +55,7 @@ def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> li
 
 
 def skills_xml(skills: Iterable[Skill]) -> str:
-    """The `<skills>` block of these skills, "" for none."""
+    """Return the `<skills>` block; "" without skills."""
     blocks = "\n".join(map(_by_name, skills))
     return element("skills", blocks) if blocks else ""
 
@@ -87,12 +87,12 @@ def check_recordable(query: Query, task: str) -> None:
 
 
 def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dict[str, Any]:
-    """Return the inbox record of this recommendation; `task` is the agent's question."""
+    """Return the inbox record of a recommendation; `task` is the question of the agent."""
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
     no_candidates = ("held-out", "unknown-pin")
-    passed_over = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
+    omitted = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -114,13 +114,13 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
             for s in answer.recommended
         ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
-        "next": [{"skill": skill.name, "reason": skill.reason} for skill in passed_over[:NEXT]],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:NEXT]],
         "counts": counts,
     }
 
 
-def plain(answer: Selection) -> dict[str, Any]:
-    """Return the answer as its JSON, without the prompt."""
+def selection_values(answer: Selection) -> dict[str, Any]:
+    """Return the answer for JSON, without the prompt."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
     del plain_answer["over_budget"], plain_answer["prompt"]
     for key in ("near_domain", "unknown_context"):
@@ -132,7 +132,7 @@ def plain(answer: Selection) -> dict[str, Any]:
 
 
 def _text(skill: ServedSkill | Skill) -> str:
-    """Return the text of a skill in its block, with the place of the rest of it."""
+    """Return the text of a skill in its block, with the path of the rest."""
     if isinstance(skill, Skill) or skill.how == "whole":
         return skill.body
     path = f", or {skill.path}" if skill.path else ""
@@ -155,13 +155,13 @@ def _with_badge(skill: ServedSkill) -> str:
 
 
 def _named_lines(skills: Sequence[ServedSkill]) -> str:
-    """Return a line for each skill that is only named, and the ways to read one."""
+    """Return a line for each skill that is only named, and how to read it."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
     ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines: list[str] = []
     for skill in skills:
-        about = f": {skill.description}" if skill.description else ""
-        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{about}".split())))
+        description = f": {skill.description}" if skill.description else ""
+        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{description}".split())))
     return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
 
 
@@ -174,12 +174,12 @@ def inert_body(body: str) -> str:
 
 
 def frame_tags(text: str) -> list[str]:
-    """Return the parts of a text that look like a tag of the frame."""
+    """Return the parts of a text that look like tags of the frame."""
     return [text[match.start() : match.start() + _TAG_SHOWN] for match in _TAG.finditer(text)]
 
 
 def element(tag: str, text: str, **attributes: Any) -> str:
-    """Return `<tag key="value">`, the text and the end tag, each on lines of their own."""
+    """Return `<tag key="value">`, the text and the end tag, each on its own line."""
     values = {key: escape(" ".join(escape_hidden(str(v)).split())) for key, v in attributes.items()}
     attribute_text = "".join(f' {key}="{value}"' for key, value in values.items())
     return f"<{tag}{attribute_text}>\n{text}\n</{tag}>"

@@ -1,6 +1,6 @@
-"""Pick skills of the shelf by layer, name, tag, role, stage and pin.
+"""Select skills of the shelf by layer, name, tag, role, stage and pin.
 
-Later layers override earlier ones by name. `recommend` decides which of them earn a place.
+Later layers override earlier layers by name. `recommend` decides which skills are shown.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
-    """Return the skill of the last layer for each name, sorted; in a layer the last path wins."""
+    """Return the skill of the last layer for each name, sorted; within a layer the last path."""
     by_name: dict[str, ShelfSkill] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
@@ -23,50 +23,50 @@ def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
 
 
 def stack_layers(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkill, bool]]:
-    """Return (skill, whether it wins) of all layers, by name and then by layer."""
+    """Return (skill, True if it is served) of all layers, by name and then by layer."""
     stack = [[*layer] for layer in layers]
-    best = {id(shelved) for shelved in winners(stack)}
+    winner_ids = {id(shelved) for shelved in winners(stack)}
     order = [shelved for layer in stack for shelved in sorted(layer, key=lambda s: s.path)]
     order.sort(key=lambda shelved: shelved.skill.name)
-    return [(shelved, id(shelved) in best) for shelved in order]
+    return [(shelved, id(shelved) in winner_ids) for shelved in order]
 
 
 def is_hidden(shelved: ShelfSkill, hidden: Collection[str]) -> bool:
-    """Return True if a file is not served for its name; the vault's own skills always are."""
+    """Return True if a skill is not served by its name; the vault's own skills always are."""
     return shelved.layer != "vault" and shelved.skill.name in hidden
 
 
 def get(skills: Iterable[Skill], name: str) -> Skill | None:
-    """Return the skill of this name; `_` stands for `-` if no name has it."""
+    """Return the skill with this name; `_` stands for `-` if no name has `_`."""
     by_name = {skill.name: skill for skill in skills}
     return by_name.get(name) or by_name.get(name.replace("_", "-"))
 
 
 def get_by_tags(skills: Iterable[Skill], tags: Iterable[str]) -> list[Skill]:
     """Return the skills with any of these tags, in the given order."""
-    wanted = frozenset(tags)
-    return [skill for skill in skills if wanted.intersection(skill.tags)]
+    wanted_tags = frozenset(tags)
+    return [skill for skill in skills if wanted_tags.intersection(skill.tags)]
 
 
 def get_by_role(skills: Iterable[Skill], role: str) -> list[Skill]:
-    """Return the skills for this role, in the given order; one without roles is for none."""
+    """Return the skills for this role, in the given order; a skill without roles is for no role."""
     return [skill for skill in skills if role in skill.roles]
 
 
 def get_by_pipeline_stage(skills: Iterable[Skill], stage: str) -> list[Skill]:
-    """Return the skills for this stage, in the given order; none without stages."""
+    """Return the skills for this stage, in the given order; a skill without stages is for none."""
     return [skill for skill in skills if stage in skill.stages]
 
 
 def candidates(skills: Iterable[Skill], role: str | None, stage: str | None) -> list[Skill]:
-    """Return the skills for the role or the stage; without either, all."""
+    """Return the skills for the role or the stage; all skills without either."""
     if role is None and stage is None:
         return [*skills]
     return [skill for skill in skills if role in skill.roles or stage in skill.stages]
 
 
 def split_pins(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], list[str]]:
-    """Return (the pinned skills in the order given, the pins that no skill has)."""
+    """Return the pinned skills in the given order, and the pins without a skill."""
     candidates = list(skills)
     by_pin = {pin: get(candidates, pin) for pin in dict.fromkeys(pins)}
     pinned_skills = {skill.name: skill for skill in by_pin.values() if skill is not None}
@@ -81,7 +81,7 @@ def shortlist(
     usage: Mapping[str, int],
     scores: Mapping[str, float] | None,
 ) -> list[str]:
-    """Return the names that `top_k` can choose, so that no others need to be read."""
+    """Return the names that `top_k` may choose, so that other skills need not be read."""
     similarity = scores if strategy == "semantic" and scores is not None else {}
     count = max(0, 3 * k if strategy == "hybrid" else k)
     scored_names = (
@@ -107,11 +107,11 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
     usage: Mapping[str, int] | None = None,
     scores: Mapping[str, float] | None = None,
 ) -> list[Skill]:
-    """Return at most `k` skills: the pins first, in their order, then by the strategy.
+    """Return at most `k` skills: the pins in their order, then by the strategy.
 
-    tag: those for the role or stage, the most applied (`usage`) first, then by name.
-    hybrid: the first 3k of these by the words they share with the task.
-    semantic: all, by `scores` (name -> similarity to the task), or else by the words shared.
+    tag: the skills for the role or stage, the most applied (`usage`) first, then by name. hybrid:
+    the first 3k of these, by the words shared with the task. semantic: all, by `scores` (name ->
+    similarity to the task), or else by the words shared.
     """
     pinned_skills, _ = split_pins(skills, pins)
     pinned_names = {skill.name for skill in pinned_skills}
@@ -126,12 +126,9 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
         unpinned.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
         task_words = _tokens(task)
-        unpinned.sort(key=lambda skill: -len(task_words & _search_words(skill)))
+        texts = {s.name: " ".join([s.name, s.description, *s.tags]) for s in unpinned}
+        unpinned.sort(key=lambda skill: -len(task_words & _tokens(texts[skill.name])))
     return [*pinned_skills, *unpinned][: max(0, k)]
-
-
-def _search_words(skill: Skill) -> frozenset[str]:
-    return _tokens(" ".join([skill.name, skill.description, *skill.tags]))
 
 
 def _tokens(text: str) -> frozenset[str]:

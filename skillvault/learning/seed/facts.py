@@ -1,4 +1,4 @@
-"""Facts in the profile `seed`: a strong, confirmed verdict makes one, and repeats support it."""
+"""Facts in the profile `seed`: a strong, confirmed verdict makes a fact, repeats support it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -33,14 +33,14 @@ class Promotion(Struct, frozen=True):
 
 
 class Repetition(Struct, frozen=True):
-    """Insights that repeat a fact."""
+    """Evaluations whose insights repeat a fact."""
 
     fact: str
     evaluations: tuple[Evaluation, ...]
 
 
 class FactPlan(Struct, frozen=True):
-    """The facts to make or support, and those that a person rejected before."""
+    """The facts to make and to support, and the facts that a person rejected before."""
 
     promotions: tuple[Promotion, ...]
     repetitions: tuple[Repetition, ...]
@@ -48,38 +48,38 @@ class FactPlan(Struct, frozen=True):
 
 
 def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
-    """Return the facts to make or to support, strongest first."""
+    """Return the facts to make and to support, the strongest first."""
     rules = policy.promote
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
     by_fact: dict[str, list[Evaluation]] = defaultdict(list)
-    rejected: list[Rejection] = []
-    for evaluation in _candidates(material, policy, rejected):
+    rejections: list[Rejection] = []
+    for evaluation in _candidates(material, policy, rejections):
         domain = evaluation.domain
         if domain not in domains:
             domains[domain] = DomainTexts(domain, material, rules)
         facts = domains[domain]
-        refused, repeated_fact = facts.find_repeated(evaluation)
-        if refused:
-            rejected.append(refused)
+        rejection, repeated_fact = facts.find_repeated(evaluation)
+        if rejection:
+            rejections.append(rejection)
         elif repeated_fact is not None:
             by_fact[repeated_fact].append(evaluation)
         else:
-            high = strength(evaluation, rules) >= rules.high_from
+            is_certain = strength(evaluation, rules) >= rules.high_from
             creation_time = material.outcomes[evaluation.outcome].occurred_at
-            importance: Importance = "high" if high else "medium"
+            importance: Importance = "high" if is_certain else "medium"
             promotion = Promotion(evaluation, fact_id(evaluation), importance, creation_time)
             promotions.append(promotion)
             facts.add_fact(promotion.fact, evaluation.key_insight or "")
     return FactPlan(
         tuple(promotions),
         tuple(Repetition(fact, tuple(evaluations)) for fact, evaluations in by_fact.items()),
-        tuple(sorted(set(rejected))),
+        tuple(sorted(set(rejections))),
     )
 
 
 def fact_id(evaluation: Evaluation) -> str:
-    """Return a fact's id: slug or first words of its evaluation, and hex of its source."""
+    """Return the id of a fact: the slug or first words of its evaluation, and hex of its source."""
     tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
     # A text in another script has no slug; the domain still says what it is about.
     words_of = evaluation.slug or evaluation.key_insight or ""
@@ -88,24 +88,24 @@ def fact_id(evaluation: Evaluation) -> str:
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
-    """Return True if an evaluation meets every condition but that of its text, or was rejected."""
+    """Return True if an evaluation meets the conditions that do not concern its text."""
     if evaluation.id in material.fact_links:
         return False
     return bool(rejection_of(evaluation, material)) or not find_unmet(evaluation, material, policy)
 
 
 def _candidates(
-    material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
+    material: PromotionMaterial, policy: Policy, rejections: list[Rejection]
 ) -> Iterator[Evaluation]:
-    """Yield the evaluations that meet every condition but that of their text, strongest first."""
+    """Yield the evaluations that meet the conditions not about their text, strongest first."""
     order = sorted(
         material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
     )
     for evaluation in order:
         if not may_be_due(evaluation, material, policy):
             continue
-        if refused := rejection_of(evaluation, material):
-            rejected.append(refused)
+        if rejection := rejection_of(evaluation, material):
+            rejections.append(rejection)
         else:
             yield evaluation
 
@@ -114,7 +114,7 @@ def _candidates(
 
 
 def promotion_change(promotion: Promotion) -> Change:
-    """Return the commit that makes an insight a fact."""
+    """Return the commit that makes a fact of an insight."""
     evaluation = promotion.evaluation
     source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
     fact = Fact(
@@ -160,5 +160,5 @@ def repetition_change(repetition: Repetition, now: datetime) -> Change:
 def pattern_name(
     kind: SkillKind, about: str, _facts: Sequence[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """Return the name of a skill of facts: its title, with a number if that is taken."""
+    """Return the name of a skill from facts: its title, with a number if that is taken."""
     return numbered_name(kind, about, is_taken)

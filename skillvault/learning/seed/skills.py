@@ -1,6 +1,6 @@
-"""The skills of the profile `seed`: a warning or pattern of each significant outcome, and merges.
+"""The skills of the profile `seed`: a skill for each significant outcome, and merges.
 
-Similar skills become one evolved skill and go to archive/. A person's edits stay.
+Similar skills are merged into one evolved skill and go to archive/. A person's edits stay.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -60,10 +60,11 @@ _TAGS = 16
 
 
 class OutcomeMaterial(Struct, frozen=True, kw_only=True):
-    """The records that decide on the skill of one evaluated outcome.
+    """The records that decide on the skill of an evaluated outcome.
 
-    `previous` is the outcome before it on its subject. `skill` already covers it, `warning` covers
-    an earlier failure of its subject; `rejection`: a person removed a skill of it.
+    `previous` is the last outcome on its subject. `skill` covers the outcome already, `warning`
+    covers an earlier failure of its subject. `rejection` is set if a person removed a skill of the
+    outcome.
     """
 
     outcome: Outcome
@@ -78,7 +79,7 @@ class OutcomeMaterial(Struct, frozen=True, kw_only=True):
 def significance(
     outcome: Outcome, previous: Outcome | None, policy: Policy
 ) -> tuple[SkillKind | None, str]:
-    """Return (the kind of its skill or None, why): by its score, or without one by its novelty."""
+    """Return the kind of an outcome's skill (or None) and the reason: its score or its novelty."""
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
@@ -95,7 +96,7 @@ def significance(
 
 
 def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
-    """Return the state of an outcome's own skill, and the findings for it if it is due."""
+    """Return the state of the skill of an outcome, and its findings if the skill is due."""
     outcome = material.outcome
     kind, reason = significance(outcome, material.previous, policy)
     if material.skill is not None:
@@ -123,7 +124,7 @@ def outcome_skill_change(
     now: datetime,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds the skill of one outcome, with its link."""
+    """Return the commit that adds the skill of an outcome, with its link."""
     (outcome,) = findings.account.outcomes
     # A title in another script has no slug.
     name_start = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
@@ -134,7 +135,7 @@ def outcome_skill_change(
 
 
 def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
-    """Return the commit that links repeated failures to the skill of the first."""
+    """Return the commit that links repeated failures to the skill of the first failure."""
     target = Ref("skill", skill.name)
     sources = tuple(Ref("evaluation", name) for name in outcomes)
     links = tuple(link_of("reinforced", source, target, now) for source in sources)
@@ -154,9 +155,9 @@ def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Chan
 
 
 class Wording(Struct, frozen=True, kw_only=True, order=True):
-    """The words of a living skill's statements.
+    """The words in the statements of a living skill.
 
-    An `evolved` skill stands for others: its `texts` include their latest texts.
+    The `texts` of an `evolved` skill include the last texts of the skills that it replaced.
     """
 
     created: str
@@ -171,14 +172,14 @@ class Wording(Struct, frozen=True, kw_only=True, order=True):
 
 
 class MergeGroup(Struct, frozen=True, kw_only=True):
-    """Skills to merge into a new skill, or into the evolved one named by `into`."""
+    """The skills to merge into a new skill, or into the evolved skill `target`."""
 
     names: tuple[str, ...]
-    into: str | None = None
+    target: str | None = None
 
 
 def statement_words(body: str) -> frozenset[str]:
-    """Return the words over three letters of a text's statements, without headings and head."""
+    """Return the words over three letters of the statements, without headings and head."""
     return words("\n".join(markdown.statements(body)))
 
 
@@ -188,14 +189,14 @@ def find_merge_groups(
     is_managed: Callable[[str], bool],
     rules: MergePolicy,
 ) -> list[MergeGroup]:
-    """Return the groups that the new ones of these skills join, oldest first.
+    """Return the groups that the new skills join, the oldest first.
 
-    A similar evolved skill takes a new one in; otherwise `min_similar` similar skills are needed. A
-    skill that a person edited or decided on is not managed by skillvault, and stays.
+    A similar evolved skill takes a new skill in; otherwise `min_similar` similar skills are needed.
+    A skill that a person edited or decided on stays as it is.
     """
     sorted_wordings = sorted(wordings)
     grouped_names: set[str] = set()
-    growths: dict[str, list[str]] = {}
+    grown: dict[str, list[str]] = {}
     groups: list[MergeGroup] = []
     for wording in sorted_wordings:
         if wording.evolved or wording.name not in new_names or wording.name in grouped_names:
@@ -211,20 +212,20 @@ def find_merge_groups(
         evolved = next((skill.name for skill in matches if skill.evolved), None)
         names = [skill.name for skill in matches if not skill.evolved and is_managed(skill.name)]
         if evolved:
-            growths.setdefault(evolved, []).append(wording.name)
+            grown.setdefault(evolved, []).append(wording.name)
             grouped_names.add(wording.name)
         elif len(names) >= rules.min_similar:
             members = (*names, wording.name)
             groups.append(MergeGroup(names=tuple(sorted(members))))
             grouped_names.update(members)
-    return groups + [MergeGroup(names=(*growths[name],), into=name) for name in sorted(growths)]
+    return groups + [MergeGroup(names=(*grown[name],), target=name) for name in sorted(grown)]
 
 
 class SkillMerge(Struct, frozen=True, kw_only=True):
-    """Skills of a domain and a kind that become one: a new one, or the existing evolved one.
+    """Skills of a domain and a kind that become one skill.
 
-    `sources` are the living skills that it replaces, as `<shelf>/<name>`; `skill` is the evolved
-    skill, None for a new one; `at` is the time of the merge.
+    `sources` are the living skills that are merged, as `<shelf>/<name>`. `skill` is the evolved
+    skill, None for a new one. `at` is the time of the merge.
     """
 
     domain: str
@@ -241,7 +242,7 @@ class SkillMerge(Struct, frozen=True, kw_only=True):
 def evolved_text(
     merge: SkillMerge, draft: Draft, policy: Policy, references: References | None = None
 ) -> tuple[str, dict[str, str]]:
-    """Return (the body, the new files in references/ by name)."""
+    """Return the body of a merged skill, and its new files in references/ by name."""
     outcomes = merge.brief.together.account.outcomes
     names = [describe_subject(findings.account.outcomes[0]) for findings in merge.brief.apart]
     limit = policy.merge.max_tokens
@@ -273,11 +274,11 @@ def _some_names(names: Sequence[str], token_limit: int) -> str:
 def merge_change(
     merge: SkillMerge, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """Return the commit that makes one skill of several, which go to archive/."""
+    """Return the commit that merges several skills into a new one."""
     findings = merge.brief.together
     outcomes = findings.account.outcomes
-    parts = [part for index in range(3) for o in outcomes if (part := o.subject[index])]
-    tags = tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
+    labels = [label for index in range(3) for o in outcomes if (label := o.subject[index])]
+    tags = tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_TAGS]
     name = numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken)
     body, files = evolved_text(merge, draft, policy)
     skill = Skill(
@@ -310,20 +311,20 @@ def merge_change(
 def growth_change(
     merge: SkillMerge,
     draft: Draft,
-    written: sections.WrittenTexts,
+    old_texts: sections.WrittenTexts,
     *,
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit by which an evolved skill takes others in.
+    """Return the commit that adds skills to an evolved skill.
 
-    `references` are its files.
+    `references` are the files of the evolved skill.
     """
     skill = merge.skill
     assert skill is not None
     path = f"skills/{skill.name}/SKILL.md"
     text, files = evolved_text(merge, draft, policy, references)
-    body = sections.rewrite_body(skill.body, written.bodies, text)
+    body = sections.rewrite_body(skill.body, old_texts.bodies, text)
     links = tuple(_links(merge, skill.name))
     new_skill = replace(
         skill,
@@ -338,7 +339,7 @@ def growth_change(
         reason=_reason(merge, skill.name),
         writes=links,
         files=reference_files(skill.name, "skills", references.files_to_write(files)),
-        edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
+        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_moves(merge),
         sources=tuple(map(_skill_ref, merge.sources)),
@@ -348,21 +349,20 @@ def growth_change(
 
 
 def _links(merge: SkillMerge, name: str) -> Iterator[Link]:
-    """Yield a link from each archived skill."""
     for source in map(_skill_ref, merge.sources):
         yield link_of("merged", source, Ref("skill", name), merge.at)
 
 
-def _skill_ref(place: str) -> Ref:
-    return Ref("skill", place.partition("/")[2])
+def _skill_ref(folder: str) -> Ref:
+    return Ref("skill", folder.partition("/")[2])
 
 
 def _moves(merge: SkillMerge) -> tuple[Move, ...]:
-    return tuple(Move(place, f"archive/{_skill_ref(place).id}") for place in merge.sources)
+    return tuple(Move(folder, f"archive/{_skill_ref(folder).id}") for folder in merge.sources)
 
 
 def _reason(merge: SkillMerge, name: str) -> str:
-    """Return the subjects that the skill stands for, and its sources."""
+    """Return the subjects of a merged skill, and its sources."""
     outcomes = merge.brief.together.account.outcomes
     status, noun = {
         "warning": ("failure", "failures or losses"),

@@ -1,6 +1,6 @@
 """The strategy of the profile `seed`: one skill of the latest outcomes of a domain.
 
-A rewrite changes generated sections only; a person's sections stay.
+Only generated sections are rewritten; the sections of a person stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +36,13 @@ GRADED, UNGRADED = "Market Context", "Context"
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
-    """The records that decide on the strategy of one domain.
+    """The records that decide on the strategy of a domain.
 
-    `read` are the ids of the latest trusted outcomes with an evaluation that a strategy covers,
-    oldest first; no strategy has read the latest `unread`. `linked` are the evaluations behind
-    earlier strategies; `skill` has the strategy's name, and `path` is its place (both None without
-    one). `expired`: the step expire was the last to change it. `is_recounted`: one of its outcomes
-    no longer counts. `made_at` is the time of the new strategy.
+    `read` are the ids of the latest trusted outcomes with an evaluation, oldest first; no strategy
+    covers the last `unread` of them. `linked` are the evaluations behind earlier strategies.
+    `skill` and `path` are the existing strategy (None without one). `expired` is True if the step
+    expire changed it last. `is_recounted` is True if an outcome of it does not count any more.
+    `made_at` is the time of the new strategy.
     """
 
     domain: str
@@ -71,11 +71,11 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 
 
 def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
-    """Return the state of a strategy by the domain's `clock`, with the reason."""
+    """Return the state of a strategy and the reason; `clock` is the domain's time."""
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
-    if why := _why_kept(material, clock, policy):
-        return SkillState("archived", why)
+    if reason := _why_kept(material, clock, policy):
+        return SkillState("archived", reason)
     count, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
     waits = material.unread < interval
     if material.skill is None:
@@ -104,7 +104,7 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
     life = lifetime(skill, policy) if material.expired and skill.status != "retired" else None
-    has_expired = life is not None and life.ends < clock
+    has_expired = life is not None and life.end < clock
     if path.startswith("archive/") and not has_expired:
         return f"{path} was archived; `skillvault skill restore {material.name}` brings it back"
     return None
@@ -136,7 +136,7 @@ def period_of(
 
 
 def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
-    """Yield the outliers of the greatest loss and gain among outcomes of their action."""
+    """Yield the outliers of the greatest loss and the greatest gain."""
     scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
     scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
     for outcome in scored[:1] + scored[1:][-1:]:
@@ -150,7 +150,7 @@ def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
 def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
-    """Return the commit that adds a domain's strategy."""
+    """Return the commit that adds the strategy of a domain."""
     actions = list(group_by_action(period.outcomes))[:_TAGGED]
     skill = Skill(
         name=material.name,
@@ -171,18 +171,18 @@ def next_change(
     material: StrategyMaterial,
     period: Period,
     draft: Draft,
-    written: sections.WrittenTexts,
+    old_texts: sections.WrittenTexts,
     *,
     policy: Policy,
 ) -> Change:
-    """Return the commit that rewrites a strategy; an expired one comes back from the archive.
+    """Return the commit that rewrites a strategy, or brings it back from the archive.
 
-    A person's sections, description and later expiry date stay.
+    A person's sections, description and later end of the time to live stay.
     """
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    body = sections.rewrite_body(skill.body, written.bodies, strategy_body(period, draft))
+    body = sections.rewrite_body(skill.body, old_texts.bodies, strategy_body(period, draft))
     new_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
@@ -190,16 +190,16 @@ def next_change(
         created=stamp(material.made_at),
         expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
-    archived = path.startswith("archive/")
+    is_archived = path.startswith("archive/")
     restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _strategy_change(
         material,
         period,
-        f"{'restore' if archived else 'rewrite'} {material.name}",
-        changed=sections.statement_changes(skill.body, body),
-        edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
+        f"{'restore' if is_archived else 'rewrite'} {material.name}",
+        changed_paths=sections.statement_changes(skill.body, body),
+        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(restoring_move,) if archived else (),
+        moves=(restoring_move,) if is_archived else (),
     )
 
 
@@ -207,10 +207,10 @@ def _strategy_change(
     material: StrategyMaterial,
     period: Period,
     subject: str,
-    changed: Sequence[str] = (),
+    changed_paths: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
-    """Return a commit with a `generated` link for each evaluation without one."""
+    """Return a commit with a `generated` link for each evaluation that has none."""
     target = Ref("skill", material.name)
     new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
@@ -227,7 +227,7 @@ def _strategy_change(
     return Change(
         step=STEP,
         subject=subject,
-        reason="\n".join([*lines, *changed]),
+        reason="\n".join([*lines, *changed_paths]),
         sources=sources,
         targets=(target,),
         judge=join_items(sorted(judges)) or None,
@@ -257,7 +257,7 @@ def _outcomes_line(period: Period) -> str:
 
 
 def _results(period: Period) -> str:
-    """Return the rate of success, and the average gain and loss."""
+    """Return the rate of success, and the average gain and loss, in words."""
     success_count = sum(o.result.status == "success" for o in period.outcomes)
     name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
     rate = f"{name} {success_count / count * 100:.0f} % ({count_of(success_count, count)})"

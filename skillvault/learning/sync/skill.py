@@ -1,7 +1,7 @@
 """Merge a skill that two clones changed: its keys, sections, files and folder.
 
-A section is generated if the file states its digest (`model.section_marks`). Git compares paths; a
-skill that one clone archived and the other changed would end up in two folders.
+The file states the digests of its generated sections (`model.section_marks`). Git compares paths
+only, so a skill that one clone archived and the other changed would be in two folders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ _RULES = {
 
 
 class MarkedSection(NamedTuple):
-    """The text below a heading (None without it), and the digest that its file states."""
+    """The text below a heading (None without the section), and the digest in its file."""
 
     text: str | None = None
     mark: str | None = None
@@ -71,7 +71,7 @@ class MarkedSection(NamedTuple):
 
 
 def merge_skill(versions: Versions) -> bytes:
-    """Merge two versions; a person's change goes before a generated one."""
+    """Merge two versions of SKILL.md; a change by a person wins over a generated change."""
     base, first, second = sides = [
         parse_file(content) for content in (versions.base, versions.first, versions.second)
     ]
@@ -121,7 +121,7 @@ def _marked_sections(
 
 
 def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
-    """Return each section and the description, without the empty lines around them."""
+    """Return the sections and the description, without the empty lines around them."""
     description = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
     sections = {**description, **sections_of(side.body)}
     return {key: plain_section(text) for key, text in sections.items()}
@@ -130,7 +130,7 @@ def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
 def _merge_section(
     key: Key, base: MarkedSection, first: MarkedSection, second: MarkedSection
 ) -> MarkedSection:
-    """Return a person's section before a generated one; of two persons the statements of both."""
+    """Return a person's section before a generated one; of two persons all statements."""
     personal_sides = [side for side in (first, second) if not side.is_programs]
     if len(personal_sides) == 1:
         return personal_sides[0]
@@ -169,7 +169,7 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
 
 
 def is_edited(base: bytes | None, side: bytes) -> bool:
-    """Return True if a person changed the text of a skill since the base, or pinned it."""
+    """Return True if a person changed or pinned a skill since the base."""
     old_file, new_file = parse_file(base), parse_file(side)
     statuses = [_metadata_of(file).get("status") for file in (old_file, new_file)]
     is_pinned = statuses[1] == "pinned" != statuses[0]
@@ -185,7 +185,7 @@ _ORDER = ("version", "patterns", "evolution_log")
 
 
 def merge_expertise(versions: Versions) -> bytes:
-    """Merge the patterns; if both sides counted one, take the entry with more files."""
+    """Merge the patterns; of two counts of one pattern, take the entry with more files."""
     base, first, second = sides = [
         front_matter.as_mapping(strict_yaml.load(front_matter.text_of(side or b"")) or {})
         for side in versions
@@ -211,7 +211,6 @@ def merge_expertise(versions: Versions) -> bytes:
 
 
 def _patterns_by_key(side: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the patterns by the key that equal ones share."""
     return {rule_key(str(entry.get("pattern"))): entry for entry in side.get("patterns") or ()}
 
 
@@ -219,13 +218,13 @@ def _merge_patterns(*sides: Mapping[str, Any]) -> list[Any]:
     base, first, second = sides
     return [
         merge_values(
-            base.get(key), first.get(key) or second[key], second.get(key) or first[key], _more
+            base.get(key), first.get(key) or second[key], second.get(key) or first[key], _larger
         )
         for key in merge_sets(base, [*first], [*second])
     ]
 
 
-def _more(first: Any, second: Any) -> Any:
+def _larger(first: Any, second: Any) -> Any:
     return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
 
 
@@ -233,28 +232,28 @@ _KEY = ("supersedes",)
 
 
 def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
-    """Return id -> file of each fact that changes, so that each fact supersedes the next.
+    """Return id -> the file of each fact that changes, so that each fact supersedes the next.
 
-    The first has the insight of the remaining evaluation, else the least id. A fact that already
-    supersedes another stays as it is.
+    The first fact has the insight of the remaining evaluation, else the least id. A fact that
+    supersedes another already stays as it is.
     """
     words = " ".join(insight.split())
     bodies = {name: " ".join(parse_file(facts[name]).body.split()) for name in facts}
     order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
-    changed: dict[str, bytes] = {}
-    for name, following in pairwise(order):
-        content = _with_supersedes(facts[name], following, order)
+    changed_files: dict[str, bytes] = {}
+    for name, next_fact in pairwise(order):
+        content = _with_supersedes(facts[name], next_fact, order)
         if content != facts[name]:
-            changed[name] = content
-    return changed
+            changed_files[name] = content
+    return changed_files
 
 
-def _with_supersedes(content: bytes, following: str, group: Sequence[str]) -> bytes:
+def _with_supersedes(content: bytes, superseded: str, group: Sequence[str]) -> bytes:
     superseded_id = parse_file(content).values.get("supersedes")
     if superseded_id is not None and superseded_id not in group:
         return content
     try:
-        return front_matter.with_key(content, _KEY, following)
+        return front_matter.with_key(content, _KEY, superseded)
     except BadInputError:  # a person's fact without front matter supersedes nothing
         return content
 
@@ -270,7 +269,7 @@ _INTERNAL = ("metadata", "internal")
 class ShelvedSkill(Struct, frozen=True):
     """A version of a skill: its folder in the vault, and its files by their path in its folder.
 
-    `decided`: a person moved it to this folder since the base.
+    `decided` is True if a person moved it to this folder since the base.
     """
 
     shelf: str
@@ -320,9 +319,9 @@ def _resolve_shelves(base: ShelvedSkill | None, first: ShelvedSkill, second: She
     deciders = [side for side in (first, second) if side.decided]
     if len(deciders) == 1:
         return deciders[0].shelf
-    low, high = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
-    is_archived = high.shelf == _ARCHIVE and not deciders
-    return low.shelf if is_archived and _is_by_person(low, base) else high.shelf
+    lower, higher = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
+    is_archived = higher.shelf == _ARCHIVE and not deciders
+    return lower.shelf if is_archived and _is_by_person(lower, base) else higher.shelf
 
 
 def _without_retirement(side: ShelvedSkill, base: ShelvedSkill | None, shelf: str) -> ShelvedSkill:
@@ -390,7 +389,7 @@ def _merge_file_versions(
 
 
 def _merge_persons_files(path: str, versions: Versions) -> bytes:
-    """Merge the statements of markdown files; of other files take the greater."""
+    """Merge the statements of two markdown files; of other files take the greater."""
     try:
         texts = [(side or b"").decode() for side in versions]
     except UnicodeDecodeError:

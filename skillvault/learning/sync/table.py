@@ -1,6 +1,6 @@
-"""The table of merge rules, one for each kind of record that two clones may change.
+"""The table of merge rules: one row for each kind of record that two clones may change.
 
-A kind without a row is merged by its content, like an outcome. A new rule is a row in the table.
+A kind without a row is merged by its content, like an outcome. Add a rule as a row.
 """
 
 import json
@@ -63,24 +63,24 @@ Place = tuple[str, ...]
 
 
 class SharedSetting(NamedTuple):
-    """A key's value, and the values of the clones while no person has decided."""
+    """The value of a key, and the values of the clones while a person must decide."""
 
     value: Any = None
     undecided: frozenset[str] = frozenset()
 
 
 def merge_settings(versions: Versions) -> bytes:
-    """Merge each key; if both sides changed a key, a person must decide."""
+    """Merge vault.yaml key by key; a person must decide if both sides changed a key."""
     base, first, second = (_read_settings(side or b"") for side in versions)
     settings = {
-        place: _merge_setting(base.get(place), first.get(place), second.get(place))
-        for place in [*first, *(place for place in second if place not in first)]
+        path: _merge_setting(base.get(path), first.get(path), second.get(path))
+        for path in [*first, *(path for path in second if path not in first)]
     }
-    values = _nest({place: setting.value for place, setting in settings.items()})
+    values = _nest({path: setting.value for path, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        f"# undecided: {'.'.join(place)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
-        for place, s in sorted(settings.items())
+        f"# undecided: {'.'.join(path)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
+        for path, s in sorted(settings.items())
         if s.undecided
     ]
     return (content + "".join(lines)).encode()
@@ -112,23 +112,23 @@ def _undecided_setting(base: SharedSetting, *sides: SharedSetting) -> SharedSett
 
 
 def _read_settings(content: bytes) -> dict[Place, SharedSetting]:
-    """Return every setting of the file by its place, also within sections."""
+    """Return every setting of the file by its path of keys."""
     text = front_matter.text_of(content)
     values = _leaves(front_matter.as_mapping(strict_yaml.load(text) or {}))
-    settings = {place: SharedSetting(value) for place, value in values}
+    settings = {path: SharedSetting(value) for path, value in values}
     for key, candidates in read_undecided(text).items():
-        place = tuple(key.split("."))
-        value = settings.get(place, SharedSetting()).value
-        settings[place] = SharedSetting(value, frozenset(candidates))
+        path = tuple(key.split("."))
+        value = settings.get(path, SharedSetting()).value
+        settings[path] = SharedSetting(value, frozenset(candidates))
     return settings
 
 
-def _leaves(values: Mapping[str, Any], place: Place = ()) -> Iterable[tuple[Place, Any]]:
+def _leaves(values: Mapping[str, Any], path: Place = ()) -> Iterable[tuple[Place, Any]]:
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, (*place, key))
+            yield from _leaves(value, (*path, key))
         else:
-            yield (*place, key), value
+            yield (*path, key), value
 
 
 def _nest(leaves: Mapping[Place, Any]) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _nest(leaves: Mapping[Place, Any]) -> dict[str, Any]:
 
 
 def _policy_text(values: Mapping[str, Any], versions: Versions) -> str:
-    """Return the text of these values; only lines that both sides changed are edited."""
+    """Return the text with these values; only lines that both sides changed are edited."""
     base, first, second = (_chunks(side or b"") for side in versions)
     chunks = [merge_values(base.get("", ""), first.get("", ""), second.get("", ""), min)]
     for key in merge_orders([*first], [*second], values):
@@ -172,16 +172,16 @@ def _chunks(content: bytes) -> dict[str, str]:
 
 
 def _edit_chunk(chunk: str, key: str, value: Any) -> str:
-    """Edit the values in the lines of a key; write them anew if a key would be out of order."""
+    """Edit the values in the lines of a key; rewrite the lines if a key would be out of order."""
     new_chunk = strict_yaml.dump({key: _sort_mapping(value)})
     try:
-        for place, leaf in _leaves({key: value}):
-            chunk = strict_yaml.with_value(chunk, place, tuple(leaf) if _is_words(leaf) else leaf)
+        for path, leaf in _leaves({key: value}):
+            chunk = strict_yaml.with_value(chunk, path, tuple(leaf) if _is_words(leaf) else leaf)
         settings = strict_yaml.load(chunk)
-        places = [place for place, _ in _leaves(settings)]
+        paths = [path for path, _ in _leaves(settings)]
     except BadInputError:
         return new_chunk
-    return chunk if settings == {key: value} and places == sorted(places) else new_chunk
+    return chunk if settings == {key: value} and paths == sorted(paths) else new_chunk
 
 
 def _sort_mapping(value: Any) -> Any:
@@ -205,7 +205,7 @@ _OFFLINE = "offline"
 
 
 def merge_record(versions: Versions) -> bytes:
-    """Merge trust, times and unknown keys; BadInputError for other differences."""
+    """Merge trust, times and unknown keys; raise BadInputError for other differences."""
     first, second = (_load_record(content) for content in versions.sides)
     result = _merge_record_values(first, second, "")
     if result in (first, second):
@@ -220,7 +220,7 @@ def _load_record(content: bytes) -> dict[str, Any]:
 
 
 def _merge_record_values(first: Any, second: Any, key: str) -> Any:
-    """Merge two values; `key` is their dotted place."""
+    """Merge two values; `key` is the dotted path of their key."""
     name = key.rpartition(".")[2]
     if first == second:
         return first
@@ -234,18 +234,18 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
 
 
 def _merge_mappings(
-    first: Mapping[str, Any], second: Mapping[str, Any], place: str
+    first: Mapping[str, Any], second: Mapping[str, Any], path: str
 ) -> dict[str, Any]:
-    """Merge two mappings: first the keys of the format in its order, then the others, sorted."""
+    """Merge two mappings: the keys of the format in its order, then other keys, sorted."""
     shared_values = {
-        name: _merge_record_values(first[name], second[name], f"{place}.{name}" if place else name)
+        name: _merge_record_values(first[name], second[name], f"{path}.{name}" if path else name)
         for name in first
         if name in second
     }
     all_values = {**first, **second}
     for name in sorted(all_values.keys() - shared_values.keys()):
         if name in _KNOWN and name != _TRUST:
-            raise contradiction(f"{place}.{name}".strip("."), first.get(name), second.get(name))
+            raise contradiction(f"{path}.{name}".strip("."), first.get(name), second.get(name))
         shared_values[name] = all_values[name]
     format_keys = {name: value for name, value in shared_values.items() if name in _KNOWN}
     other_names = sorted(shared_values.keys() - format_keys.keys())
@@ -253,7 +253,7 @@ def _merge_mappings(
 
 
 def merge_judgement(versions: Versions) -> bytes:
-    """Return one side whole: a paid judge's, the newer version, then the lesser bytes."""
+    """Return one side whole: a paid judge's, else the newer version, else the lesser bytes."""
     return max(reversed(versions.sides), key=_rank)
 
 
@@ -265,9 +265,9 @@ def _rank(content: bytes) -> tuple[bool, tuple[int, ...], str]:
 
 
 def merge_learnings(versions: Versions) -> bytes:
-    """Merge the header, and the rules of both, each once."""
+    """Merge the headers, and the rules of both sides, each once."""
     texts = [(side or b"").decode(errors="surrogateescape") for side in versions]
-    headers = ["".join(b.whole for b in blocks_of(text) if b.header) for text in texts]
+    headers = ["".join(b.full_text for b in blocks_of(text) if b.header) for text in texts]
     header = merge_values(headers[0], headers[1], headers[2], max)
     base, first, second = map(_rule_blocks, texts)
     blocks = {
@@ -280,7 +280,7 @@ def merge_learnings(versions: Versions) -> bytes:
 
 
 def _rule_blocks(text: str) -> Mapping[str, str]:
-    """Return the blocks below the header by the keys of their rules, with separators."""
+    """Return the blocks below the header, with separators, by the keys of their rules."""
     return {
         rule_key(rule_words(block.text)): (
             block.text.removesuffix("\n") + "\n" + (block.end or SEPARATOR)
@@ -301,7 +301,7 @@ _RULES = {
 
 
 def merge_fact(versions: Versions) -> bytes:
-    """Merge the keys by their rules, and the statements of both."""
+    """Merge each key by its rule, and the statements of both sides."""
     base, first, second = map(parse_file, versions)
     values = merge_keys(base.values, first.values, second.values, rules=_RULES)
     body = merge_values(
@@ -311,12 +311,12 @@ def merge_fact(versions: Versions) -> bytes:
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:
-    """Return True if a person changed a fact's text, which skillvault writes only once."""
+    """Return True if a person changed the text of a fact; skillvault writes it only once."""
     return parse_file(base).body != parse_file(side).body
 
 
 def merge_links(versions: Versions) -> bytes:
-    """Merge the lines of both lists; a person rejected the lines that one side removed."""
+    """Merge the lines of both lists; a line that one side removed was rejected by a person."""
     base, *sides = (
         content.rstrip(b"\n").split(b"\n") if content else []
         for content in (versions.base or b"", *versions.sides)
@@ -352,7 +352,7 @@ STAYS: Mapping[str, Callable[[bytes, bytes], bool]] = {
 
 
 def rule_of(kind: str) -> Rule:
-    """Return the rule of a kind of record, or of one of the vault's own files."""
+    """Return the rule for a kind of record, or for a file of the vault."""
     if kind == "retraction":
         return merge_retraction
     return partial(merge_file, RULES.get(kind, merge_record))

@@ -1,7 +1,7 @@
 """Merge three versions of a value, a set, or a markdown file with front matter.
 
-Each function returns the same with the sides exchanged, and the same whichever two of several
-clones meet first. A part that only one side changed stays as that side wrote it, byte for byte.
+Each function gives the same result with the sides exchanged, and in any order of several clones. A
+part that only one side changed stays as that side wrote it, byte for byte.
 """
 
 import re
@@ -22,7 +22,7 @@ _Element = TypeVar("_Element", bound=Hashable)
 
 
 class Versions(NamedTuple):
-    """A file in three versions: the base (None if it had no file) and that of each side."""
+    """A file in three versions: the base (None if there was no file) and the two sides."""
 
     base: bytes | None
     first: bytes
@@ -38,14 +38,14 @@ Rule = Callable[[Versions], bytes]
 
 
 def merge_values(base: _T, first: _T, second: _T, both: Callable[[_T, _T], _T]) -> _T:
-    """Return the changed value; `both` decides if the sides changed it to different values."""
+    """Return the changed value; `both` decides if both sides changed it to different values."""
     if first in (second, base):
         return second
     return first if second == base else both(first, second)
 
 
 def merge_file(both: Rule, versions: Versions) -> bytes:
-    """Return the changed file; the rule `both` decides if the sides changed it differently."""
+    """Return the changed file; `both` decides if both sides changed it differently."""
     return merge_values(
         versions.base or b"", versions.first, versions.second, lambda _o, _t: both(versions)
     )
@@ -54,7 +54,7 @@ def merge_file(both: Rule, versions: Versions) -> bytes:
 def merge_sets(
     base: Iterable[_Element], first: Sequence[_Element], second: Sequence[_Element]
 ) -> list[_Element]:
-    """Return what both have or one added, in the order of `merge_orders`."""
+    """Return the elements of both sides and the new elements of one, as `merge_orders` sorts."""
     common_elements = set(first) & set(second)
     added_elements = {*first, *second} - set(base)
     return merge_orders(first, second, common_elements | added_elements)
@@ -63,29 +63,29 @@ def merge_sets(
 def merge_orders(
     first: Sequence[_Element], second: Sequence[_Element], elements: Iterable[_Element]
 ) -> list[_Element]:
-    """Return the elements in the order of both sides; the lesser first where that is open."""
-    places: Any = dict.fromkeys(elements, 0)
-    followers: dict[_Element, list[_Element]] = {element: [] for element in places}
+    """Return the elements in the order of both sides; the lesser first if that is open."""
+    counts: Any = dict.fromkeys(elements, 0)
+    followers: dict[_Element, list[_Element]] = {element: [] for element in counts}
     for side in (first, second):
-        for element, follower in pairwise(e for e in dict.fromkeys(side) if e in places):
+        for element, follower in pairwise(e for e in dict.fromkeys(side) if e in counts):
             followers[element].append(follower)
-            places[follower] += 1
-    return _sort_elements(places, followers)
+            counts[follower] += 1
+    return _sort_elements(counts, followers)
 
 
-def _sort_elements(places: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
-    """Sort elements behind all that they follow; if the orders contradict, the least is first."""
-    free_elements = [element for element, count in places.items() if not count]
+def _sort_elements(counts: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
+    """Sort elements after those that they follow; if the orders contradict, the least is first."""
+    free_elements = [element for element, count in counts.items() if not count]
     heapify(free_elements)
     order: dict[Any, None] = {}
-    while len(order) < len(places):
-        element = heappop(free_elements) if free_elements else min(places.keys() - order.keys())
+    while len(order) < len(counts):
+        element = heappop(free_elements) if free_elements else min(counts.keys() - order.keys())
         if element in order:
             continue
         order[element] = None
         for follower in followers[element]:
-            places[follower] -= 1
-            if places[follower] == 0 and follower not in order:
+            counts[follower] -= 1
+            if counts[follower] == 0 and follower not in order:
                 heappush(free_elements, follower)
     return list(order)
 
@@ -96,7 +96,7 @@ def greater(first: Any, second: Any) -> Any:
 
 
 def lesser(first: Any, second: Any) -> Any:
-    """Return the lesser of two values; None is no value."""
+    """Return the lesser of two values; None does not count."""
     values = [value for value in (first, second) if value is not None]
     return min(values, key=str) if values else None
 
@@ -138,8 +138,8 @@ def render_file(
 ) -> bytes:
     """Return the file with these values and body; `sides` are the base and its two versions.
 
-    Front matter that one side changed stays as that side has it; if both changed it, it is edited
-    in place if it has comments, else written in the `order` of its keys.
+    Front matter that one side changed stays as that side has it. If both sides changed it, it is
+    edited in place if it has comments, else written in the `order` of its keys.
     """
     header = _render_front(values, sides, order)
     matches = [side.content for side in sides[1:] if (side.front, side.body) == (header, body)]
@@ -174,7 +174,7 @@ def merge_keys(
     *,
     rules: Mapping[str, Both],
 ) -> dict[str, Any]:
-    """Merge each key; if both sides changed a key, the rule of its name decides."""
+    """Merge each key; if both sides changed a key, the rule for its name decides."""
     result = {
         name: merge_values(
             base.get(name), first.get(name), second.get(name), rules.get(name, greater)
@@ -185,7 +185,7 @@ def merge_keys(
 
 
 def least_trust(_first: Any, _second: Any) -> str:
-    """Return "untrusted": if two trusts differ, one of them is untrusted."""
+    """Return "untrusted": if two values differ, one of them is untrusted."""
     return "untrusted"
 
 
@@ -199,7 +199,7 @@ def rank_rule(order: Sequence[str]) -> Both:
 
 
 def merge_statements(base: str, first: str, second: str) -> str:
-    """Merge the statements of two persons as a set; each is a block or an item of a list."""
+    """Merge the statements of two persons as a set of blocks and list items."""
     blocks = merge_sets(
         _statement_blocks(base), _statement_blocks(first), _statement_blocks(second)
     )
@@ -212,7 +212,7 @@ def merge_statements(base: str, first: str, second: str) -> str:
 
 
 def merge_words(base: Any, first: Any, second: Any) -> str | None:
-    """Merge words with blanks between them as a set, sorted."""
+    """Merge words between blanks as a set, sorted."""
     words = merge_sets(*(str(side or "").split() for side in (base, first, second)))
     return " ".join(sorted(words)) or None
 

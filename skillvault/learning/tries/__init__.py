@@ -1,6 +1,6 @@
-"""Tries: what each outcome did and how it ended, in a line, and groups of the same deed.
+"""Tries: in one line what each outcome did and how it ended, and groups of equal deeds.
 
-A try is the short form of an outcome; its deed is what the run did, in a sentence.
+A try is the short form of an outcome; its deed says in a sentence what the run did.
 """
 
 import re

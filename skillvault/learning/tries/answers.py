@@ -1,4 +1,4 @@
-"""Answers: the values that runs gave as their answers, and those that a task refused."""
+"""The answers that runs gave, and the answers that a task refused."""
 
 import re
 from collections import Counter
@@ -118,43 +118,42 @@ def _read_value(match: re.Match[str]) -> str | None:
         return _strip_marks(number)
     names = ("bold", "code", "said", *(["words"] if _ANSWER.search(match[0]) else []))
     words = next((groups[name] for name in names if groups.get(name)), "")
-    plain = words.strip().strip("*`\"'“”").strip()
-    if not plain or _NO_VALUE.match(plain) or _PATH.search(plain) or _VERDICT.fullmatch(plain):
+    value = words.strip().strip("*`\"'“”").strip()
+    if not value or _NO_VALUE.match(value) or _PATH.search(value) or _VERDICT.fullmatch(value):
         return None
-    if not re.search(r"\w", plain) or len(plain.split()) > _WORDS:
+    if not re.search(r"\w", value) or len(value.split()) > _WORDS:
         return None
-    return _strip_marks(plain)
+    return _strip_marks(value)
 
 
 def _strip_marks(value: str) -> str:
-    """Return a value without the punctuation around it."""
     return " ".join(value.split()).lstrip(_MARKS).rstrip(f"{_MARKS}.,")
 
 
 def normal_value(value: str) -> str:
     """Normalize a value for comparison: `1,240.50` and `1240.5` are equal."""
     text = _strip_marks(value)
-    plain = _UNIT.sub(r"\1", text).replace("−", "-").replace("–", "-")
-    number, percent = plain.removesuffix("%").rstrip(), "%" if plain.endswith("%") else ""
+    digits = _UNIT.sub(r"\1", text).replace("−", "-").replace("–", "-")
+    number, percent = digits.removesuffix("%").rstrip(), "%" if digits.endswith("%") else ""
     if _GROUPED.fullmatch(number):
         number = re.sub("[,_]", "", number)
     try:
-        exact = Decimal(number)
+        decimal = Decimal(number)
     except InvalidOperation:
         return text
-    if "_" in number or not exact.is_finite() or abs(exact.adjusted()) > _DIGITS:
+    if "_" in number or not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS:
         return text
-    figure = f"{exact:f}"
+    figure = f"{decimal:f}"
     figure = figure.rstrip("0").rstrip(".") if "." in figure else figure
-    return f"{'0' if exact.is_zero() else figure}{percent}"
+    return f"{'0' if decimal.is_zero() else figure}{percent}"
 
 
 def refused_answers(
     outcomes: Iterable[Outcome], tasks: Mapping[str, str]
 ) -> Iterator[RefusedAnswers]:
-    """Yield the refused answers of each task, without those that its successes gave.
+    """Yield the refused answers of each task, unless a success gave them too.
 
-    `tasks` are by outcome id. An answer is in the words of the first run that gave it.
+    `tasks` are by outcome id. An answer has the words of the first run that gave it.
     """
     by_task: dict[str, list[tuple[Outcome, str]]] = {}
     words: dict[tuple[str, str], str] = {}

@@ -90,7 +90,7 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _is_bare_claim(sentence: str) -> bool:
-    """Return True for a sentence that claims success and names no deed."""
+    """Return True if a sentence claims success without naming a deed."""
     words = set(_WORD.findall(sentence.casefold()))
     return words <= _CLAIMING and not words.isdisjoint(_SUCCESS)
 
@@ -108,7 +108,7 @@ def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
 
 
 def is_note(reasoning: str) -> bool:
-    """Return False for the transcript of a whole run."""
+    """Return True for a short note, False for the transcript of a run."""
     if len(reasoning) >= NOTE:
         return False
     steps = sum(bool(_STEP.match(part)) for part in split_sentences(reasoning))
@@ -116,26 +116,26 @@ def is_note(reasoning: str) -> bool:
 
 
 def _note_deed(parts: Sequence[str]) -> str:
-    """Return a short note whole, or the main sentence of a longer note with its neighbour."""
+    """Return a short note, or the main sentence of a longer note with its neighbour."""
     note = _join_sentences(parts)
     if len(note) <= _LIMIT:
         return note
     ranks = [rank_of(part) for part in parts]
-    place = ranks.index(max(ranks))
-    first = parts[place]
-    if len(first) > _LIMIT:
-        return first if len(first) <= _SENTENCE else cut(conclusion_of(first) or first)
+    index = ranks.index(max(ranks))
+    main = parts[index]
+    if len(main) > _LIMIT:
+        return main if len(main) <= _SENTENCE else cut_text(conclusion_of(main) or main)
     # A sentence that refers back takes the previous one rather than the next.
-    windows = [(place - 1, place)] if place and refers_back(first) else []
-    for start, end in [*windows, (place, place + 1)]:
+    windows = [(index - 1, index)] if index and refers_back(main) else []
+    for start, end in [*windows, (index, index + 1)]:
         text = _join_sentences(parts[start : end + 1])
         if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(text) <= _LIMIT:
             return text
-    return first
+    return main
 
 
 def _join_lists(parts: Iterable[str]) -> list[str]:
-    """Join sentences that end with a colon to the next sentence."""
+    """Join each sentence that ends with a colon to the next sentence."""
     sentences: list[str] = []
     for part in parts:
         if sentences and sentences[-1].endswith(":"):
@@ -146,14 +146,14 @@ def _join_lists(parts: Iterable[str]) -> list[str]:
 
 
 def _join_sentences(parts: Iterable[str]) -> str:
-    """Join sentences; a sentence without an end gets a semicolon."""
+    """Join sentences; a sentence without a stop gets a semicolon."""
     text = ""
     for part in parts:
         text += f"{'' if not text else ' ' if text[-1] in '.!?:;。！？,' else '; '}{part}"
     return text
 
 
-def cut(text: str) -> str:
+def cut_text(text: str) -> str:
     """Cut a text at the end of a sentence or a clause, else after a word with `…`."""
     line = cut_at_clause(text, _LIMIT, _LIMIT // 3)
     is_whole = line == text or line.endswith((".", "!", "?", "。")) or _ENDS.match(text, len(line))
@@ -163,7 +163,7 @@ def cut(text: str) -> str:
 def _log_text(outcome: Outcome) -> str:
     """Return the changes in the tool log of a transcript."""
     changes = outcome.result.extra.get("done")
-    return cut(changes) if isinstance(changes, str) else ""
+    return cut_text(changes) if isinstance(changes, str) else ""
 
 
 def _closing(reasoning: str) -> str:
@@ -175,7 +175,7 @@ def _closing(reasoning: str) -> str:
 
 
 def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
-    """Return the most informative deeds of a report beyond its task, in order."""
+    """Return the most informative deeds of a report that its task does not name, in order."""
     sentences = (_SAVED.sub("", _LEADING.sub("", part)).strip().rstrip(".;,") for part in parts)
     items = [
         (score_statement(part) + 2.0 * bool(_METHOD.search(part)), n, part)

@@ -1,4 +1,4 @@
-"""Insights of one outcome, the most telling first, and the words by which outcomes compare.
+"""The insights of one outcome, the most informative first, and the words that compare outcomes.
 
 No function here compares outcomes: an outcome gives the same insights in any vault.
 """
@@ -37,7 +37,7 @@ _VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
 def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
-    """Return the insights of an outcome; a neutral outcome has none."""
+    """Return the insights of an outcome; a neutral outcome has no insights."""
     if outcome.result.status == "neutral":
         return ()
     find_insights = _fault_insights if outcome.result.status == "failure" else _merit_insights
@@ -74,11 +74,11 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
         ("risk", _plain_statements(note.risks)),
         ("ground", _plain_statements([*note.reasons, note.thesis])),
     )
-    fault = next((Insight(kind=kind, quote=q[0]) for kind, q in candidates if q and q[0]), None)
+    insight = next((Insight(kind=kind, quote=q[0]) for kind, q in candidates if q and q[0]), None)
     # An error or a refused answer replaces a claim or a risk.
     replaced_kinds = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
-    if fault is not None and fault.kind not in replaced_kinds:
-        yield fault
+    if insight is not None and insight.kind not in replaced_kinds:
+        yield insight
     yield from _discoveries(reading, outcome)
 
 
@@ -110,12 +110,12 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
-    """Drop announced steps, and praise of the run's own work."""
+    """Return the statements that neither announce a step nor praise the run's own work."""
     return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
 
 
 def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:
-    """Yield the discoveries of a transcript, without those that its task names."""
+    """Yield the discoveries of a transcript that its task does not name."""
     if not reading.is_transcript:
         return
     discoveries = [text for text in reading.discoveries if is_new(text, outcome)]
@@ -124,7 +124,7 @@ def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:
 
 
 def is_new(statement: str, outcome: Outcome) -> bool:
-    """Return True if a statement has other words than the task, or a value that the task lacks."""
+    """Return True if a statement has a word or a value that the task lacks."""
     task = outcome.decision.task
     statement_terms = terms(statement)
     shared_count = len(statement_terms & terms(task))
@@ -134,17 +134,17 @@ def is_new(statement: str, outcome: Outcome) -> bool:
 
 
 def signature(message: str) -> str:
-    """Return an error's type and message without paths, numbers, ids and quoted names."""
+    """Return the type and message of an error without paths, numbers, ids and quoted names."""
     line = message[:_LINE]
     plain_line = _QUOTED.sub(" ", line)
     # The quoted name is all that `KeyError: 'amount'` has.
-    plain = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
-    plain = _ID.sub(" ", plain)
-    return " ".join(_NUMBER.sub(" ", plain).casefold().split())
+    unquoted_line = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
+    unquoted_line = _ID.sub(" ", unquoted_line)
+    return " ".join(_NUMBER.sub(" ", unquoted_line).casefold().split())
 
 
 def specific_values(outcome: Outcome) -> tuple[str, ...]:
-    """Return the values in an outcome's words that no other has: target, figures, context."""
+    """Return the values that only this outcome has: target, figures, context."""
     values = (outcome.result.score, outcome.result.amount, outcome.result.entry_value)
     figures = [f"{value:g}" for value in values if value is not None]
     if outcome.result.score is not None:

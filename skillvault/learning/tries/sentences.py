@@ -1,6 +1,6 @@
-"""Sentences of a reasoning: their rank as a deed, and the states that they claim.
+"""Rank the sentences of a reasoning as descriptions of a deed, and find the states they claim.
 
-A sentence tells a deed ("I raise the wait to 5 s"), names one without a verb ("Stop 66.9k"), or
+A sentence tells a deed ("I raise the wait to 5 s"), names a deed without a verb ("Stop 66.9k"), or
 describes a state ("The test fails in 3 of 10 runs").
 """
 
@@ -18,7 +18,7 @@ _FLAGS = re.IGNORECASE
 
 
 class Rank(IntEnum):
-    """The rank of a sentence by its information about the deed, the least first."""
+    """The information of a sentence about the deed, as an order: the least first."""
 
     ASIDE = 0  # a risk, an alternative, an announcement: nothing was done
     STATE = 1
@@ -186,18 +186,18 @@ def announces(sentence: str) -> bool:
 
 
 def plain_figure(figure: str) -> str:
-    """Return a figure without sign, currency and unit, to compare it with a recorded figure."""
+    """Return a figure without sign, currency and unit, for comparison."""
     return figure.strip("-−–+$€£¥% .,:")
 
 
 def conclusion_of(sentence: str) -> str:
-    """Return the end of a sentence from its conclusion on; "" without a conclusion."""
+    """Return the conclusion at the end of a sentence; "" without a conclusion."""
     match = _CONCLUSION.search(sentence.rstrip(".!"))
     return sentence[match.start() :].lstrip(" ,") if match else ""
 
 
 def refers_back(sentence: str) -> bool:
-    """Return True if a sentence cannot be understood without the previous one."""
+    """Return True if a sentence cannot be understood without the sentence before."""
     return _LEANS.match(sentence) is not None
 
 

@@ -1,6 +1,6 @@
-"""The try of an outcome: its deed, result and advice; and groups of tries with the same deed.
+"""Build the try of an outcome (deed, result, advice), and group tries with the same deed.
 
-Groups depend on the set of tries alone, never on their order of arrival.
+Groups depend on the tries alone, never on their order of arrival.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from skillvault.learning.tries.answers import answer_text
-from skillvault.learning.tries.deed import cut, deed_of, is_note
+from skillvault.learning.tries.deed import cut_text, deed_of, is_note
 from skillvault.learning.tries.insight import signature
 from skillvault.learning.tries.sentences import (
     FIGURE,
@@ -48,7 +48,7 @@ _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
 def try_of(
     outcome: Outcome, evaluation: Evaluation | None = None, *, quotes_words: bool = True
 ) -> Try:
-    """Return an outcome as a try, with the conclusions of its evaluation.
+    """Return the try of an outcome, with the conclusions of its evaluation.
 
     Without `quotes_words` the try says nothing of a person's next words but their status, and has
     no deed if they judged it: without the words nobody can tell what was wrong with the deed.
@@ -88,7 +88,6 @@ def _figures_of(text: str) -> set[str]:
 
 
 def _recorded_figures(outcome: Outcome, figures: set[str]) -> tuple[str, ...]:
-    """Return the figures that the context or the result of an outcome also has."""
     if not figures:
         return ()
     result = outcome.result
@@ -112,7 +111,7 @@ def _advice(outcome: Outcome, verdict: Evaluation | None) -> Iterator[Advice]:
 
 
 def _correction(outcome: Outcome) -> str:
-    """Return the sentence of a person's next words that says what to do; "" if there is none."""
+    """Return the sentence of a person's next words that says what to do; "" without one."""
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
@@ -123,7 +122,7 @@ def _correction(outcome: Outcome) -> str:
 
 
 def requests_of(outcome: Outcome) -> Iterator[str]:
-    """Yield the rules of a person's next words; without one, their first request."""
+    """Yield the rules in a person's next words, or else their first request."""
     result = outcome.result
     if not result.summary.startswith(NEXT_WORDS):
         return
@@ -131,8 +130,8 @@ def requests_of(outcome: Outcome) -> Iterator[str]:
     if rules := read_reaction(words, result.claim).rules:
         yield from rules
         return
-    for part in re.split(r"(?<=[.!;])\s+", words):
-        request = _REFUSAL.sub("", part)
+    for sentence in re.split(r"(?<=[.!;])\s+", words):
+        request = _REFUSAL.sub("", sentence)
         if _UNDOING.match(request):
             continue  # it says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
@@ -141,7 +140,7 @@ def requests_of(outcome: Outcome) -> Iterator[str]:
 
 
 def lesson_sentence(lesson: Lesson) -> str:
-    """Return a lesson as one imperative sentence: when W, do D, because B."""
+    """Return a lesson as an imperative sentence: when W, do D, because B."""
     condition = _WHEN.sub("", _as_clause(lesson.when))
     reason = _BECAUSE.sub("", _as_clause(lesson.because))
     request = _as_clause(lesson.do)
@@ -157,9 +156,9 @@ def _as_clause(text: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """Lower the first letter of a clause, but not of a name or an acronym."""
-    first = text.partition(" ")[0]
-    is_plain = first[1:].islower() or first == "A"
+    """Lower the first letter of a clause, except in a name or an acronym."""
+    word = text.partition(" ")[0]
+    is_plain = word[1:].islower() or word == "A"
     is_fixed = len(split_sentences(text)) > 1 or not is_plain
     return text if is_fixed else text[:1].lower() + text[1:]
 
@@ -176,7 +175,7 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
-        return words or (answer and f"answered {answer}") or _line(outcome.result.summary)
+        return words or (answer and f"answered {answer}") or _one_line(outcome.result.summary)
     score_text = format_percent(score)
     if not words:
         return f"{score_text}, answered {answer}" if answer else score_text
@@ -184,28 +183,27 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
 
 
 def _error_of(outcome: Outcome) -> str:
-    """Return the signature of a failure's error; "" without a named error."""
+    """Return the signature of a failure's error; "" without an error."""
     if outcome.result.status != "failure":
         return ""
-    fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
-    if not fault or _EXIT.match(fault) or fault.startswith(NEXT_WORDS):
+    cause = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
+    if not cause or _EXIT.match(cause) or cause.startswith(NEXT_WORDS):
         return ""
-    return signature(fault)
+    return signature(cause)
 
 
 def _result_words(outcome: Outcome) -> str:
-    """Return the summary, followed by the most telling line of evidence."""
+    """Return the summary, followed by the most informative line of evidence."""
     is_failure = outcome.result.status == "failure"
-    fault, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
-    if fault is None:
-        return _line(summary or next(_telling_lines(outcome), ""))
-    summary_with_fault = f"{summary.rstrip('.')}: {_line(fault)}"
-    is_different = summary and fault not in summary and summary not in fault
-    return summary_with_fault if is_different and len(summary_with_fault) <= _BOTH else _line(fault)
+    cause, summary = fault_of(outcome) if is_failure else None, _summary(outcome)
+    if cause is None:
+        return _one_line(summary or next(_telling_lines(outcome), ""))
+    combined = f"{summary.rstrip('.')}: {_one_line(cause)}"
+    is_different = summary and cause not in summary and summary not in cause
+    return combined if is_different and len(combined) <= _BOTH else _one_line(cause)
 
 
 def _summary(outcome: Outcome) -> str:
-    """Return the summary, or "" for a bare verdict."""
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
     is_verdict = is_bare(summary) or (_EXIT.match(summary) and any(_telling_lines(outcome)))
     return "" if is_verdict else summary
@@ -215,16 +213,16 @@ def _telling_lines(outcome: Outcome) -> Iterator[str]:
     return (line for line in evidence_lines(outcome) if not is_bare(line))
 
 
-def _line(text: str) -> str:
-    """Return a text in one line, cut at the end of a sentence or a clause."""
-    return cut(" ".join(text.split()))
+def _one_line(text: str) -> str:
+    """Return a text on one line, cut at the end of a sentence or a clause."""
+    return cut_text(" ".join(text.split()))
 
 
 # ── groups of tries ──────────────────────────────────────────────────────────────────
 
 
 def group_by_deed(tries: Iterable[Try]) -> list[list[Try]]:
-    """Group tries with the same deed, in order of time; a try without a deed is alone."""
+    """Group tries with the same deed, by time; a try without a deed is a group of its own."""
     return _group_tries(tries, figures=True)
 
 
@@ -237,7 +235,7 @@ def _group_tries(tries: Iterable[Try], *, figures: bool) -> list[list[Try]]:
     ordered_tries = sorted(tries, key=_time_order)
     deed_tries = [attempt for attempt in ordered_tries if attempt.deed]
     forms = [_deed_form(_comparable_deed(t), t.target or "", figures=figures) for t in deed_tries]
-    groups = [[deed_tries[place] for place in places] for places in components(forms)]
+    groups = [[deed_tries[index] for index in indices] for indices in components(forms)]
     groups += [[attempt] for attempt in ordered_tries if not attempt.deed]
     return sorted(groups, key=lambda group: _time_order(group[0]))
 
@@ -247,7 +245,6 @@ def _time_order(attempt: Try) -> tuple[datetime, str]:
 
 
 def _comparable_deed(attempt: Try) -> str:
-    """Return the deed without the recorded figures of its claims."""
     text = attempt.deed
     for claim in attempt.grounds if attempt.observed else ():
         plain_claim = FIGURE.sub(

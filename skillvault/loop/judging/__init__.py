@@ -1,1 +1,1 @@
-"""The judge of a vault: which one it is, what it is shown, what of its reply is believed."""
+"""The judge of a vault: choose it, ask it, and check its replies."""

@@ -1,7 +1,7 @@
-"""Ask the judge's client in the background: calls within a budget, replies that survive a kill.
+"""Ask the client of the judge in the background: within a budget, and safe against kills.
 
-A call's output goes to files under the git dir, and its child holds the lock. So a killed asker
-loses no answer, and nobody asks twice.
+A child process holds the lock, and its output goes to files under the git dir. So a kill loses no
+answer, and nobody asks twice.
 """
 
 import os
@@ -66,9 +66,9 @@ _QUIET = {
 
 
 class ClientCallNote(Struct, frozen=True, kw_only=True):
-    """A call under way, as the next asker finds it if this one is killed.
+    """A running call, noted for the next process in case this one is killed.
 
-    `keys` maps the name of each question to its key; `folder` is the child's working folder.
+    `keys` maps the name of each question to its key; `folder` is the working folder of the child.
     """
 
     call: int
@@ -81,7 +81,7 @@ class ClientCallNote(Struct, frozen=True, kw_only=True):
 
 
 class ClientReport(Struct):
-    """The work of one asker; `stopped` says why it asks no more now."""
+    """The work of one process; `stopped` is the reason why it asks no more now."""
 
     calls: int = 0
     questions: int = 0
@@ -105,7 +105,7 @@ class ClientCalls:
         self._place = self._home / "client"
 
     def batches(self) -> list[tuple[ClientCall, QuestionBatch]]:
-        """Return the next calls as they would be sent, without those that follow from answers."""
+        """Return the next calls as they would be sent, without those that answers cause."""
         calls: list[tuple[ClientCall, QuestionBatch]] = []
         remaining = self._unanswered()
         while remaining:
@@ -118,7 +118,7 @@ class ClientCalls:
     def ask_waiting(self, *, wait: float = 0.0, when_due: bool = False) -> ClientReport:
         """Ask the waiting questions and commit the answers; with `when_due` only if due.
 
-        VaultBusyError if the client is being asked already, for `wait` seconds.
+        Raise VaultBusyError if another process asks for more than `wait` seconds.
         """
         report = ClientReport()
         self._end_abandoned()
@@ -155,7 +155,7 @@ class ClientCalls:
         return [question for question in open_now if question.matter_key not in failed_items]
 
     def _due_kinds(self, open_now: "Sequence[OpenQuestion]") -> set[bool]:
-        """Return if verdicts (True) and other questions (False) are worth calls now.
+        """Return for verdicts (True) and other questions (False) if they are worth calls now.
 
         Both are if many questions wait, or if the week's calls reach for all of a client that is
         asked after each session; else those of which one waits for long.
@@ -180,18 +180,18 @@ class ClientCalls:
         return [q for q in open_now if q.changed > 0.0 or (q.is_lesson and q.about not in outcomes)]
 
     def _spare_calls(self) -> float:
-        """Return the calls that the trusted outcomes of a week are worth, less those it had."""
+        """Return the calls that the trusted outcomes of a week allow, less the calls made."""
         head, start = self._store.head(), self._now() - _WEEK
         outcomes = [head.outcomes.since(name, start) for name in head.outcomes.domains("local")]
         worth = _FIRST_CALLS + _CALLS_PER_OUTCOME * sum(map(len, outcomes))
         return worth - self._ledger.count_calls(_WEEK.total_seconds())
 
     def _choose(self, open_now: "Sequence[OpenQuestion]") -> "list[OpenQuestion]":
-        """Return the questions of the next call: verdicts alone, as the others show results.
+        """Return the questions of the next call.
 
-        If the day's budget reaches for all, texts come last: each answer about an outcome changes
-        what they are written from, and none is to be written twice. Else the urgent ones come
-        first.
+        Verdicts go alone, because other questions show results. If the day's budget is enough for
+        all, texts come last: answers about outcomes change what texts are written from, and no text
+        should be written twice. Otherwise urgent questions come first.
         """
         if self._reaches(open_now):
             open_now = sorted(open_now, key=lambda q: (q.text is not None, q.is_verdict))
@@ -236,7 +236,7 @@ class ClientCalls:
             return
         with _empty_folder() as folder:
             try:
-                done = subprocess.run(
+                result = subprocess.run(
                     command,
                     cwd=folder,
                     env=_environment(),
@@ -248,7 +248,7 @@ class ClientCalls:
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
                 self._close(f"`{' '.join(command)}` failed: {error}")
-        if done.returncode:
+        if result.returncode:
             self._close(f"nobody is logged in to {program}; `{program}` logs you in")
 
     def _close(self, reason: str) -> None:
@@ -259,7 +259,7 @@ class ClientCalls:
         return self._client.build_call(batch, self._rules.client_model, self._place)
 
     def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
-        """Send one call, keep its replies and return their keys; UnavailableError without any."""
+        """Send one call, store its replies and return their keys; else UnavailableError."""
         batch = build_batch([question.asked.request for question in chosen])
         tokens = batch.tokens + self._client.overhead
         number = self._ledger.reserve(0.0, self._rules, tokens)
@@ -282,7 +282,7 @@ class ClientCalls:
         return list(batch.keys.values())
 
     def _run_child(self, call: ClientCall, note: ClientCallNote, lock: int) -> bool:
-        """Run the child to its end; True if it was killed because it took too long."""
+        """Run the child to its end; return True if it was killed because it took too long."""
         self._place.mkdir(mode=0o700, exist_ok=True)
         for name, text in {**call.files, "stdin": call.stdin}.items():
             (self._place / name).write_text(text, encoding="utf-8", errors="replace")
@@ -313,10 +313,10 @@ class ClientCalls:
         with suppress(OSError):  # it may have ended
             os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
         reach("client-started")
-        end = time.monotonic() + self._rules.client_seconds
-        while child.poll() is None and time.monotonic() < end and not self._is_too_long():
+        deadline = time.monotonic() + self._rules.client_seconds
+        while child.poll() is None and time.monotonic() < deadline and not self._is_too_long():
             time.sleep(_TICK)
-        is_late = child.poll() is None and time.monotonic() >= end
+        is_late = child.poll() is None and time.monotonic() >= deadline
         _kill_group(child.pid)
         child.wait()
         reach("client-ended")
@@ -338,7 +338,7 @@ class ClientCalls:
             return None
 
     def _end_abandoned(self) -> None:
-        """Kill a child that is late and whose asker is gone, as nobody else would."""
+        """Kill a child that is late and whose parent process is gone."""
         note = self._read_note()
         if note is None or not note.child or is_alive(note.asker):
             return
@@ -351,7 +351,7 @@ class ClientCalls:
     # ── replies ──────────────────────────────────────────────────────────────────────
 
     def _take_output(self, report: ClientReport, *, is_late: bool = False) -> None:
-        """Keep the replies of the call that was noted last; UnavailableError without replies."""
+        """Store the replies of the last noted call; UnavailableError without replies."""
         note = self._read_note()
         if note is None:
             return
@@ -406,7 +406,7 @@ class ClientCalls:
         return reason
 
     def _commit_replies(self, keys: Sequence[str], report: ClientReport) -> None:
-        """Commit the replies that are kept for some open questions."""
+        """Commit the stored replies to open questions."""
         replies: list[AgentReply] = []
         for key, stored in self._ledger.replies(keys).items():
             reply = msgspec.json.decode(stored, type=KeptReply)
@@ -429,7 +429,7 @@ class ClientCalls:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of a child: nothing of the session that this process may be in."""
+    """Return the environment of a child, without variables of the surrounding session."""
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -448,7 +448,7 @@ def _empty_folder() -> Iterator[str]:
 
 
 def _is_running(child: int) -> bool:
-    """Return True if a child runs: it leads a session, as no other process with its number does."""
+    """Return True if a child runs. It leads a session, unlike a new process with its number."""
     try:
         is_leader = child > 0 and os.getpgid(child) == os.getsid(child) == child
     except ProcessLookupError:

@@ -1,7 +1,7 @@
-"""Checks of a judge's reply: its types, choices and ranges, whoever made the judge.
+"""Check the replies of a judge: types, choices and ranges, whoever made the judge.
 
-A reply is foreign text: secrets and hidden characters are removed, and what cannot be used is
-refused like a bad reply.
+A reply is foreign text: secrets and hidden characters are removed, and a reply that cannot be used
+is refused.
 """
 
 import math
@@ -36,7 +36,7 @@ _Reply = TypeVar("_Reply", bound=Struct)
 
 
 def check_reply(reply: object, kind: type[_Reply], noun: str) -> _Reply:
-    """Return a reply as the record it must be, clean; UnansweredError says what is wrong."""
+    """Return a reply as a clean record; UnansweredError says what is wrong."""
     try:
         record = msgspec.convert(redact.redact_value(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
@@ -46,7 +46,7 @@ def check_reply(reply: object, kind: type[_Reply], noun: str) -> _Reply:
 
 
 class AnswerPlace(NamedTuple):
-    """The domain of an answer, the time of the latest outcome that it is about, its trust."""
+    """The domain of an answer, the time of its latest outcome, and its trust."""
 
     domain: str
     at: datetime
@@ -54,7 +54,7 @@ class AnswerPlace(NamedTuple):
 
 
 def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
-    """Return the place of an answer about outcomes; it has the least of their trust."""
+    """Return domain, time and the least trust of the outcomes that an answer is about."""
     time = max(outcome.occurred_at for outcome in outcomes)
     return AnswerPlace(outcomes[0].domain, time, _least_trust(outcomes))
 
@@ -64,7 +64,7 @@ def _least_trust(records: Iterable[Outcome | Fact | Session]) -> Trust:
 
 
 def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
-    """Return an answer as the vault keeps it."""
+    """Return an answer as a record of the vault."""
     return Answer(
         id=answer.matter.question,
         domain=place.domain,
@@ -80,7 +80,7 @@ def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | Non
 
 
 def with_draft(change: Change, draft: Draft, view: Topics) -> Change:
-    """Return the change that a draft makes, with its note and the answer that it was made of."""
+    """Return the change that a draft makes, with its note and the answer behind it."""
     noted = change.with_note(draft.note)
     if draft.record is None or draft.record.id in view.answers:
         return noted
@@ -92,7 +92,7 @@ def with_draft(change: Change, draft: Draft, view: Topics) -> Change:
 
 
 def place_of_brief(brief: Brief) -> AnswerPlace:
-    """Return the place of the answer that is a text."""
+    """Return domain, time and trust of the answer that writes a text."""
     if isinstance(brief, Recurrence):
         time = max(fact.order[0] for fact in brief.facts)
         return AnswerPlace(brief.facts[0].domain, time, _least_trust(brief.facts))
@@ -105,7 +105,7 @@ def place_of_brief(brief: Brief) -> AnswerPlace:
 
 
 def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
-    """Return the outcomes that a text is written from, except by way of facts."""
+    """Return the outcomes that a text is written from, without those behind facts."""
     match brief:
         case Findings():
             return brief.account.outcomes
@@ -118,25 +118,25 @@ def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
 
 
 def write_draft(judge: Judge, brief: Brief) -> Draft | None:
-    """Return the text that a judge writes; the offline one, with a note, if it cannot be used."""
+    """Return the text that a judge writes; the offline text, with a note, if it cannot be used."""
     reply = judge.write(brief)
     try:
         draft = None if reply is None else check_reply(reply, Draft, "text")
     except NoAnswerError as error:
-        plain = offline.OfflineJudge().write(brief)
+        offline_draft = offline.OfflineJudge().write(brief)
         note = f"Written by the offline judge: {error}."
-        return replace(plain, note=note) if plain else None
+        return replace(offline_draft, note=note) if offline_draft else None
     if draft is None or draft.answer is None:
         return draft
     return replace(draft, record=answer_record(draft.answer, place_of_brief(brief)))
 
 
 def _builtins(reply: object) -> object:
-    """Return a reply as plain values; TypeError for a number that is none."""
-    plain = msgspec.to_builtins(reply)
-    if isinstance(plain, dict):
-        plain.pop("answer", None)  # clean already, and digests are no secrets
-    quality = plain.get("quality_score") if isinstance(plain, dict) else None
+    """Return a reply as plain values; TypeError for a number that JSON lacks."""
+    values = msgspec.to_builtins(reply)
+    if isinstance(values, dict):
+        values.pop("answer", None)  # clean already, and digests are no secrets
+    quality = values.get("quality_score") if isinstance(values, dict) else None
     if isinstance(quality, float) and math.isnan(quality):  # no range excludes it
         raise TypeError("quality_score is no number")
-    return plain
+    return values

@@ -1,6 +1,6 @@
-"""The judge that a vault's policy appoints, with what it needs of the vault.
+"""Build the judge that the policy of a vault names, and the questions about its record.
 
-A judge knows neither git nor a vault; it gets a caller, prompts and a function that cleans.
+A judge knows neither git nor a vault; it gets a caller, prompts and a function that redacts.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def policy_judge(
 ) -> Adviser:
     """Return the judge that the committed policy names.
 
-    `seconds` replaces the policy's deadline for an answer. With `unasked` a model's questions are
-    collected there for a batch, and no question is sent.
+    `seconds` replaces the policy's deadline for an answer. With `unasked`, the questions of a model
+    are collected there for a batch, and none is sent.
     """
     head = store.head()
     rules, distilling = head.policy.judge, head.policy.distill
@@ -72,7 +72,7 @@ def policy_judge(
 
 
 def judge_name(rules: JudgePolicy) -> str:
-    """Return the model of a judge that is one, or the client whose own default it asks."""
+    """Return the model of a judge, or the client whose default model it uses."""
     if rules.provider == "client":
         return rules.client_model or CLIENTS[rules.client].model or rules.client
     return rules.model
@@ -89,16 +89,15 @@ def _calibration_material(store: Store, name: str, domain: str) -> dict[str, Any
 
 
 def calibration_of(head: Topics, name: str, domain: str) -> Calibration | None:
-    """Return how a judge's latest verdicts in a domain turned out; None before the first."""
+    """Return the calibration of a judge in a domain; None before the first tested verdict."""
     evaluations = head.evaluations.latest_tested(name, domain, VERDICTS)
     return calibration(evaluations, head.outcomes.get_many(e.id for e in evaluations))
 
 
 def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
-    """Return the judge of an outcome: Claude is not asked about one that teaches nothing.
+    """Return the judge of an outcome; Claude is not asked if the outcome teaches nothing.
 
-    Earlier answers count all the same. A verdict stays blind: its question holds nothing of how
-    the decision ended, asked or not.
+    Earlier answers always count. A verdict stays blind: its question never shows the result.
     """
     if provider != "claude" or offline.insight_text(case) is not None:
         return judge
@@ -108,12 +107,12 @@ def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
 
 
 def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
-    """Return how often the verdicts of this version of a judge agree with the vault's results."""
+    """Return the accuracy of this version of a judge; None without tested verdicts."""
     return accuracy(head.evaluations.agreements(judge.info))
 
 
 def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
-    """Return the judge that leaves its questions for a batch; None if the policy's needs none."""
+    """Return a judge that collects its questions for a batch; None if it needs no batch."""
     if store.head().policy.judge.provider != "claude":
         return None
     return policy_judge(store, unasked=unasked)
@@ -121,7 +120,7 @@ def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | Non
 
 @contextmanager
 def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
-    """Collect the replies of ended batches before a run, and send its `unasked` ones after it."""
+    """Collect the replies of ended batches before a run; send `unasked` questions after it."""
     rules = run.policy.judge
     if rules.provider != "claude":
         yield

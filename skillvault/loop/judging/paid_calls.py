@@ -1,6 +1,6 @@
-"""Requests to a paid judge: stored replies, caps, retries, a deadline, and batches for half price.
+"""Requests to a paid judge: stored replies, limits, retries, a deadline, and cheaper batches.
 
-A reply that was paid for is never paid for again; what may not be sent now waits. Knows no SDK.
+A reply is paid for only once; a request over a limit waits. This module knows no SDK.
 """
 
 import random
@@ -30,10 +30,10 @@ _NO_TURN = "the service does not answer those who asked before"
 
 
 class Caller:
-    """Sends requests one at a time, within the rules of a policy.
+    """Send requests one at a time, within the limits of a policy.
 
-    With `unasked` it sends none: requests without a reply are put there, for a batch. `now` returns
-    seconds from any start.
+    With `unasked` it sends none: requests without a stored reply are collected there for a batch.
+    `now` returns seconds from any start.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Caller:
     def ask_claude(self, request: JudgeRequest) -> KeptReply:
         """Return the reply to a request, paid for once.
 
-        UnavailableError if none can be had now, UnansweredError if asking again is no use.
+        Raise UnavailableError if there is none now, UnansweredError if asking again is of no use.
         """
         stored = self._ledger.reply(request.key)
         if stored is not None:
@@ -65,14 +65,14 @@ class Caller:
             self._unasked[request.key] = request
             raise UnavailableError("left to a batch")
         wire.check_ready()
-        end = self._now() + self._rules.deadline_seconds
+        deadline = self._now() + self._rules.deadline_seconds
         for number in range(_TRIES):
-            call = self._reserve(request, end)
+            call = self._reserve(request, deadline)
             try:
-                reply = wire.send(request, self._rules, end - self._now())
+                reply = wire.send(request, self._rules, deadline - self._now())
             except Fault as fault:
-                last = number == _TRIES - 1
-                self._sleep(self._pause(call, fault, end, number, last=last))
+                is_last = number == _TRIES - 1
+                self._sleep(self._pause(call, fault, deadline, number, is_last=is_last))
             else:
                 priced_reply = _price_reply(reply, request.model, self._rules)
                 texts = {request.key: _text(priced_reply)}
@@ -81,20 +81,22 @@ class Caller:
         raise AssertionError("the last try returns or raises")
 
     def forget_reply(self, request: JudgeRequest) -> None:
-        """Ask anew the next time: the reply is of no use."""
+        """Drop a useless reply, so that the next call asks again."""
         self._ledger.forget_reply(request.key)
 
-    def _reserve(self, request: JudgeRequest, end: float) -> int:
+    def _reserve(self, request: JudgeRequest, deadline: float) -> int:
         usd = _most_usd(request, self._rules)
-        while self._now() < end:
+        while self._now() < deadline:
             call = self._ledger.reserve(usd, self._rules)
             if call is not None:
                 return call
             self._sleep(_TURN)
         raise UnavailableError(_NO_TURN)
 
-    def _pause(self, call: int, fault: Fault, end: float, number: int, *, last: bool) -> float:
-        """Record a fault; return the seconds until the next try, or raise why there is none."""
+    def _pause(
+        self, call: int, fault: Fault, deadline: float, number: int, *, is_last: bool
+    ) -> float:
+        """Record a fault; return the seconds until the next try, or raise if there is none."""
         reason = str(fault)
         if fault.kind == "bad":
             self._ledger.record_refusal(call)
@@ -106,18 +108,18 @@ class Caller:
         wait = random.uniform(0, longest)  # noqa: S311 (full jitter, no secret)
         if fault.wait is not None:
             wait += min(fault.wait, _LONGEST_WAIT)
-        is_late = self._now() + wait >= end
+        is_late = self._now() + wait >= deadline
         pause = wait if is_late and fault.wait is not None else None
         self._ledger.record_failure(call, reason, billed=fault.billed, pause=pause)
-        if last or is_late:
+        if is_last or is_late:
             raise UnavailableError(reason, tried=True) from fault
         return wait
 
 
 class Batches:
-    """The batches of a vault, under the rules of a policy; each is answered within a day.
+    """The batches of a vault, within the limits of a policy; each is answered within a day.
 
-    Replies go where all paid replies go; the next run finds them there and asks what follows.
+    Replies are stored like all paid replies; the next run finds them and asks what follows.
     """
 
     def __init__(self, ledger: Ledger, rules: JudgePolicy) -> None:
@@ -125,9 +127,9 @@ class Batches:
         self._rules = rules
 
     def collect(self) -> list[str]:
-        """Take the replies of batches that have ended; return the ids of those still under way.
+        """Store the replies of batches that have ended; return the ids of the running batches.
 
-        UnavailableError if the service cannot be asked.
+        Raise UnavailableError if the service cannot be asked.
         """
         under_way: list[str] = []
         for batch, models in self._ledger.batches().items():
@@ -143,9 +145,9 @@ class Batches:
         return under_way
 
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
-        """Send as many of these as the day's dollars allow; return (the batch, how many).
+        """Send as many requests as the day's dollars allow; return the batch and their number.
 
-        UnavailableError or UnansweredError if none is sent.
+        Raise UnavailableError or UnansweredError if nothing is sent.
         """
         wire.check_ready()
         chosen, usd = self._select_terms(requests[:_BATCH_SIZE])

@@ -1,6 +1,6 @@
 """The question queue of a vault: the next questions for an agent, its answers, dropped questions.
 
-`questions` finds the open questions, `answer` applies an answer.
+`questions` finds the open questions; the step `answer` applies an answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _LONGEST = 64 * 1024  # bytes of a reply
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A question as an agent gets it: the key to answer by, the text, the schema of the reply."""
+    """A question for an agent: the key for the answer, the text, and the schema of the reply."""
 
     key: str
     kind: str
@@ -44,7 +44,7 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class AgentReply(Struct, frozen=True):
-    """The reply to one question, as text, and the tokens that it took, if they are known.
+    """The reply to one question, as text, and its tokens if they are known.
 
     `is_last`: nobody is asked again, so unsupported parts of it are left out.
     """
@@ -56,9 +56,10 @@ class AgentReply(Struct, frozen=True):
 
 
 class QuestionQueue:
-    """The questions of a vault for agents; `new_run` reads the vault as it is now.
+    """The questions of a vault for agents.
 
-    `commit` does the step `answer` with these answers. `dropped_file` lists the dropped questions.
+    `new_run` reads the vault as it is now. `commit` runs the step `answer` with new answers.
+    `dropped_file` lists the dropped questions.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class QuestionQueue:
     def next_questions(
         self, n: int = DEFAULT_QUESTIONS, *, session: str | None = None, untrusted: bool = False
     ) -> list[AskedQuestion]:
-        """Return the next questions, the best first; a `session` gets as many as it may answer.
+        """Return the next questions, the best first, up to the limit of the `session`.
 
-        UsageError where the judge is no agent.
+        Raise UsageError if the judge is not an agent.
         """
         session = redact.redact_value(session)
         run = self._new_run()
@@ -94,7 +95,7 @@ class QuestionQueue:
     def open_questions(
         self, run: "Run | None" = None, *, untrusted: bool = False
     ) -> "list[OpenQuestion]":
-        """Return the questions that nobody answered and this clone did not drop, the best first."""
+        """Return the questions without an answer that this clone did not drop, best first."""
         file = self._dropped_file()
         dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
         open_now = self._open_questions(run or self._new_run(), untrusted=untrusted)
@@ -110,9 +111,9 @@ class QuestionQueue:
     ) -> "Report | None":
         """Commit the answers and their effects; None if all were given before.
 
-        Nothing is committed unless all can be: BadInputError has every reason. With `on_refusal`
-        the others are committed, and it gets (key, reason) of a refused one. If two answer one
-        question at once, the second is refused.
+        Without `on_refusal` nothing is committed if an answer is bad, and BadInputError has every
+        reason. With `on_refusal` the good answers are committed, and it gets (key, reason) of each
+        bad one. If two answer one question at once, the second is refused.
         """
         session = redact.redact_value(session)
         report: Report | None = None
@@ -136,13 +137,13 @@ class QuestionQueue:
             if not lost_keys:
                 return report
             answers = [reply for reply in answers if reply.key in lost_keys]
-            reason = "; ".join(f"{waiting.path}: {waiting.reason}" for waiting in report.waiting)
+            reason = "; ".join(f"{item.path}: {item.reason}" for item in report.waiting)
         raise _refusal(f"not kept, answer again ({reason})")
 
     def _records(
         self, answers: Sequence[AgentReply], session: str | None
     ) -> tuple[dict[str, Answer], dict[str, str]]:
-        """Return (key -> the new answer, key -> the reason of a refusal)."""
+        """Return the new answers by key, and the reasons of refusals by key."""
         run = self._new_run()
         open_now = self._open_questions(run, untrusted=True)
         by_key = {question.matter_key: question for question in open_now}
@@ -158,7 +159,7 @@ class QuestionQueue:
         return records, reasons
 
     def drop_question(self, key: str) -> None:
-        """Ask a question no more in this clone, and keep the offline text."""
+        """Never ask a question again in this clone, and keep the offline text."""
         open_now = self._open_questions(self._new_run(), untrusted=True)
         if key not in {question.matter_key for question in open_now}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
@@ -173,7 +174,7 @@ class QuestionQueue:
     def _record(
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None
     ) -> Answer | None:
-        """Return the new answer; None if the vault has it, BadInputError for a bad one."""
+        """Return the new answer; None if the vault has it, BadInputError for a bad answer."""
         old_answer = run.view.answers.get(reply.key)
         if old_answer is not None:
             # `unlike` is stored beside the reply.

@@ -1,6 +1,6 @@
-"""The questions that an agent may be asked, the texts that an answer rewrites, and the answers.
+"""Find the questions for an agent, and the texts that an answer may rewrite.
 
-A text keeps what a person wrote, as in any rewriting.
+A rewritten text keeps what a person wrote.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,12 +68,12 @@ class RewritableText(NamedTuple):
 
 
 class OpenQuestion(NamedTuple):
-    """A question that nobody answered.
+    """A question without an answer.
 
-    `about` names a skill or an outcome. `sessions` made the decision that is judged, and may not
+    `about` names a skill or an outcome. `sessions` made the judged decision, so they may not
     answer. `text` is the text that an answer rewrites, None for an evaluation. `told` names the
-    outcomes that the text is written from. `changed` is the share of its statements that rest on
-    outcomes which no earlier answer was about.
+    outcomes that the text is written from. `changed` is the share of its statements whose outcomes
+    no earlier answer was about.
     """
 
     asked: Question[Any]
@@ -87,7 +87,7 @@ class OpenQuestion(NamedTuple):
 
     @property
     def is_verdict(self) -> bool:
-        """True for a verdict, which may see no result."""
+        """True for a verdict, whose question may not show the result."""
         return self.rank == _VERDICT
 
     @property
@@ -98,12 +98,12 @@ class OpenQuestion(NamedTuple):
 
     @property
     def is_lesson(self) -> bool:
-        """True if it asks what an outcome teaches."""
+        """True for the question about the lesson of an outcome."""
         return self.text is None and not self.is_verdict
 
     @property
     def matter_key(self) -> str:
-        """The key by which it is answered."""
+        """The key that the answer has."""
         return self.asked.matter.question
 
 
@@ -129,10 +129,10 @@ def find_open_questions(
 
 
 def is_independent(question: OpenQuestion, chosen: Sequence[OpenQuestion]) -> bool:
-    """Return True if a question may be asked together with the chosen ones.
+    """Return True if a question may be asked together with the chosen questions.
 
-    The result of a decision would influence its verdict, and what an outcome teaches changes what
-    a text about it is written from.
+    The result of a decision would influence its verdict, and the lesson of an outcome changes the
+    texts about it.
     """
     return all(
         question.about != peer.about
@@ -165,7 +165,7 @@ def _find_questions(
 
 
 def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
-    """Return False if a text may be about other outcomes, and is about none of these."""
+    """Return False if a text may be about other outcomes and is not about these."""
     if not isinstance(brief, Recurrence):
         return True
     return not set(_outcomes_of(brief)).isdisjoint(outcomes)
@@ -181,7 +181,7 @@ def _outcome_questions(
 ) -> Iterator[OpenQuestion]:
     """Yield the questions for an insight and for a verdict.
 
-    The verdict is not for the sessions that made the decision or saw how it ended.
+    The sessions that made the decision or saw its result are not asked for the verdict.
     """
     case, verdict = case_of(run, outcome), judge.questions.verdict_question(blind_case(outcome))
     insight = insight_question(judge, case)
@@ -233,9 +233,9 @@ def _outcomes_of(brief: Brief) -> list[str]:
 
 
 def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | None:
-    """Return the question for a skill's text; None if the material supports none."""
-    plain = OfflineJudge().write(text.brief)
-    return None if plain is None else judge.questions.text_question(text.brief, plain)
+    """Return the question for the text of a skill; None if its material supports no text."""
+    offline_text = OfflineJudge().write(text.brief)
+    return None if offline_text is None else judge.questions.text_question(text.brief, offline_text)
 
 
 # ── texts that an answer rewrites ────────────────────────────────────────────────────
@@ -253,18 +253,18 @@ def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Re
     """Yield the texts of the accounts with these outcomes, and the strategy."""
     strategy = filter(None, [run.accounts.strategy_account(domain)])
     for account in chain(run.accounts.accounts_of(outcomes), strategy):
-        for findings, present in run.accounts.find_skills(account):
-            if present.skill is not None and _is_current(findings, present):
-                task = SkillRefresh(what="refresh", findings=findings, present=present)
+        for findings, existing in run.accounts.find_skills(account):
+            if existing.skill is not None and _is_current(findings, existing):
+                task = SkillRefresh(what="refresh", findings=findings, existing=existing)
                 yield RewritableText(
-                    present.skill.name, findings, partial(rewrite_skill, run, task)
+                    existing.skill.name, findings, partial(rewrite_skill, run, task)
                 )
 
 
-def _is_current(findings: Findings, present: ExistingSkill) -> bool:
-    """Return True if a skill lives, is managed by skillvault, and says what is counted now."""
-    skill = present.skill
-    if skill is None or present.shelf == "archive" or present.put_away:
+def _is_current(findings: Findings, existing: ExistingSkill) -> bool:
+    """Return True if a skill lives, is managed by skillvault, and has today's counts."""
+    skill = existing.skill
+    if skill is None or existing.shelf == "archive" or existing.archiver:
         return False
     is_managed = skill.status not in ("pinned", "retired") and skill.origin == "generated"
     return is_managed and calls_for_skill(findings) and skill.account == digest(findings)
@@ -351,8 +351,8 @@ def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
     if ref.kind == "skill":
         commits = run.view.history.commits_changing(ref)
         parts = run.view.history.parts_of(commits[0].sha) if commits else []
-        ends = [end for part in parts for end in (*part.sources, *part.targets)]
-        keys = [end.partition(":")[2] for end in ends if end.startswith("answer:")]
+        refs = [end for part in parts for end in (*part.sources, *part.targets)]
+        keys = [end.partition(":")[2] for end in refs if end.startswith("answer:")]
         yield from run.view.answers.get_many(keys).values()
 
 

@@ -1,7 +1,7 @@
-"""Compare texts that say the same or the opposite: two texts, or many without all pairs.
+"""Compare texts that say the same or the opposite: two texts, or many without comparing all pairs.
 
-Texts with different numbers, negations, sides or names never say the same. If those are equal, the
-words are compared, and a rare word counts more than a frequent one.
+Texts with different numbers, negations, sides or names never say the same. If these are equal, the
+words are compared; a rare word counts more than a frequent word.
 """
 
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ def is_opposite(a: Form, b: Form) -> bool:
     """Return True if one text says the opposite of the other: they differ in one flip.
 
     A flip is a negation, a side or an order; two flips undo each other. A text with another number
-    or name is a different text, not an opposite, and so is a text without the denied thing.
+    or name is a different text, not an opposite. So is a text without the denied thing.
     """
     return (
         _same_but_for_flips(a, b)
@@ -56,10 +56,10 @@ def _same_but_for_flips(a: Form, b: Form) -> bool:
 
 
 def likeness(a: Form, b: Form) -> float:
-    """Return the weighted share of content that two texts have in common, 0..1.
+    """Return the weighted share (0..1) of the content that two texts have in common.
 
-    The larger of the two remainders counts in full, the smaller by half. Negations, sides and
-    order are not compared.
+    The larger of the two remainders counts in full, the smaller by half. Negations, sides and order
+    are not compared.
     """
     stems = sum(map(weight, a.stems & b.stems))
     shared = stems + MARK * (len(a.numbers & b.numbers) + len(a.names & b.names))
@@ -150,7 +150,7 @@ def _sides_by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:
 
 
 def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return True if a word of one set is a word of the other with a prefix such as `un`."""
+    """Return True if a word is a word of the other text with a prefix such as `un`."""
     return any(
         f"{prefix}{x}" in second or (x.startswith(prefix) and x[len(prefix) :] in second)
         for x in first
@@ -170,13 +170,12 @@ def _exchanged_kinds(a: Form, b: Form) -> set[str]:
 
 
 def _exchangeable(marks: Iterable[Item]) -> set[Item]:
-    """Return the marks that share their group with another mark, so that both can be exchanged."""
+    """Return the marks that another mark of their group can replace."""
     by_group = Counter(mark.group for mark in marks)
     return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _TWO_ENDED}
 
 
 def _keys(form: Form) -> frozenset[str]:
-    """Return all keys of a text."""
     keys: frozenset[str] = form.stems | form.numbers | form.names
     return keys.union(*(scope for _, scope in form.scopes))
 
@@ -209,21 +208,21 @@ class Forms:
 
     def candidates(self, form: Form) -> list[int]:
         """Return the numbers of the forms that share enough words, numbers and names."""
-        needed = SAME_LIKENESS * _total_weight(form)
+        min_weight = SAME_LIKENESS * _total_weight(form)
         shared: dict[int, int] = defaultdict(int)
         for key, amount in _key_weights(form):
             for number in self._holders.get(key, ()):
                 shared[number] += amount
-        enough = ((number, amount) for number, amount in shared.items() if amount >= needed)
+        matches = ((number, amount) for number, amount in shared.items() if amount >= min_weight)
         return sorted(
             number
-            for number, amount in enough
+            for number, amount in matches
             if amount >= SAME_LIKENESS * _total_weight(self._forms[number])
         )
 
 
 def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
-    """Return the keys of a form with their weights; one key stands for its numbers and names."""
+    """Yield the keys of a form with their weights; one key stands for all numbers and names."""
     for stem in form.stems:
         yield (form.numbers, form.names, stem), weight(stem)
     marks = len(form.numbers) + len(form.names)
@@ -237,20 +236,20 @@ def _total_weight(form: Form) -> int:
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return lookup keys: two forms that say the same, or the opposite, share at least one key.
+    """Return lookup keys: two forms that say the same or the opposite share at least one.
 
-    The keys are the heaviest stems, as long as two forms could still be the same without them.
-    Each key includes the numbers and names.
+    The keys are the heaviest stems, as many as two equal forms cannot both lack. Each key includes
+    the numbers and names.
     """
     marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
     remainder, keys = _total_weight(form), list[str]()
-    needed = SAME_LIKENESS * remainder
+    min_weight = SAME_LIKENESS * remainder
     amount = MARK * (len(form.numbers) + len(form.names))
     stems = sorted(
         ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
     )
     for size, stem in [(amount, "")] * bool(amount or not stems) + stems:
-        if remainder < needed:
+        if remainder < min_weight:
             break
         keys.append(f"{stem} {marks}")
         remainder -= size
@@ -268,10 +267,10 @@ def components(forms: Sequence[Form]) -> list[list[int]]:
     index, sets = Forms(), DisjointSets(len(positions_by_form))
     for form in positions_by_form:
         candidates = index.candidates(form)
-        added = index.add_form(form)
+        form_number = index.add_form(form)
         for number in candidates:
-            if sets.find_set(added) != sets.find_set(number) and index.is_same(number, form):
-                sets.union(number, added)
+            if sets.find_set(form_number) != sets.find_set(number) and index.is_same(number, form):
+                sets.union(number, form_number)
     positions = list(positions_by_form.values())
     components = sets.sets(range(len(positions)))
     return sorted(sorted(n for i in component for n in positions[i]) for component in components)

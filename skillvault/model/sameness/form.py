@@ -1,7 +1,7 @@
-"""The normal form of a text: its content without the order and the inflection of its words.
+"""The normal form of a text: its content, without the order and the inflection of words.
 
-The form has the stems, and apart from them the parts of which one alone makes a different text:
-numbers with their units, negations, the sides of opposites, names. Texts of one form say the same.
+A form has the stems, and separately the parts that make a different text alone: numbers with units,
+negations, sides of opposites, names. Texts with the same form say the same.
 """
 
 import re
@@ -38,7 +38,7 @@ _NEGATION = Item("negation", "not")
 
 
 class Form(Struct, frozen=True, cache_hash=True):
-    """The content of a text, free of order."""
+    """The content of a text in any order."""
 
     stems: frozenset[str]
     numbers: frozenset[str]
@@ -110,8 +110,8 @@ def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
     The head of a clause is also a neighbour of its object, whatever relation is between the two.
     """
     words = [item for item in items if item.kind != "side"]
-    direct = _triples([item for item in words if item.kind != "relation"])
-    return frozenset(_triples(words)) | {place for place in direct if not place[0]}
+    neighbours = _triples([item for item in words if item.kind != "relation"])
+    return frozenset(_triples(words)) | {triple for triple in neighbours if not triple[0]}
 
 
 def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
@@ -122,14 +122,14 @@ def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
 
 def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
     """Return each side between the neighbours of its word, "" where a clause ends."""
-    words, places = [""], list[tuple[int, Side]]()
+    words, places_ = [""], list[tuple[int, Side]]()
     for item in items:
         if item.kind == "side":
-            places.append((len(words), _side_of(item.key)))
+            places_.append((len(words), _side_of(item.key)))
         else:
             words.append(item.key)
     words += ["", ""]
-    return frozenset((words[at - 1], side, words[at + 1]) for at, side in places)
+    return frozenset((words[i - 1], side, words[i + 1]) for i, side in places_)
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -201,7 +201,7 @@ _CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 
 def _items(text: str) -> Sequence[Item]:
-    """Return the items of a text in order; those of a short text are kept, since many repeat."""
+    """Return the items of a text in order; the items of short texts are cached."""
     return _keep_items(text) if len(text) <= _SHORT else tuple(_find_items(text))
 
 
@@ -215,8 +215,8 @@ def _keep_items(text: str) -> tuple[Item, ...]:
 
 def _find_items(text: str) -> Iterator[Item]:
     text = _COUNTRY.sub("America", text)
-    for pattern, plain in _REWRITTEN:
-        text = pattern.sub(plain, text)
+    for pattern, replacement in _REWRITTEN:
+        text = pattern.sub(replacement, text)
     text = _NUMERAL.sub(lambda word: str(vocabulary.NUMERALS[word[0].lower()]), text)
     for token in _TOKEN.finditer(text):
         if token["word"]:
@@ -298,7 +298,7 @@ def _opposites() -> dict[str, tuple[Side, ...]]:
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return the part that a lower-case word shares with its other forms: `retries` -> retri."""
+    """Return the part that a word in lower case shares with its other forms: `retries` -> retri."""
     # One stemmer for each call: it keeps the word that it works on, and threads would share it.
     stemmed: str = Stemmer("english", 0).stemWord(base_form(word))
     return stemmed

@@ -1,7 +1,7 @@
 """Versions of a statement: texts that differ in the value of one slot, such as a port or an owner.
 
-Statements about different subjects, of different slots, of single events, and of one of several
-values are not versions. If the words do not tell, the answer is no.
+Statements about other subjects or slots, about single events, and about one of several values are
+not versions. In doubt the answer is no.
 """
 
 import re
@@ -97,12 +97,12 @@ class _ValueSpan(NamedTuple):
 
 
 def is_copy(text: str, other_text: str) -> bool:
-    """Return True if two texts differ in case, white space and the final stop at most."""
+    """Return True if two texts differ at most in case, white space and the final stop."""
     return rule_key(text) == rule_key(other_text)
 
 
 def find_value_change(older: str, newer: str) -> ValueChange | None:
-    """Return the values in which two statements of one slot differ; None for other statements."""
+    """Return the two values in which statements about one slot differ; else None."""
     first, second = _read_tokens(older), _read_tokens(newer)
     if not (first and second) or _is_unstable(first) or _is_unstable(second):
         return None
@@ -136,7 +136,7 @@ def _read_tokens(text: str) -> list[_Token]:
 
 
 def _is_unstable(tokens: Sequence[_Token]) -> bool:
-    """Return True for a text about an event, a denial or one of several values."""
+    """Return True for a text about an event, about one of several values, or with a denial."""
     for index, token in enumerate(tokens):
         is_one_of = token.low == "one" and any(t.low == "of" for t in tokens[index + 1 : index + 2])
         if token.has_class("unstable") or "n't" in token.low or is_one_of:
@@ -152,7 +152,7 @@ def _is_unstable(tokens: Sequence[_Token]) -> bool:
 def _differing_spans(
     first: Sequence[_Token], second: Sequence[_Token]
 ) -> tuple[_ValueSpan, _ValueSpan] | None:
-    """Return the one place in which two sentences differ; None if they differ in more."""
+    """Return the only span in which two sentences differ; None for several spans."""
     texts = [[t for t in tokens if not t.has_class("articles")] for tokens in (first, second)]
     start = 0
     shorter = min(map(len, texts))
@@ -209,7 +209,7 @@ def _kind(span: _ValueSpan) -> str:
 
 
 def _is_named_slot(span: _ValueSpan) -> bool:
-    """Return True if the text names the slot: `The package manager of the shop is`."""
+    """Return True if the text names the slot, as `The package manager of the shop is`."""
     marker = span.tokens[span.start - 1] if span.start else None
     return marker is not None and marker.has_class("copulas")
 
@@ -218,7 +218,6 @@ def _is_named_slot(span: _ValueSpan) -> bool:
 
 
 def _is_slot(span: _ValueSpan) -> bool:
-    """Return True if a span is the value of a slot of the subject."""
     if span.start == 0 or (span.start == 1 and span.tokens[0].has_class("articles")):
         return _is_value_first(span)
     marker, nouns = _find_marker(span)
@@ -235,7 +234,7 @@ def _is_slot(span: _ValueSpan) -> bool:
 
 
 def _is_employer(span: _ValueSpan, marker: int) -> bool:
-    """Return True for `Sam works for Globex`, whose `for` is not a purpose."""
+    """Return True for `Sam works for Globex`, where `for` is not a purpose."""
     match _content(span.tokens[:marker]):
         case [person, verb]:
             return person.is_name and verb.low.endswith("s") and _ends(span)
@@ -244,21 +243,21 @@ def _is_employer(span: _ValueSpan, marker: int) -> bool:
 
 
 def _find_marker(span: _ValueSpan) -> tuple[int, int]:
-    """Return the place of the word that a value belongs to, and the number of nouns between."""
-    at, nouns = span.start - 1, 0
-    while at >= 0 and nouns <= _MAX_NOUNS and not _is_marker(span, at):
-        nouns += not span.tokens[at].has_class("articles")
-        at -= 1
-    return at, nouns
+    """Return the index of the word that introduces a value, and the number of nouns between."""
+    index, nouns = span.start - 1, 0
+    while index >= 0 and nouns <= _MAX_NOUNS and not _is_marker(span, index):
+        nouns += not span.tokens[index].has_class("articles")
+        index -= 1
+    return index, nouns
 
 
-def _is_marker(span: _ValueSpan, at: int) -> bool:
-    token = span.tokens[at]
+def _is_marker(span: _ValueSpan, index: int) -> bool:
+    token = span.tokens[index]
     if token.has_class("articles"):
         return False
     if _is_structural(token) or token.has_class("auxiliaries") or token.low == ":":
         return True
-    return token.is_verb and not (at and span.tokens[at - 1].has_class("articles"))
+    return token.is_verb and not (index and span.tokens[index - 1].has_class("articles"))
 
 
 def _content(tokens: Sequence[_Token]) -> list[_Token]:
@@ -270,7 +269,7 @@ def _is_content(token: _Token) -> bool:
 
 
 def _ends(span: _ValueSpan) -> bool:
-    """Return True if a phrase ends with the value, or with what its figure counts."""
+    """Return True if a phrase ends with the value, or with the noun that its figure counts."""
     tail = span.tail
     is_version = span.start > 1 and span.tokens[span.start - 1].is_name
     if span.is_quantity and not is_version:
@@ -297,7 +296,7 @@ def _has_article(span: _ValueSpan, marker: int, table: str) -> bool:
 
 
 def _is_predicate(span: _ValueSpan, marker: int) -> bool:
-    """Return True for the value behind `is`: `The owner of billing is Maria`."""
+    """Return True for a value after `is`: `The owner of billing is Maria`."""
     is_one_of_many = any(t.has_class("indefinite") for t in span.tokens) and not span.is_quantity
     if not _ends(span) or is_one_of_many:
         return False
@@ -312,7 +311,7 @@ def _is_predicate(span: _ValueSpan, marker: int) -> bool:
 
 
 def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for the value behind a preposition: `The build runs on the runner Mistral`."""
+    """Return True for a value after a preposition: `The build runs on the runner Mistral`."""
     clause = span.tokens[:marker]
     if len(_content(clause)) + any(t.has_class("auxiliaries") for t in clause) < 2 or not _ends(
         span
@@ -342,7 +341,7 @@ def _is_phrase(span: _ValueSpan, marker: int, nouns: int) -> bool:
 
 
 def _is_object(span: _ValueSpan, marker: int, nouns: int) -> bool:
-    """Return True for an object of which there is one: a quantity, a version, a named noun."""
+    """Return True for an object that exists once: a quantity, a version, a named noun."""
     verb = span.tokens[marker]
     if not verb.is_verb or not (_ends(span) or span.tail):
         return False
@@ -362,14 +361,14 @@ def _is_value_first(span: _ValueSpan) -> bool:
     """Return True for `Maria is the owner of X`, `Maria owns X`, `Two approvals are needed`."""
     if not span.tail:
         return False
-    first, *more = span.tail
+    first, *others = span.tail
     if span.is_quantity:
-        return bool(more) and not _is_structural(first) and more[0].has_class("copulas")
+        return bool(others) and not _is_structural(first) and others[0].has_class("copulas")
     if first.has_class("copulas"):
-        return bool(more) and (
-            more[0].has_class("definite") or more[0].low.endswith(("'s", "sible"))
+        return bool(others) and (
+            others[0].has_class("definite") or others[0].low.endswith(("'s", "sible"))
         )
-    has_object = bool(more) and (more[0].has_class("articles") or not _is_structural(more[0]))
+    has_object = bool(others) and (others[0].has_class("articles") or not _is_structural(others[0]))
     return first.has_class("roles") and has_object and _kind(span) == "name"
 
 
@@ -379,7 +378,7 @@ def _is_value_first(span: _ValueSpan) -> bool:
 def _reworded_figure(
     older: str, newer: str, first: Sequence[_Token], second: Sequence[_Token]
 ) -> ValueChange | None:
-    """Return the figures of two statements that differ in their figures and their wording alone."""
+    """Return the two figures of statements that differ only in figures and wording."""
     spans = [_last_figure(tokens) for tokens in (first, second)]
     if spans[0] is None or spans[1] is None or _kind(spans[0]) != _kind(spans[1]):
         return None
@@ -393,7 +392,6 @@ def _reworded_figure(
 
 
 def _last_figure(tokens: Sequence[_Token]) -> _ValueSpan | None:
-    """Return the only figure of a text, if the text ends with it."""
     figures = [span for span, token in enumerate(tokens) if token.is_figure]
     if len(figures) != 1 or figures[0] < 2:
         return None

@@ -1,4 +1,4 @@
-"""Words whose difference decides: opposites, alternatives, negations, units; and synonyms.
+"""Words that decide a comparison: opposites, alternatives, negations, units; and synonyms.
 
 The tables are in `vocabulary.txt`.
 """
@@ -61,14 +61,14 @@ def _units() -> dict[str, tuple[str, float]]:
     units: dict[str, tuple[str, float]] = {}
     for line in _WORDS["measures"].split(";"):
         measure, _, table = line.partition("=")
-        waiting: list[str] = []
+        names: list[str] = []
         for entry in table.split():
             name, _, amount = entry.partition(":")
-            waiting.append(name)
+            names.append(name)
             if amount:
-                factors = {unit: (measure.strip(), float(amount)) for unit in waiting}
-                units |= factors | {f"{unit}s": factors[unit] for unit in waiting if len(unit) > 2}
-                waiting = []
+                factors = {unit: (measure.strip(), float(amount)) for unit in names}
+                units |= factors | {f"{unit}s": factors[unit] for unit in names if len(unit) > 2}
+                names = []
     return units
 
 

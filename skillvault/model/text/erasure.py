@@ -1,7 +1,7 @@
-"""Erased texts: recognized by the digests of a tombstone, and replaced by a marker.
+"""Erased texts: a tombstone recognizes them by digests, and a marker replaces them.
 
-A tombstone names no text. It holds an HMAC of each text's letters and digits, so only a clone with
-the key can recognize a text.
+A tombstone contains no text. It holds an HMAC of the letters and digits of each text, so only a
+clone with the key can recognize the text.
 """
 
 import hmac
@@ -33,7 +33,7 @@ OutcomeId = Annotated[str, Meta(pattern=r"^[0-9]{8}t[0-9]{6}z-[0-9a-f]{10}\Z")]
 
 
 class Tombstone(Struct, kw_only=True):
-    """An erasure: (length, HMAC) of each text, removed outcomes, and the first changed commits.
+    """An erasure: (length, HMAC) of each text, the removed outcomes, and the first changed commits.
 
     Each history with the erased texts contains one of these commits. `proof` recognizes the key.
     """
@@ -54,7 +54,7 @@ class Eraser(Struct, frozen=True):
 
     @classmethod
     def of(cls, key: str, tombstones: Iterable[Tombstone]) -> "Eraser":
-        """Return the eraser of all texts and outcomes of some tombstones."""
+        """Return the eraser of all texts and outcomes of these tombstones."""
         texts: set[tuple[int, str]] = set()
         outcomes: set[str] = set()
         for tombstone in tombstones:
@@ -63,7 +63,7 @@ class Eraser(Struct, frozen=True):
         return cls(key, frozenset(texts), frozenset(outcomes))
 
     def has_erased(self, text: str) -> bool:
-        """Return True if a text contains an erased one."""
+        """Return True if a text contains an erased text."""
         return next(self._spans(text), None) is not None
 
     def replace(self, text: str) -> str:
@@ -80,7 +80,7 @@ class Eraser(Struct, frozen=True):
         return name in self.outcomes
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the positions of erased texts, in order; of two that begin together, the longer."""
+        """Yield the spans of erased texts, in order; of two with the same start the longer."""
         lengths = {length for length, _ in self.texts}
         longest = max(lengths, default=0)
         words = [
@@ -111,7 +111,7 @@ def normalize(text: str) -> str:
 
 
 def is_too_short(normal_text: str) -> bool:
-    """Return True for a normalized text that would match by chance."""
+    """Return True for a normalized text that is so short that it would match by chance."""
     return len(normal_text) < _LEAST and (normal_text.isascii() or len(normal_text) < _LEAST - 1)
 
 
@@ -130,6 +130,6 @@ def prove(key: str) -> str:
 def _fold(word: str) -> str:
     if word.isascii() and "\\" not in word:
         return word.lower()
-    plain = _ESCAPE.sub(lambda match: chr(int(match["code"] or match["byte"], 16)), word)
-    letters = unicodedata.normalize("NFKD", plain).casefold()
+    unescaped = _ESCAPE.sub(lambda match: chr(int(match["code"] or match["byte"], 16)), word)
+    letters = unicodedata.normalize("NFKD", unescaped).casefold()
     return "".join(character for character in letters if character.isalnum())

@@ -95,9 +95,9 @@ def read_foreign(text: str) -> tuple[dict[str, Any], str]:
 
 
 def mend(text: str) -> str:
-    """Quote the plain values in a front matter that are not valid YAML, such as `use: a: b`.
+    """Quote the values in a front matter that are not valid YAML, such as `use: a: b`.
 
-    The text is returned unchanged if that does not make it valid.
+    The text is returned unchanged if quotes do not help.
     """
     head, front, tail = _split_at_yaml(text)
     if _is_valid(front):
@@ -107,7 +107,7 @@ def mend(text: str) -> str:
 
 
 def _mend_entry(entry: re.Match[str]) -> str:
-    """Return an entry as it is, or with its value in quotes if it cannot be read."""
+    """Return an entry with its value in quotes, if it cannot be read otherwise."""
     if _is_valid(entry[0]):
         return entry[0]
     # The sign of a block of lines, with the text beside it, is none.
@@ -118,7 +118,7 @@ def _mend_entry(entry: re.Match[str]) -> str:
 
 
 def _is_valid(text: str) -> bool:
-    """Return True for a mapping in YAML; a mistake that no quotes mend counts as valid."""
+    """Return True for a YAML mapping; a mistake that quotes cannot mend counts as valid."""
     try:
         return isinstance(strict_yaml.load(text), dict)
     except BadInputError as error:
@@ -171,8 +171,8 @@ def with_yaml(content: bytes, front: str) -> bytes:
 def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool = False) -> bytes:
     """Replace the front matter of a markdown file and keep its body.
 
-    Only the different keys are edited, if that is possible. Otherwise, if a strict reader cannot
-    read it, and in flow style unless `takes_flow`, the front matter is rewritten.
+    If possible, only the keys that differ are edited. Otherwise the front matter is rewritten: if a
+    strict reader cannot read it, or if it is in flow style without `takes_flow`.
     """
     head, front, tail = _split_at_yaml(content.decode("utf-8"))
     with suppress(BadInputError):
@@ -180,9 +180,9 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any], *, takes_flow: bool
         if old_mapping == mapping and takes_flow:
             return content
         if takes_flow or strict_yaml.is_block(front):
-            edited = _edit_keys(front, (), old_mapping, mapping)
-            if strict_yaml.load(edited, as_written=True) == mapping:
-                return (head + edited + tail).encode()
+            new_front = _edit_keys(front, (), old_mapping, mapping)
+            if strict_yaml.load(new_front, as_written=True) == mapping:
+                return (head + new_front + tail).encode()
     return f"{head}{strict_yaml.dump(dict(mapping))}{tail}".encode()
 
 
@@ -218,7 +218,6 @@ def with_body(content: bytes, body: str) -> bytes:
 
 
 def _split_at_yaml(text: str) -> tuple[str, str, str]:
-    """Return the text before the YAML, the YAML, and the text after it."""
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))
     core = front.lstrip("\r\n")

@@ -1,8 +1,8 @@
 """Characters that a reader does not see, but that a terminal or a model obeys.
 
-`remove_hidden` cleans incoming text, `escape_hidden` makes a text safe for a person or a model to
-read, `hidden_characters` lists them for the check of a file. Joiners, selectors and marks that a
-script or an emoji needs are not hidden characters.
+`remove_hidden` cleans incoming text, `escape_hidden` makes text safe to read, and
+`hidden_characters` lists them for a check. Joiners, selectors and marks that a script or an emoji
+needs are not hidden characters.
 """
 
 import re
@@ -94,7 +94,7 @@ class HiddenCharacter(Struct, frozen=True):
 
 
 def has_hidden(text: str) -> bool:
-    """Return False if a text surely has no hidden character; a quick check."""
+    """Return False if a text surely has no hidden character (a quick check)."""
     return _SEARCH.search(text) is not None
 
 
@@ -167,7 +167,7 @@ def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
 
 
 def _is_directed(text: str) -> bool:
-    """Return True if a text has letters that are written from the right."""
+    """Return True if a text has letters of a script written from right to left."""
     return _RIGHT_TO_LEFT.search(text) is not None
 
 

@@ -1,6 +1,6 @@
-"""The blocks that skillvault manages in a person's page, such as `AGENTS.md`, between two marks.
+"""The blocks of skillvault in a person's page, such as `AGENTS.md`, between two marks.
 
-Pure. Nothing outside the marks is changed, except the blank line before a block.
+Nothing outside the marks changes, except the empty line before a block.
 """
 
 import re
@@ -38,12 +38,12 @@ def split_page(page: str, marks: BlockMarks) -> tuple[str, str, str]:
 
 
 def with_block(page: str, text: str) -> str:
-    """Return a page with a text of setup between its marks."""
+    """Return a page with the text of setup between its marks."""
     return put_block(page, SETUP.enclose(text.strip()), SETUP)
 
 
 def put_block(page: str, block: str, marks: BlockMarks) -> str:
-    """Return a page with a block in its place or at its end, with the line ends of the page."""
+    """Return a page with a block, in place of the old block or at its end."""
     newline = "\r\n" if "\r\n" in page else "\n"
     block = newline.join(block.splitlines())
     if old_block := _pattern(marks).search(page):
@@ -54,7 +54,7 @@ def put_block(page: str, block: str, marks: BlockMarks) -> str:
 
 
 def without_block(page: str, marks: BlockMarks = SETUP) -> str:
-    """Return a page without the block and the blank line before it."""
+    """Return a page without the block and the empty line before it."""
     return _pattern(marks).sub("", page)
 
 

@@ -56,7 +56,7 @@ def _tokens(text: str) -> "Sequence[Token]":
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text; one begins with a heading of level 2 in no other block."""
+    """Return the sections of a text; each starts with a heading of level 2 outside other blocks."""
     tokens = _tokens(text)
     starts = {
         _lines_of(opening).start: _fold(title.content)
@@ -69,7 +69,7 @@ def sections(text: str) -> list[Section]:
 
 
 def blocks(text: str) -> list[str]:
-    """Return the outermost blocks of a text in order, each list item by itself.
+    """Return the outermost blocks of a text in order; each list item is a block.
 
     Empty lines belong to the block before them.
     """
@@ -91,9 +91,9 @@ def swallows_heading(text: str) -> bool:
 def outline(body: str) -> tuple[tuple[str, str], ...]:
     """Return the statements of a skill's text as (heading, statement).
 
-    A statement is a list item, a sentence or a block of code with folded white space. Headings,
-    rules and emphasised lines of the head are omitted. A sentence that refers to the previous
-    sentence (an answer, `then …`, `they …`) is not split from it, nor a result from its action.
+    A statement is a list item, a sentence or a block of code, with white space folded. Headings,
+    rules and emphasised lines of the head are left out. A sentence that refers to the one before
+    (an answer, `then …`, `they …`) stays with it, and a result stays with its action.
     """
     statements: list[tuple[str, str]] = []
     for heading, text, is_code in _paragraphs(body):
@@ -206,14 +206,14 @@ def _unwrap(lines: Iterable[str]) -> list[str]:
 
 
 def _lines_of(token: "Token") -> slice:
-    """Return the lines of a block; ValueError for a token that opens no block."""
+    """Return the lines of a block; ValueError for a token that does not open a block."""
     if token.map is None:
         raise ValueError(f"{token.type} opens no block")
     return slice(*token.map)
 
 
 def _slices(text: str, starts: Iterable[int]) -> list[str]:
-    """Cut a text into slices, each of which begins at one of these lines."""
+    """Cut a text into slices that begin at these lines."""
     lines = _LINE.findall(text)
     return ["".join(lines[a:b]) for a, b in pairwise([0, *starts, len(lines)])]
 

@@ -41,18 +41,18 @@ def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) 
     return value
 
 
-def _check_depth(value: Any, depth: int, most: int) -> None:
-    if depth > most:
-        raise _too_deep(most)
+def _check_depth(value: Any, depth: int, limit: int) -> None:
+    if depth > limit:
+        raise _too_deep(limit)
     children: Iterable[Any] = (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     )
     for child in children:
-        _check_depth(child, depth + 1, most)
+        _check_depth(child, depth + 1, limit)
 
 
-def _too_deep(most: int) -> BadInputError:
-    return BadInputError(f"nested deeper than {most} levels; flatten it", code="too-deep")
+def _too_deep(limit: int) -> BadInputError:
+    return BadInputError(f"nested deeper than {limit} levels; flatten it", code="too-deep")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _dump_text(dumper: type["_Dumper | _EmojiDumper"], value: Any, *, is_flow: b
 
 
 def scalar(value: Scalar) -> str:
-    """Return a value on one line, quoted if necessary."""
+    """Return a value on one line, quoted if needed."""
     return dump([value])[2:].rstrip("\n")
 
 
@@ -101,13 +101,13 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
         new_data = _set_data(data, key, value)
         if repr(new_data) == repr(data):  # however it is written
             return text
-        edited = _set_entry(text, key, value, order)
-        matches = load(edited) == new_data
+        new_text = _set_entry(text, key, value, order)
+        matches = load(new_text) == new_data
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
         raise _refusal(key)
-    return edited
+    return new_text
 
 
 def without_key(text: str, key: tuple[str, ...]) -> str:
@@ -120,13 +120,13 @@ def without_key(text: str, key: tuple[str, ...]) -> str:
     if not _has(data, key):
         return text
     try:
-        edited = _remove_entry(text, key)
-        matches = (load(edited) or {}) == _data_without(data, key)
+        new_text = _remove_entry(text, key)
+        matches = (load(new_text) or {}) == _data_without(data, key)
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
         raise _refusal(key)
-    return edited
+    return new_text
 
 
 def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
@@ -141,10 +141,10 @@ def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[An
     old_entries = (data or {}).get(key) or []
     if old_entries == list(entries):
         return text
-    edited = _replace_list(text, key, old_entries, entries, name=name)
-    if load(edited) != {**(data or {}), key: list(entries) or None}:
+    new_text = _replace_list(text, key, old_entries, entries, name=name)
+    if load(new_text) != {**(data or {}), key: list(entries) or None}:
         raise _refusal((key,))
-    return edited
+    return new_text
 
 
 def comments(text: str) -> list[str]:
@@ -241,7 +241,7 @@ def resolve(text: str) -> Any:
 
 
 def resolve_written(text: str) -> Any:
-    """Return the value of an unquoted scalar, or its text if it is a number in another form."""
+    """Return the value of an unquoted scalar; a number in an unusual form stays a text."""
     value = resolve(text)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return text if is_number and str(value) != text else value
@@ -264,10 +264,10 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
     problem = error.problem or "not YAML"
-    where = f"line {line}: " if line else ""
+    prefix = f"line {line}: " if line else ""
     if "nesting depth" in problem:  # newer releases of libyaml stop before an event is seen
-        return BadInputError(f"{where}{_TOO_DEEP}", code="too-deep", line=line)
-    return BadInputError(f"{where}not valid YAML ({problem})", code="yaml", line=line)
+        return BadInputError(f"{prefix}{_TOO_DEEP}", code="too-deep", line=line)
+    return BadInputError(f"{prefix}not valid YAML ({problem})", code="yaml", line=line)
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────
@@ -364,10 +364,10 @@ def _place_among(text: str, node: yaml.MappingNode, name: str, order: Sequence[s
     follower = next((key for key in siblings if key.value in later), None)
     if follower is not None:
         return int(follower.start_mark.index)
-    last = node.value[-1][1] if node.value else node
-    if getattr(last, "style", "|") in ("|", ">"):  # its end mark is at the next token
+    last_value = node.value[-1][1] if node.value else node
+    if getattr(last_value, "style", "|") in ("|", ">"):  # its end mark is at the next token
         return int(node.start_mark.index)
-    line_end = text.find("\n", last.end_mark.index)
+    line_end = text.find("\n", last_value.end_mark.index)
     return len(text) if line_end < 0 else line_end + 1
 
 
@@ -429,30 +429,30 @@ def _replace_list(
     if not isinstance(node, yaml.SequenceNode) or node.flow_style:
         return _write_list(text, node, key, entries, eol=eol)
     spans = _item_spans(text, node)
-    pending, pieces, at = list(entries), list[str](), 0
+    new_entries, pieces, at = list(entries), list[str](), 0
     for (start, end), entry in zip(spans, old_entries, strict=True):
-        stays = bool(pending) and name(pending[0]) == name(entry)
-        item = _item_text(text[start:end], entry, pending.pop(0) if stays else None, eol)
+        stays = bool(new_entries) and name(new_entries[0]) == name(entry)
+        item = _item_text(text[start:end], entry, new_entries.pop(0) if stays else None, eol)
         pieces += [text[at:start], item]
         at = end
     indent = " " * node.start_mark.column
     gap = "" if text[:at].endswith("\n") else eol
-    lines = [gap, *(_lines_of(entry, indent, eol) for entry in pending)] if pending else []
+    lines = [gap, *(_lines_of(entry, indent, eol) for entry in new_entries)] if new_entries else []
     return "".join([*pieces, *lines, text[at:]])
 
 
 def _write_list(
     text: str, node: yaml.Node | None, key: str, entries: Sequence[Any], *, eol: str
 ) -> str:
-    """Write a list in place of a missing list, an empty list or a list in flow style."""
+    """Write a list in place of a missing, an empty or a flow style list."""
     items = "".join(_lines_of(entry, "", eol) for entry in entries)
     if node is None:
         gap = "" if text.endswith("\n") or not text else eol
         return f"{text}{gap}{key}:{eol}{items}"
     start, end = node.start_mark.index, node.end_mark.index
-    line, _, following = text[end:].partition("\n")
+    line, _, rest_of_line = text[end:].partition("\n")
     inner = "".join(f"{comment}{eol}" for comment in comments(text[start:end]))
-    return f"{text[:start].rstrip()}{line.rstrip()}{eol}{inner}{items}{following}"
+    return f"{text[:start].rstrip()}{line.rstrip()}{eol}{inner}{items}{rest_of_line}"
 
 
 def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
@@ -473,8 +473,8 @@ def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
 def _last_value(node: yaml.Node) -> yaml.Node:
     """Return the innermost value at the end of an entry."""
     while isinstance(node, yaml.MappingNode | yaml.SequenceNode) and node.value:
-        last = node.value[-1]
-        node = last[1] if isinstance(last, tuple) else last
+        child = node.value[-1]
+        node = child[1] if isinstance(child, tuple) else child
     return node
 
 
@@ -542,7 +542,6 @@ def _flow_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, 
 
 
 def _block_entry(text: str, mapping: yaml.MappingNode, index: int) -> tuple[int, int]:
-    """Return the span of the lines of an entry of a block mapping."""
     key, value = mapping.value[index]
     start = _line_start(text, key.start_mark.index)
     is_last = index + 1 == len(mapping.value)

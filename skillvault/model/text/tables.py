@@ -1,4 +1,4 @@
-"""Tables of words and patterns: texts beside the code, in sections below a head `[name]`."""
+"""Tables of words and patterns: text files with sections below a head `[name]`."""
 
 import re
 from pkgutil import get_data
@@ -16,14 +16,14 @@ def read_sections(package: str, name: str) -> list[tuple[str, str]]:
 
 
 def join_lines(text: str) -> list[str]:
-    """Return the lines of a section; one that starts with two spaces goes on the line before it."""
+    """Return the lines of a section; a line that starts with two spaces continues the last line."""
     return [line for line in text.replace("\n  ", "").split("\n") if line and line[:2] != "# "]
 
 
 def read_patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
-    """Map each head to a pattern: its lines are alternatives, matched in either case.
+    """Map each head to a pattern: its lines are alternatives, matched in upper or lower case.
 
-    Those below a head `[name as written]` are matched as they are written.
+    Lines below a head `[name as written]` are matched in the given case.
     """
     patterns: dict[str, re.Pattern[str]] = {}
     for head, text in read_sections(package, name):

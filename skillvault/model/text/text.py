@@ -101,8 +101,8 @@ def theme(facts: Sequence[str]) -> str:
     for fact in facts:
         counts.update(list(dict.fromkeys(t for t in fact.lower().split() if len(t) > 4)))
     # Integer arithmetic: 0.6 * n as a float can land above a whole number.
-    enough = -(-6 * len(facts) // 10)
-    common = [token for token, count in counts.items() if count >= enough]
+    min_facts = -(-6 * len(facts) // 10)
+    common = [token for token, count in counts.items() if count >= min_facts]
     return "-".join(common[:3]) or "recurring-pattern"
 
 
@@ -113,11 +113,11 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     nothing left gives "". A cut falls between words if that keeps half of the limit.
     """
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    full = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
-    if len(full) <= limit:
-        return full
-    cut = full[:limit]
-    at_word = cut.rpartition("-")[0] if full[limit] != "-" else cut
+    name = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
+    if len(name) <= limit:
+        return name
+    cut = name[:limit]
+    at_word = cut.rpartition("-")[0] if name[limit] != "-" else cut
     return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
 
 
@@ -161,7 +161,7 @@ _OF_TOKENS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
 def cut_between_words(text: str, limit: int) -> str:
     """Cut a text to at most `limit` characters, but not inside a token.
 
-    Half a token may be a secret that no rule recognises.
+    Half a token may be a secret that no rule recognizes.
     """
     end = limit
     if len(text) > limit:
@@ -190,17 +190,17 @@ def make_inert(text: str, limit: int) -> str:
 
 
 def whole_sentences(text: str, limit: int) -> str:
-    """Return as many whole sentences of foreign text as the limit holds, else clauses or words."""
+    """Return as many whole sentences of foreign text as fit, else clauses or words."""
     return cut_at_clause(make_inert(text, len(text) + 1), limit)
 
 
-def cut_at_clause(line: str, limit: int, least: int = 0) -> str:
-    """Return as many sentences of a line as the limit holds, else clauses, else words.
+def cut_at_clause(line: str, limit: int, min_length: int = 0) -> str:
+    """Return as many sentences of a line as fit, else clauses, else words.
 
-    Sentences or clauses that end before `least` are too short to represent the line.
+    Sentences or clauses that end before `min_length` are too short to represent the line.
     """
     for end in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
-        ends = [match.start() for match in end.finditer(line, least, limit + 1)]
+        ends = [match.start() for match in end.finditer(line, min_length, limit + 1)]
         if len(line) <= limit or ends:
             return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
     return line[:limit]
@@ -223,10 +223,10 @@ def count_tokens(text: str) -> int:
     return len(text) - ascii_count + -(-ascii_count // 4)
 
 
-def trim_to_tokens(text: str, most: int) -> str:
-    """Fold white space and cut at a word to at most `most` tokens, with `…` if cut."""
+def trim_to_tokens(text: str, limit: int) -> str:
+    """Fold white space and cut at a word to at most `limit` tokens, with `…` if cut."""
     size = len(text)
-    while size > 1 and count_tokens(shorten(text, size)) > most:
+    while size > 1 and count_tokens(shorten(text, size)) > limit:
         size = size * 7 // 8
     return shorten(text, size)
 

@@ -233,5 +233,5 @@ def test_each_section_has_its_own_place() -> None:
     titles = ["Run", "Run", "Run 2", "Run"]
     text = "".join(f"\n## {title}\n\n```sh\nmake\n```\n" for title in titles)
     entries = every("agents-md", tree_of({"CLAUDE.md": text.encode()}))
-    places = [entry.place for entry in entries if isinstance(entry, TreeSkill)]
+    places = [entry.path for entry in entries if isinstance(entry, TreeSkill)]
     assert len(places) == len(set(places)) == 4

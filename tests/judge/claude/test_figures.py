@@ -260,4 +260,4 @@ def test_figures_of_a_fact_support_only_an_insight_that_names_the_fact() -> None
     with pytest.raises(UnusableError, match="7001"):
         reader.check_figures(reply, record, final=True)
     named = replace(reply, relation="repeats", fact="dip")
-    assert reader.check_figures(named, record, last=True) == named
+    assert reader.check_figures(named, record, final=True) == named

@@ -84,12 +84,12 @@ def test_several_bullets_of_one_rule_are_noted() -> None:
 
 def test_doubles_are_counted_and_the_latest_stands() -> None:
     (rule,) = read_learnings(of("Run the linter.", "run the  LINTER!")).rules
-    assert (rule.text, rule.seen) == ("run the LINTER!", 2)
+    assert (rule.text, rule.count) == ("run the LINTER!", 2)
 
 
 @given(TEXTS)
 def test_blocks_are_the_text_byte_for_byte(text: str) -> None:
-    assert "".join(block.whole for block in blocks_of(text)) == text
+    assert "".join(block.full_text for block in blocks_of(text)) == text
     assert text.startswith(whole_blocks(text))
 
 

@@ -71,7 +71,7 @@ def test_words_alone_are_worth_at_most_medium() -> None:
     many = files(*map(str, range(9)))
     worth = rule_evidence(
         search_terms("Cache stale tokens."), {"Cache": many, "stale": many}, 9
-    ).worth
+    ).grade
     assert (worth.confidence, worth.promote) == ("medium", True)
 
 

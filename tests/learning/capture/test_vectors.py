@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from skillvault.learning.capture.evidence import confidence, search_terms
+from skillvault.learning.capture.evidence import rate_confidence, search_terms
 from skillvault.learning.capture.prompt import append_learned, select_learned
 from skillvault.learning.capture.rules import LATEST, rule_texts
 from skillvault.model.records import LearnedPattern
@@ -19,7 +19,7 @@ def _terms(rule: str) -> dict[str, Any]:
 
 
 def _worth(files: int) -> dict[str, Any]:
-    found = confidence(files)
+    found = rate_confidence(files)
     return {"confidence": found.confidence, "promote": found.promote}
 
 

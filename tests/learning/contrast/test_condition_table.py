@@ -118,4 +118,4 @@ def test_a_rule_holds_for_the_outcomes_of_its_column(contexts: list[dict[str, An
         for i, outcome in enumerate(outcomes):
             met = [is_met(condition, outcome) for condition in rule]
             assert (None in met) == (not table.recorded[column, i])
-            assert all(met) == table.holds[column, i]
+            assert all(met) == table.truth[column, i]

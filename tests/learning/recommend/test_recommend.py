@@ -20,7 +20,7 @@ from skillvault.learning.recommend.recommend import (
     recommend,
 )
 from skillvault.learning.recommend.relevance import Match, value_of
-from skillvault.learning.recommend.render import plain, prompt
+from skillvault.learning.recommend.render import prompt, selection_values
 from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy
 from skillvault.model.policy_file import parse_policy
@@ -620,7 +620,7 @@ def test_no_pin_is_held_out() -> None:
 
 
 def test_the_json_has_its_keys() -> None:
-    found = plain(ask(one("a"), one("b", evidence=POOR), decision="d-0", policy=SEED))
+    found = selection_values(ask(one("a"), one("b", evidence=POOR), decision="d-0", policy=SEED))
     assert list(found) == [
         "domain", "decision", "recommended", "withheld", "total_considered",
         "excluded_low_effectiveness", "excluded_low_relevance", "facts",

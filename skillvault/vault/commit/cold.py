@@ -6,8 +6,6 @@ index leaves out, and git takes these for files that are there.
 """
 
 import os
-import re
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -21,6 +19,7 @@ from skillvault.model.errors import (
     UsageError,
     VaultBusyError,
 )
+from skillvault.vault.commit.cone import Window, cone_file, list_months
 from skillvault.vault.commit.files import prune_folders
 from skillvault.vault.commit.locks import index_lock
 from skillvault.vault.commit.store import Store, clear_up
@@ -31,11 +30,9 @@ from skillvault.vault.git.index_file import Entries, SparsePaths
 from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
-FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
 WORTHWHILE = 20_000  # files from which `doctor` proposes it
 _SETTINGS = ("core.sparseCheckoutCone", "index.sparse", "core.sparseCheckout")  # set in this order
-_MONTH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[^/]+/(?P<month>[0-9]{{4}}/[0-9]{{2}})/")
-_MONTH_DEPTH = 4  # names in the path of a month's folder
+_YEAR_DEPTH = 3  # names in the path of the folder of a year, the first that `cold` may leave out
 _TRIES = 3
 _LOCK_SECONDS = 5.0
 _STATUS = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
@@ -68,7 +65,7 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
         )
     with store.lock_writer():
         _check_normal(store)
-        return _Move(store, tuple(_months(today, keep))).leave_out(keep)
+        return _Move(store, list_months(today, keep)).leave_out(keep)
 
 
 def take_back_months(store: Store) -> ColdReport:
@@ -86,10 +83,15 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
     return None if keep is None else leave_out_months(store, today, keep)
 
 
+def hides_domain(git: Git) -> bool:
+    """Return True if a light clone hides a whole domain or top folder, which a pull brought."""
+    return any(folder.count("/") < _YEAR_DEPTH for folder in git.index_file.sparse_paths().folders)
+
+
 def check_out_open_months(git: Git, today: date, keep: int) -> int:
     """Check out a new clone without closed months, and return the number of its files."""
-    window = _Window(tuple(_months(today, keep)))
-    _write_patterns(git, window)
+    window = Window(list_months(today, keep))
+    window.write(git)
     _configure(git, keep)
     files = git.objects.files(git.head() or "HEAD").items()
     blobs = {entry.id for path, entry in files if not window.is_closed(path)}
@@ -100,7 +102,7 @@ def check_out_open_months(git: Git, today: date, keep: int) -> int:
 
 def closed_size(root: Path, today: date, keep: int) -> int:
     """Return the bytes that the files of closed months take in the work tree."""
-    window = _Window(tuple(_months(today, keep)))
+    window = Window(list_months(today, keep))
     return sum((root / path).lstat().st_size for path in window.closed_files(root))
 
 
@@ -109,77 +111,6 @@ def _check_normal(store: Store) -> None:
     if reason := store.git.pause_reason(policy.branch):
         raise PausedError(f"paused: {reason}")
     clear_up(store.root, store.git, policy.branch)
-
-
-def _months(today: date, keep: int) -> Iterator[str]:
-    """Yield the open months as `yyyy/mm`, with the next one, which begins while nobody looks."""
-    number = today.year * 12 + today.month
-    for month in range(number - keep, number + 1):
-        yield f"{month // 12:04}/{month % 12 + 1:02}"
-
-
-class _Window:
-    """The folders that stay in the work tree: of open months, and of a person's files."""
-
-    def __init__(self, months: tuple[str, ...] | None, edits: Iterable[str] = ()) -> None:
-        self._months = months  # None: all
-        self._folders: set[str] = set()
-        self._folders = {_month_folder(path) for path in edits if self.is_closed(path)}
-
-    def is_closed(self, path: str) -> bool:
-        """Return True if a file is in a folder that is left out."""
-        month = _MONTH.match(path)
-        if self._months is None or month is None or month["month"] >= self._months[0]:
-            return False
-        return _month_folder(path) not in self._folders
-
-    def closed_files(self, root: Path) -> Iterator[str]:
-        """Yield the files of the work tree in folders that are left out."""
-        for top in FOLDERS:
-            for folder, _, names in os.walk(root / top):
-                place = Path(folder).relative_to(root).as_posix()
-                if self.is_closed(f"{place}/"):
-                    yield from (f"{place}/{name}" for name in names)
-
-    def patterns(self, git: Git, commit: str) -> str:
-        """Return the content of git's file info/sparse-checkout, in the form of its cone mode."""
-        if self._months is None:
-            return "/*\n"
-        tops = [name for name in _subfolders(git, commit) if name not in FOLDERS]
-        leaves = {*tops, *self._folders}
-        for top in FOLDERS:
-            for domain in _subfolders(git, f"{commit}:{top}"):
-                leaves |= {f"{top}/{domain}/{month}" for month in self._months}
-        parents = {f[:i] for f in leaves for i, char in enumerate(f) if char == "/"} - leaves
-        lines = ["/*", "!/*/"]
-        for parent in sorted(parents):
-            lines += [f"/{_escape(parent)}/", f"!/{_escape(parent)}/*/"]
-        lines += [f"/{_escape(leaf)}/" for leaf in sorted(leaves)]
-        return "\n".join([*lines, ""])
-
-
-def _subfolders(git: Git, tree: str) -> list[str]:
-    out = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
-    return [os.fsdecode(name) for name in out.split(b"\0") if name]
-
-
-def _escape(folder: str) -> str:
-    return re.sub(r"([*?\[\\])", r"\\\1", folder)
-
-
-def _month_folder(path: str) -> str:
-    """Return the folder of the month of a file."""
-    return "/".join(path.split("/")[:_MONTH_DEPTH])
-
-
-def _write_patterns(git: Git, window: _Window) -> None:
-    file = _sparse_file(git)
-    file.parent.mkdir(exist_ok=True)
-    file.write_bytes(os.fsencode(window.patterns(git, git.head() or "HEAD")))
-
-
-def _sparse_file(git: Git) -> Path:
-    return git.dirs()[0] / "info/sparse-checkout"
 
 
 def _configure(git: Git, keep: int) -> None:
@@ -207,15 +138,15 @@ class _Move:
         self._apply()
         for name in (*reversed(_SETTINGS), COLD):
             self._git.run("config", "--worktree", "--unset-all", name, ok=(0, 5))
-        _sparse_file(self._git).unlink(missing_ok=True)
+        cone_file(self._git).unlink(missing_ok=True)
         return self._report
 
-    def _draw_window(self) -> _Window:
+    def _draw_window(self) -> Window:
         """Read the person's edits, and write the patterns of a window that has these files."""
         edits = self._read_edits()
-        window, base = _Window(self._months, edits), _Window(self._months)
+        window, base = Window(self._months, edits), Window(self._months)
         self._report.stay = {path: state for path, state in edits.items() if base.is_closed(path)}
-        _write_patterns(self._git, window)
+        window.write(self._git)
         return window
 
     def _read_edits(self) -> dict[str, str]:
@@ -240,7 +171,7 @@ class _Move:
                 return self._report
         raise VaultBusyError("another git keeps changing the index; run the command again")
 
-    def _try(self, window: _Window) -> bool:
+    def _try(self, window: Window) -> bool:
         """Write files and the index, then remove files; False if the index changed meanwhile."""
         index_file = self._git.index_file
         state, tags, sparse_paths = index_file.current(), index_file.tags(), SparsePaths()

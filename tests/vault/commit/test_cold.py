@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,12 @@ import pytest
 from skillvault import api
 from skillvault.api import Vault
 from skillvault.model.errors import UncommittedEditError, UsageError
-from skillvault.vault.commit.cold import leave_out_months, take_back_months
+from skillvault.vault.commit.cold import (
+    follow_month,
+    hides_domain,
+    leave_out_months,
+    take_back_months,
+)
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -21,13 +27,16 @@ TODAY = NOW.date()
 DAYS = range(-200, 10, 21)  # from 1 November
 
 
-@pytest.fixture
-def old_vault(vault: Vault) -> Vault:
-    """A vault with outcomes of eight months."""
+def _fill(vault: Vault) -> None:
     files = [(f"{day}.json", as_file(raw(day, decision__target=f"t{day % 3}"))) for day in DAYS]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
-    return vault
+
+
+@pytest.fixture
+def old_vault(prepared: Callable[[Callable[[Vault], None]], Vault]) -> Vault:
+    """A vault with outcomes of eight months."""
+    return prepared(_fill)
 
 
 def closed(root: Path) -> list[Path]:
@@ -116,6 +125,29 @@ def test_a_late_outcome_is_recorded_and_stays_out(old_vault: Vault, person: Pers
     assert person.git("ls-tree", "-r", "--name-only", "HEAD", "outcomes/coding/2026/06")
     person.git("revert", "--no-edit", str(done.commit))
     assert person.status() == ""
+
+
+def test_a_new_domain_stays_in_the_work_tree(old_vault: Vault, person: Person) -> None:
+    leave_out_months(old_vault.store, TODAY, 2)
+    old_vault.record([("new.json", as_file(raw(9, domain="new")))], now=NOW)
+    old_vault.run(now=NOW)
+    person.git("switch", "-q", "--detach", "HEAD~3")
+    person.git("switch", "-q", "main")
+    assert list((old_vault.root / "outcomes/new").rglob("*.yaml"))
+    assert not hides_domain(old_vault.store.git)
+
+
+def test_a_domain_that_a_pull_hid_returns(old_vault: Vault, person: Person) -> None:
+    leave_out_months(old_vault.store, TODAY, 2)
+    note = person.write("outcomes/pulled/2026/11/02/note.txt", "a note\n")
+    person.git("add", "--sparse", "-A")
+    person.git("commit", "-qnm", "a domain from elsewhere")
+    person.git("sparse-checkout", "reapply")
+    assert not note.exists()
+    assert hides_domain(old_vault.store.git)
+    follow_month(old_vault.store, TODAY)
+    assert note.read_text() == "a note\n"
+    assert not hides_domain(old_vault.store.git)
 
 
 def test_an_outcome_of_a_closed_month_is_retracted_and_its_skill_undone(

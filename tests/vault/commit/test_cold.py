@@ -83,19 +83,6 @@ def test_the_window_moves_with_the_month(old_vault: Vault, person: Person) -> No
     assert person.status() == ""
 
 
-def test_check_says_the_same_with_and_without_the_files(old_vault: Vault, person: Person) -> None:
-    problem = old_vault.root / "outcomes/coding/2026/05/01/note.txt"
-    problem.parent.mkdir(parents=True, exist_ok=True)
-    problem.write_text("stray\n")
-    person.git("add", "-A")
-    person.git("commit", "-qnm", "a stray file")
-    report = Vault(old_vault.root).check()
-    assert report.problems
-    leave_out_months(old_vault.store, TODAY, 2)
-    assert not problem.exists()
-    assert Vault(old_vault.root).check() == report
-
-
 def test_no_command_expands_the_index(old_vault: Vault, tmp_path: Path) -> None:
     leave_out_months(old_vault.store, TODAY, 2)
     late = tmp_path / "late.json"

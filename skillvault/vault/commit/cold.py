@@ -5,7 +5,9 @@ each file is removed alone, if it has exactly the committed bytes. A kill leaves
 index leaves out, and git takes these for files that are there.
 """
 
+import errno
 import os
+import re
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -24,6 +26,7 @@ from skillvault.vault.commit.files import prune_folders
 from skillvault.vault.commit.locks import index_lock
 from skillvault.vault.commit.store import Store, clear_up
 from skillvault.vault.disk import draft_name
+from skillvault.vault.failpoint import reach
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import COLD
 from skillvault.vault.git.index_file import Entries, SparsePaths
@@ -31,7 +34,13 @@ from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
 WORTHWHILE = 20_000  # files from which `doctor` proposes it
-_SETTINGS = ("core.sparseCheckoutCone", "index.sparse", "core.sparseCheckout")  # set in this order
+_SETTINGS = (
+    "core.sparseCheckoutCone",
+    "index.sparse",
+    COLD,
+    "core.sparseCheckout",
+)  # in this order
+_ASIDE = re.compile(r"\.skillvault-(?P<name>.+)-[0-9]+-[0-9]+\.tmp")  # a file that is being removed
 _YEAR_DEPTH = 3  # names in the path of the folder of a year, the first that `cold` may leave out
 _TRIES = 3
 _LOCK_SECONDS = 5.0
@@ -115,8 +124,7 @@ def _check_normal(store: Store) -> None:
 
 def _configure(git: Git, keep: int) -> None:
     for name in _SETTINGS:
-        git.run("config", "--worktree", name, "true")
-    git.run("config", "--worktree", COLD, str(keep))
+        git.run("config", "--worktree", name, str(keep) if name == COLD else "true")
 
 
 class _Move:
@@ -131,13 +139,16 @@ class _Move:
 
     def leave_out(self, keep: int) -> ColdReport:
         self._draw_window()  # git finds the patterns when it reads the settings
+        reach("cone-written")
         _configure(self._git, keep)
+        reach("cone-set")
         return self._apply()
 
     def take_back(self) -> ColdReport:
         self._apply()
-        for name in (*reversed(_SETTINGS), COLD):
+        for name in reversed(_SETTINGS):
             self._git.run("config", "--worktree", "--unset-all", name, ok=(0, 5))
+            reach("cone-unset")
         cone_file(self._git).unlink(missing_ok=True)
         return self._report
 
@@ -155,6 +166,8 @@ class _Move:
         self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
         out = os.fsdecode(self._git.run("status", *_STATUS, env=self._env))
         edits = {line[3:]: line[:2] for line in out.split("\0") if line}
+        if [path for path in edits if _put_back_aside(self._root / path)]:
+            return self._read_edits()
         for path, state in edits.items():
             if state == _INTENDED:
                 raise UncommittedEditError(
@@ -189,12 +202,14 @@ class _Move:
                 if path in sparse_paths and not window.is_closed(path)
             }
         self._put_back(returning)
+        reach("months-returned")
         draft = index_file.draft_sparse(sorted(leaving), returning, self._env)
         try:
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
                 if index_file.checksum() != state.checksum:
                     return False
                 index_file.install(draft)
+                reach("window-installed")
                 # No git can write the index before all these files are gone.
                 closed = [
                     path
@@ -236,18 +251,32 @@ def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
     It is moved aside first, and read there, so that nothing that is saved meanwhile is removed.
     """
     place = root / path
-    aside = place.parent / f".skillvault-{draft_name()}.tmp"
+    aside = place.parent / f".skillvault-{place.name}-{draft_name()}.tmp"
     try:
         if place.is_symlink() or blob_id(place.read_bytes()) != blob:
             return None
         place.rename(aside)
-    except FileNotFoundError:
-        return None  # the person removed it
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            raise
+        return None  # the person removed it, or its name has no room for more
+    reach("closed-file-aside")
     content = aside.read_bytes()
-    is_unchanged = blob_id(content) == blob
-    if not is_unchanged:
-        with suppress(FileExistsError):  # the person saved it once more
-            os.link(aside, place)
+    if blob_id(content) != blob:
+        _put_back_aside(aside)
+        return None
     aside.unlink()
     prune_folders(root, path)
-    return len(content) if is_unchanged else None
+    return len(content)
+
+
+def _put_back_aside(aside: Path) -> bool:
+    """Put a file back that was moved aside, unless the person saved it once more meanwhile.
+
+    False for another file. The caller holds the writer's lock: who moved it aside was killed.
+    """
+    if match := _ASIDE.fullmatch(aside.name):
+        with suppress(FileExistsError):
+            os.link(aside, aside.with_name(match["name"]))
+        aside.unlink()
+    return match is not None

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,11 @@ from skillvault.vault.commit.cold import (
     leave_out_months,
     take_back_months,
 )
+from tests import forked
 from tests.conftest import NOW, Person
+from tests.crash.world import KILLED
 from tests.given import as_file, raw
+from tests.thorough import pairs
 
 TODAY = NOW.date()
 DAYS = range(-200, 10, 21)  # from 1 November
@@ -276,6 +280,60 @@ class Months:
         """Let the program record an outcome of any month."""
         day, target = self._chance.randrange(-200, 10), str(self._chance.random())
         self._vault.record([("a.json", as_file(raw(day, decision__target=target)))], now=NOW)
+
+
+def _leave_out(root: Path) -> None:
+    leave_out_months(Vault(root).store, TODAY, 2)
+
+
+def _take_back(root: Path) -> None:
+    take_back_months(Vault(root).store)
+
+
+POINTS = ("cone-written", "cone-set", "window-installed", "closed-file-aside:2")
+POINTS_OFF = ("months-returned", "window-installed", "cone-unset:1", "cone-unset:3")
+KILLS = [*product([_leave_out], POINTS), *product([_take_back], POINTS_OFF)]
+ACTS = ("nothing", "edit", "remove", "stage", "unstage", "commit", "ignore", "record")
+
+
+@pytest.mark.parametrize(("kill", "act"), pairs(KILLS, ACTS))
+def test_a_kill_inside_cold_loses_nothing(
+    old_vault: Vault, person: Person, kill: tuple[Callable[[Path], None], str], act: str
+) -> None:
+    move, point = kill
+    (old_vault.root / ".git/info/exclude").open("a").write("*~\n")
+    person.write("outcomes/coding/2026/06/mine.txt", "mine\n")
+    months = Months(old_vault, person, seed=1)
+    if move is _take_back:
+        _leave_out(old_vault.root)
+    contents = months.contents()
+    assert forked.called(move, old_vault.root, f"{point}=kill") == KILLED
+    assert contents.items() <= months.contents().items()
+    (old_vault.root / ".git/index.lock").unlink(missing_ok=True)  # as git's own message advises
+    if act != "nothing":
+        getattr(months, act)()
+    contents = {path: data for path, data in months.contents().items() if "/.skill" not in path}
+    with suppress(UsageError):  # it leaves nothing out any more
+        move(old_vault.root)
+    assert months.contents() == contents
+    _leave_out(old_vault.root)
+    take_back_months(old_vault.store)
+    assert months.contents() == contents
+    assert "sparse" not in (old_vault.root / ".git/config").read_text().lower()
+    assert person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
+
+
+@pytest.mark.parametrize("saved", [b"saved once more\n", None])
+def test_a_file_that_was_aside_at_a_kill_is_put_back(old_vault: Vault, saved: bytes | None) -> None:
+    place = closed(old_vault.root)[0]
+    aside = place.with_name(f".skillvault-{place.name}-999999999-1.tmp")
+    aside.write_bytes(b"saved\n")
+    place.unlink()
+    if saved:
+        place.write_bytes(saved)
+    leave_out_months(old_vault.store, TODAY, 2)
+    assert place.read_bytes() == (saved or b"saved\n")
+    assert not aside.exists()
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("SKILLVAULT_SEQUENCES", "8"))))

@@ -132,6 +132,7 @@ def main(count: int, days: int) -> None:
         full, light = Path(folder) / "full", Path(folder) / "light"
         made(full, history(count, days, ends))
         Vault.open(full).run(now=ends)
+        subprocess.run(["git", "gc", "--quiet"], cwd=full, check=True)  # else a commit starts it
         subprocess.run(["cp", "-a", str(full), str(light)], check=True)
         cost = spent(lambda: leave_out_months(Vault.open(light).store, ends.date(), 2))
         sizes = f"{count_files(full):,} files, {count_files(light):,} of them in the light clone"

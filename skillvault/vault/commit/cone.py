@@ -59,7 +59,7 @@ class Window:
         _write_cone(git, set(map(_escape, _leaves(areas, self._months) | self._folders)))
 
 
-def widen(git: Git, paths: Iterable[str], today: date) -> None:
+def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
     """Add the folders and domains of new files to the cone of a light clone.
 
     Otherwise the next `git switch` or `git stash` of the person would hide these files.

@@ -58,7 +58,7 @@ def light_template(tmp_path_factory: pytest.TempPathFactory) -> World:
     world = World.made(tmp_path_factory.mktemp("crash-light") / "vault")
     vault = Vault.open(world.root)
     vault.record([(f"first-{n}.json", as_file(given(n))) for n in range(2)], now=NOW)
-    vault.run(["record", "evaluate"], now=NOW)
+    vault.run(["evaluate"], now=NOW)
     world.person.git("reset", "-q", "--", "intended.md")
     leave_out_months(vault.store, date(2027, 6, 1), 2)
     world.person.git("add", "-N", "intended.md")

@@ -1,10 +1,12 @@
 """What a clone costs with and without the files of closed months, beside each other in one run.
 
-    python bench/cold.py [OUTCOMES]...
+    python bench/cold.py [OUTCOMES[/DAYS]]...
 
-An outcome is three files, and they spread over three years. Printed are milliseconds of the
-processor, children included: the median of a few turns of each command. The turns in the full
-clone and in the light one alternate, so that the rest of the machine slows both.
+An outcome is three files, and they spread over so many days up to now (three years). What git pays
+in a light clone depends on the files of open months, which the first line of each part counts.
+Printed are milliseconds of the processor, children included: the median of a few turns of each
+command. The turns in the full clone and in the light one alternate, so that the rest of the
+machine slows both.
 """
 
 import json
@@ -30,7 +32,7 @@ from skillvault.model.change import Change
 from skillvault.model.intake import parse_outcome
 from skillvault.vault.commit.cold import leave_out_months
 
-YEARS = timedelta(days=3 * 365)
+DAYS = 3 * 365
 BATCH = 200  # outcomes of a commit
 TURNS = 5
 MIB = 1 << 20
@@ -41,12 +43,12 @@ print(os.wait4(process.pid, 0)[2].ru_maxrss)
 """
 
 
-def history(count: int, ends: datetime) -> Iterator[Dated]:
+def history(count: int, days: int, ends: datetime) -> Iterator[Dated]:
     """Outcomes and their verdicts, all with the same words, a commit for each batch."""
-    given = enumerate(stream(count))
+    times = (ends - timedelta(days=days * (count - n) / count) for n in range(count))
     outcomes = (
-        parse_outcome(_at(one, ends - YEARS * (count - n) / count), trust="local", now=ends)
-        for n, one in given
+        parse_outcome(_at(one, time), trust="local", now=ends)
+        for one, time in zip(stream(count), times, strict=True)
     )
     first = next(outcomes)
     verdict = JUDGE.verdict(BlindCase(first.domain, first.decision, first.context))
@@ -81,10 +83,15 @@ def commands(root: Path, ends: datetime) -> dict[str, Callable[[], object]]:
         one["event_id"] = os.urandom(8).hex()
         call(*ours, "record", "-", stdin=json.dumps(one).encode())
 
+    def learn() -> None:
+        record()
+        call(*ours, "run", "--now", ends.isoformat())
+
     return {
         "git status": lambda: call("git", "status", "--porcelain"),
         "git add, git commit": commit,
         "skillvault record": record,
+        "record, then run": learn,
         "skillvault status": lambda: call(*ours, "status"),
         "skillvault recommend": lambda: call(
             *ours, "recommend", "Fix the flaky test", "--domain", "coding"
@@ -110,19 +117,26 @@ def size_of(root: Path) -> tuple[float, float]:
     return (root / ".git/index").stat().st_size / MIB, tree / MIB
 
 
-def main(count: int) -> None:
+def count_files(root: Path) -> int:
+    """The files of a clone's work tree that git has in its index."""
+    lines = subprocess.run(
+        ["git", "ls-files", "--sparse", "-t"], cwd=root, capture_output=True, text=True, check=True
+    ).stdout
+    return sum(line[0] == "H" for line in lines.splitlines())
+
+
+def main(count: int, days: int) -> None:
     """Make a vault, copy it, make the copy light, and print a row for each command."""
     ends = datetime.now(UTC).replace(microsecond=0)
     with tempfile.TemporaryDirectory() as folder:
         full, light = Path(folder) / "full", Path(folder) / "light"
-        made(full, history(count, ends))
-        Vault.open(full).status()
+        made(full, history(count, days, ends))
+        Vault.open(full).run(now=ends)
+        subprocess.run(["git", "gc", "--quiet"], cwd=full, check=True)  # else a commit starts it
         subprocess.run(["cp", "-a", str(full), str(light)], check=True)
         cost = spent(lambda: leave_out_months(Vault.open(light).store, ends.date(), 2))
-        files = subprocess.run(
-            ["git", "ls-files"], cwd=full, capture_output=True, text=True, check=True
-        ).stdout.count("\n")
-        print(f"{files:,} files; `cold` took {cost.processor / 1e3:.1f} s of the processor")
+        sizes = f"{count_files(full):,} files, {count_files(light):,} of them in the light clone"
+        print(f"{days:,} days, {sizes}; `cold` took {cost.processor / 1e3:.1f} s of the processor")
         print(f"{'':24}{'full':>10}{'light':>10}{'ratio':>8}")
         sides = commands(full, ends), commands(light, ends)
         for name in sides[0]:
@@ -141,4 +155,5 @@ def main(count: int) -> None:
 if __name__ == "__main__":
     known()
     for argument in sys.argv[1:] or ["10000"]:
-        main(int(argument))
+        outcomes, _, time_span = argument.partition("/")
+        main(int(outcomes), int(time_span or DAYS))

@@ -26,7 +26,7 @@ from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
-from skillvault.vault.commit.cold import follow_month
+from skillvault.vault.commit.cold import follow_month, hides_domain
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.store import clear_taken
 from skillvault.vault.files import layout
@@ -214,7 +214,8 @@ class Watch:
             consolidate=(self._cycles + 1) % self._promote_every == 0,
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
-        if day != self._day:  # a month may have been closed
+        # A month may have been closed, or a pull may have brought a domain.
+        if day != self._day or (tip != self._scanned_tip and hides_domain(store.git)):
             self._follow_month(day)
         self._day, self._scanned_tip = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()

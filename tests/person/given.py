@@ -178,14 +178,16 @@ def picture(root: Path) -> Picture:
     head = (root / ".git/HEAD").read_text().strip()
     branch = head.removeprefix("ref: ") if head.startswith("ref: ") else ""
     stashes = root / ".git/logs/refs/stash"
+    index, work = _index(root), _work(root)
+    left_out = {path: (index[path][0][:2], 0) for path in _sparse_paths(root)}
     return Picture(
         head=refs.get(branch, "") if branch else head,
         branch=branch,
         refs=refs,
         stash=stashes.read_text() if stashes.is_file() else "",
         tree=_tree(root),
-        index=_index(root),
-        work=_work(root),
+        index=index,
+        work=left_out | work,
         status=_status(root),
         busy=" ".join(name for name in BUSY if (root / ".git" / name).exists()),
     )
@@ -210,6 +212,14 @@ def _index(root: Path) -> dict[str, tuple[tuple[str, str, str], ...]]:
         mode, blob, stage = meta.split(" ")
         found[path] = (*found.get(path, ()), (mode, blob, stage))
     return found
+
+
+def _sparse_paths(root: Path) -> list[str]:
+    """The files that a light clone leaves out: they count as they are in the index."""
+    if not (root / ".git/info/sparse-checkout").exists():
+        return []
+    lines = asked(root, "ls-files", "-t", "-z").split("\0")
+    return [line[2:] for line in lines if line.startswith("S ")]
 
 
 def _status(root: Path) -> dict[str, str]:

@@ -125,6 +125,17 @@ def test_a_clash_with_a_staged_path_waits(vault: Vault, person: Person, path: st
     assert _waits(vault, NOTE)
 
 
+def test_a_file_that_is_staged_in_the_place_of_a_folder_waits(vault: Vault, person: Person) -> None:
+    note = person.write("notes/b.md", "mine\n")
+    _commit(person)
+    note.unlink()
+    note.parent.rmdir()
+    person.write("notes", "mine\n")
+    person.git("add", "-A")
+    (vault.root / "notes").unlink()
+    assert _waits(vault, NOTE)
+
+
 @pytest.mark.parametrize("path", ["notes", "notes/a.md/mine"])
 @pytest.mark.parametrize("staged", [False, True], ids=["deleted", "removed"])
 def test_a_clash_with_a_committed_path_waits(

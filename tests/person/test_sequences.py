@@ -4,12 +4,17 @@
 """
 
 import os
+import shutil
+from datetime import date
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from skillvault.api import Vault
+from skillvault.vault.commit.cold import leave_out_months
 from tests.person.given import learned_vault
 from tests.person.machine import PersonBeside
 from tests.thorough import THOROUGH
@@ -21,18 +26,34 @@ STEPS = 12
 
 
 @pytest.fixture(scope="module")
-def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The vault that each sequence begins with."""
     root = tmp_path_factory.mktemp("learned") / "pattern"
     learned_vault(root)
     return root
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.fixture(scope="module")
+def light(full: Path) -> Path:
+    """The same vault, with all outcomes in closed months."""
+    root = full.with_name("light")
+    shutil.copytree(full, root, symlinks=True)
+    leave_out_months(Vault(root).store, date(2027, 6, 1), 1)
+    return root
+
+
+LIGHT_SHARES = SHARES if WANTED or THOROUGH else 1
+
+
+@pytest.mark.parametrize(
+    ("form", "share"),
+    [*product(["full"], range(SHARES)), *product(["light"], range(LIGHT_SHARES))],
+)
 def test_a_person_and_the_program_keep_out_of_each_other_s_way(
-    pattern: Path, tmp_path: Path, share: int
+    request: pytest.FixtureRequest, tmp_path: Path, form: str, share: int
 ) -> None:
-    machine = type("Beside", (PersonBeside,), {"pattern": pattern, "home": tmp_path})
+    members = {"pattern": request.getfixturevalue(form), "home": tmp_path}
+    machine = type("Beside", (PersonBeside,), members)
     shrinking = (Phase.shrink,) if WANTED else ()
     run_state_machine_as_test(
         machine if WANTED else seed(share)(machine),

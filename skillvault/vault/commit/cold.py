@@ -5,9 +5,9 @@ Here git changes only the index, and this module removes each file that has exac
 bytes. After a kill some files may remain, which git treats like files that are checked out.
 """
 
+import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -21,21 +21,27 @@ from skillvault.model.errors import (
     UsageError,
     VaultBusyError,
 )
+from skillvault.vault.commit.cone import Window, cone_file, list_months
 from skillvault.vault.commit.files import prune_folders
 from skillvault.vault.commit.locks import index_lock
 from skillvault.vault.commit.store import Store, clear_up
 from skillvault.vault.disk import draft_name
+from skillvault.vault.failpoint import reach
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import COLD
 from skillvault.vault.git.index_file import Entries, SparsePaths
 from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
-FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
-WORTHWHILE = 20_000  # with so many files `doctor` proposes it
-_SETTINGS = ("core.sparseCheckoutCone", "index.sparse", "core.sparseCheckout")  # set in this order
-_MONTH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[^/]+/(?P<month>[0-9]{{4}}/[0-9]{{2}})/")
-_MONTH_DEPTH = 4  # parts in the path of a month's folder
+WORTHWHILE = 20_000  # files from which `doctor` proposes it
+_SETTINGS = (
+    "core.sparseCheckoutCone",
+    "index.sparse",
+    COLD,
+    "core.sparseCheckout",
+)  # in this order
+_DRAFT = re.compile(r"\.skillvault-(?P<name>.+)-[0-9]+-[0-9]+\.tmp")  # a file before its removal
+_YEAR_DEPTH = 3  # names in the path of the folder of a year, the first that `cold` may leave out
 _TRIES = 3
 _LOCK_SECONDS = 5.0
 _STATUS = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
@@ -68,7 +74,7 @@ def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
         )
     with store.lock_writer():
         _check_normal(store)
-        return _WindowChange(store, tuple(_months(today, keep))).leave_out(keep)
+        return _WindowChange(store, list_months(today, keep)).leave_out(keep)
 
 
 def take_back_months(store: Store) -> ColdReport:
@@ -86,10 +92,15 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
     return None if keep is None else leave_out_months(store, today, keep)
 
 
+def hides_domain(git: Git) -> bool:
+    """Return True if a light clone hides a whole domain or top folder, which a pull brought."""
+    return any(folder.count("/") < _YEAR_DEPTH for folder in git.index_file.sparse_paths().folders)
+
+
 def check_out_open_months(git: Git, today: date, keep: int) -> int:
     """Check out a new clone without closed months, and return the count of files at HEAD."""
-    window = _Window(tuple(_months(today, keep)))
-    _write_patterns(git, window)
+    window = Window(list_months(today, keep))
+    window.write(git)
     _configure(git, keep)
     files = git.objects.files(git.head() or "HEAD").items()
     blobs = {entry.id for path, entry in files if not window.is_closed(path)}
@@ -100,7 +111,7 @@ def check_out_open_months(git: Git, today: date, keep: int) -> int:
 
 def closed_size(root: Path, today: date, keep: int) -> int:
     """Return the size of the files of closed months in the work tree, in bytes."""
-    window = _Window(tuple(_months(today, keep)))
+    window = Window(list_months(today, keep))
     return sum((root / path).lstat().st_size for path in window.closed_files(root))
 
 
@@ -111,80 +122,9 @@ def _check_normal(store: Store) -> None:
     clear_up(store.root, store.git, policy.branch)
 
 
-def _months(today: date, keep: int) -> Iterator[str]:
-    """Yield the open months as `yyyy/mm`, with the next month, which may begin at any time."""
-    number = today.year * 12 + today.month
-    for month in range(number - keep, number + 1):
-        yield f"{month // 12:04}/{month % 12 + 1:02}"
-
-
-class _Window:
-    """The folders that stay in the work tree: open months, and months that a person edited."""
-
-    def __init__(self, months: tuple[str, ...] | None, edits: Iterable[str] = ()) -> None:
-        self._months = months  # None: all
-        self._folders: set[str] = set()
-        self._folders = {_month_folder(path) for path in edits if self.is_closed(path)}
-
-    def is_closed(self, path: str) -> bool:
-        """Return True if a file is in a folder that is left out."""
-        month = _MONTH.match(path)
-        if self._months is None or month is None or month["month"] >= self._months[0]:
-            return False
-        return _month_folder(path) not in self._folders
-
-    def closed_files(self, root: Path) -> Iterator[str]:
-        """Yield the files of the work tree in folders that are left out."""
-        for top in FOLDERS:
-            for folder, _, names in os.walk(root / top):
-                path = Path(folder).relative_to(root).as_posix()
-                if self.is_closed(f"{path}/"):
-                    yield from (f"{path}/{name}" for name in names)
-
-    def patterns(self, git: Git, commit: str) -> str:
-        """Return the content of git's file info/sparse-checkout, in cone mode."""
-        if self._months is None:
-            return "/*\n"
-        top_folders = [name for name in _subfolders(git, commit) if name not in FOLDERS]
-        folders = {*top_folders, *self._folders}
-        for top in FOLDERS:
-            for domain in _subfolders(git, f"{commit}:{top}"):
-                folders |= {f"{top}/{domain}/{month}" for month in self._months}
-        parents = {f[:i] for f in folders for i, char in enumerate(f) if char == "/"} - folders
-        lines = ["/*", "!/*/"]
-        for parent in sorted(parents):
-            lines += [f"/{_escape(parent)}/", f"!/{_escape(parent)}/*/"]
-        lines += [f"/{_escape(f)}/" for f in sorted(folders)]
-        return "\n".join([*lines, ""])
-
-
-def _subfolders(git: Git, tree: str) -> list[str]:
-    out = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
-    return [os.fsdecode(name) for name in out.split(b"\0") if name]
-
-
-def _escape(folder: str) -> str:
-    return re.sub(r"([*?\[\\])", r"\\\1", folder)
-
-
-def _month_folder(path: str) -> str:
-    return "/".join(path.split("/")[:_MONTH_DEPTH])
-
-
-def _write_patterns(git: Git, window: _Window) -> None:
-    file = _sparse_file(git)
-    file.parent.mkdir(exist_ok=True)
-    file.write_bytes(os.fsencode(window.patterns(git, git.head() or "HEAD")))
-
-
-def _sparse_file(git: Git) -> Path:
-    return git.dirs()[0] / "info/sparse-checkout"
-
-
 def _configure(git: Git, keep: int) -> None:
     for name in _SETTINGS:
-        git.run("config", "--worktree", name, "true")
-    git.run("config", "--worktree", COLD, str(keep))
+        git.run("config", "--worktree", name, str(keep) if name == COLD else "true")
 
 
 class _WindowChange:
@@ -199,22 +139,25 @@ class _WindowChange:
 
     def leave_out(self, keep: int) -> ColdReport:
         self._write_window()  # git finds the patterns when it reads the settings
+        reach("cone-written")
         _configure(self._git, keep)
+        reach("cone-set")
         return self._apply()
 
     def take_back(self) -> ColdReport:
         self._apply()
-        for name in (*reversed(_SETTINGS), COLD):
+        for name in reversed(_SETTINGS):
             self._git.run("config", "--worktree", "--unset-all", name, ok=(0, 5))
-        _sparse_file(self._git).unlink(missing_ok=True)
+            reach("cone-unset")
+        cone_file(self._git).unlink(missing_ok=True)
         return self._report
 
-    def _write_window(self) -> _Window:
+    def _write_window(self) -> Window:
         """Write the patterns of a window that keeps the months with edits of the person."""
         edits = self._read_edits()
-        window, base = _Window(self._months, edits), _Window(self._months)
+        window, base = Window(self._months, edits), Window(self._months)
         self._report.stay = {path: state for path, state in edits.items() if base.is_closed(path)}
-        _write_patterns(self._git, window)
+        window.write(self._git)
         return window
 
     def _read_edits(self) -> dict[str, str]:
@@ -223,6 +166,8 @@ class _WindowChange:
         self._git.run("update-index", "-q", "--refresh", env=self._env, ok=(0, 1))
         out = os.fsdecode(self._git.run("status", *_STATUS, env=self._env))
         edits = {line[3:]: line[:2] for line in out.split("\0") if line}
+        if [path for path in edits if _put_back_draft(self._root / path)]:
+            return self._read_edits()
         for path, state in edits.items():
             if state == _INTENDED:
                 raise UncommittedEditError(
@@ -239,7 +184,7 @@ class _WindowChange:
                 return self._report
         raise VaultBusyError("another git keeps changing the index; run the command again")
 
-    def _try_once(self, window: _Window) -> bool:
+    def _try_once(self, window: Window) -> bool:
         """Write files and the index, then remove files; False if the index changed meanwhile."""
         index_file = self._git.index_file
         state, tags, sparse_paths = index_file.current(), index_file.tags(), SparsePaths()
@@ -257,12 +202,14 @@ class _WindowChange:
                 if path in sparse_paths and not window.is_closed(path)
             }
         self._put_back(returning_entries)
+        reach("months-returned")
         draft = index_file.draft_sparse(sorted(leaving_paths), returning_entries, self._env)
         try:
             with index_lock(self._root, self._git.dirs()[0], _LOCK_SECONDS):
                 if index_file.checksum() != state.checksum:
                     return False
                 index_file.install(draft)
+                reach("window-installed")
                 # No git can write the index before all these files are gone.
                 closed = [
                     path
@@ -304,18 +251,32 @@ def _remove_unchanged(root: Path, path: str, blob: str) -> int | None:
     The file is renamed before it is read, so that an edit saved meanwhile is not removed.
     """
     file = root / path
-    draft = file.parent / f".skillvault-{draft_name()}.tmp"
+    draft = file.parent / f".skillvault-{file.name}-{draft_name()}.tmp"
     try:
         if file.is_symlink() or blob_id(file.read_bytes()) != blob:
             return None
         file.rename(draft)
-    except FileNotFoundError:
-        return None  # the person removed it
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            raise
+        return None  # the person removed it, or its name has no room for more
+    reach("closed-file-aside")
     content = draft.read_bytes()
-    is_unchanged = blob_id(content) == blob
-    if not is_unchanged:
-        with suppress(FileExistsError):  # the person saved it once more
-            os.link(draft, file)
+    if blob_id(content) != blob:
+        _put_back_draft(draft)
+        return None
     draft.unlink()
     prune_folders(root, path)
-    return len(content) if is_unchanged else None
+    return len(content)
+
+
+def _put_back_draft(draft: Path) -> bool:
+    """Restore a renamed file, unless the person saved the file again; False for another file.
+
+    The caller holds the writer's lock, so the process that renamed the file was killed.
+    """
+    if match := _DRAFT.fullmatch(draft.name):
+        with suppress(FileExistsError):
+            os.link(draft, draft.with_name(match["name"]))
+        draft.unlink()
+    return match is not None

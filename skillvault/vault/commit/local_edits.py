@@ -26,9 +26,9 @@ class GitState(Struct, frozen=True):
     """HEAD and the index at the paths that a change writes.
 
     `clashes` maps paths to a reason, if HEAD has a folder instead of a file or the reverse.
-    `missing_folders` are not in HEAD. `has_modes` is True if the work tree's modes count.
-    `lost_blobs` (None: removed) are in the index from a commit of ours that no branch has.
-    `sparse_paths` are left out by a sparse checkout, so they do not count as deleted.
+    `missing_folders` are not in HEAD, or are files in the index. `has_modes` is True if the work
+    tree's modes count. `lost_blobs` (None: removed) are in the index from a commit of ours that no
+    branch has. `sparse_paths` are left out by a sparse checkout, so they do not count as deleted.
     """
 
     tree: Mapping[str, Entry]
@@ -51,6 +51,8 @@ def read_git_state(
     paths = sorted({*files, *origins.values()})
     root = git.objects.root(commit) if commit else None
     clashes, folders = git.objects.clashes(root, paths)
+    staged = git.index_file.current().differences
+    folders |= {folder for path in paths for folder in _folders_of(path) if staged.get(folder)}
     tree = git.objects.entries(root, [path for path in paths if path not in clashes])
     index = git.index_file.entries([*paths, *sorted(folders)])
     changed_paths = [path for path in files if index.get(path) != tree.get(path)]

@@ -19,6 +19,7 @@ from skillvault.model.change import Change, group_by_commit, message_of
 from skillvault.model.errors import GitError, UncommittedEditError, VaultBusyError
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_files
+from skillvault.vault.commit.cone import extend_cone
 from skillvault.vault.commit.files import (
     AppendedFile,
     AppendedPrefix,
@@ -175,6 +176,7 @@ class Writer:
         drafts, entries = self._draft_commits(group, base)
         commits = self._make_commits(group, drafts, base, at)
         new_tip = commits[-1]
+        extend_cone(self._git, [path for path, entry in entries.items() if entry], at.date())
         headline, _, _ = drafts[-1].message.partition("\n")
         with (
             self._git.ref_session(f"skillvault: {headline}", durable=self._durable) as refs,

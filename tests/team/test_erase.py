@@ -5,7 +5,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -392,8 +391,7 @@ def test_files_of_the_inbox_and_the_quarantine_are_cleaned_too(team: Team) -> No
 def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     ada, ben, _ = team.clones
     person = {name: value for name, value in os.environ.items() if name not in MARKS}
-    words = ["-m", "skillvault", "erase"]
-    terminal = Terminal(ada.root, *words, columns=100, program=sys.executable, environment=person)
+    terminal = Terminal(ada.root, "erase", columns=100, environment=person)
     terminal.wait(lambda text: text.endswith(">"))
     terminal.press(f"{NAME}\n{SECRET}\n\n")
     text = terminal.wait(lambda text: "Type `erase`" in text)
@@ -402,9 +400,7 @@ def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     terminal.press("erase\n")
     terminal.wait(lambda text: "the key is in" in text)
     assert terminal.end() == 0
-    terminal = Terminal(
-        ben.root, *words, "--follow", columns=100, program=sys.executable, environment=person
-    )
+    terminal = Terminal(ben.root, "erase", "--follow", columns=100, environment=person)
     terminal.wait(lambda text: text.startswith("Key"))
     terminal.press(f"{key_of(ada)}\n")
     terminal.wait(lambda text: "Type `erase`" in text)

@@ -2,8 +2,6 @@
 
 import os
 import random
-import subprocess
-import sys
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -14,6 +12,7 @@ from skillvault import api
 from skillvault.api import Vault
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.vault.commit.cold import leave_out_months, take_back_months
+from tests import forked
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -41,9 +40,9 @@ def trace(root: Path, *words: str) -> str:
     """The trace of what git does in a command of the program."""
     path = root.with_name("trace")
     path.unlink(missing_ok=True)
-    env = os.environ | {"GIT_TRACE2_EVENT": str(path)}
-    command = [sys.executable, "-m", "skillvault", "--vault", str(root), *words]
-    subprocess.run(command, env=env, check=True, capture_output=True)
+    environment = {"GIT_TRACE2_EVENT": str(path)}
+    done = forked.program("--vault", str(root), *words, environment=environment)
+    assert done.returncode == 0
     return path.read_text() if path.exists() else ""
 
 

@@ -33,10 +33,11 @@ NAME, SECRET = "Zoë Quillfeather", "hunter2-Xk9-Vault"
 WORDS = ("quillfeather", "zoë quill", "zoe quill", "zoequill", "zoe-quill", "hunter2", "xk9")
 
 
-@pytest.fixture
-def team(_new_vault: Path, tmp_path: Path) -> Team:
+@pytest.fixture(scope="module")
+def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three clones with records of a person and a secret, and what was learned from them."""
-    team = Team.made(_new_vault, tmp_path / "team", ["ada", "ben", "cy"])
+    place = tmp_path_factory.mktemp("told") / "team"
+    team = Team.made(_new_vault, place, ["ada", "ben", "cy"])
     ada = team.clones[0]
     ada.record(range(4))
     text = f"{NAME} said that the size was wrong, and pasted {SECRET} into the chat"
@@ -48,7 +49,13 @@ def team(_new_vault: Path, tmp_path: Path) -> Team:
     ada.person.write("skills/notes/SKILL.md", _skill("Ask somebody."))
     ada.person.git("commit", "-qam", "Ask others")
     team.sync()
-    return team
+    return place
+
+
+@pytest.fixture
+def team(pattern: Path, tmp_path: Path) -> Team:
+    """A copy of the three clones."""
+    return Team.copied(pattern, tmp_path / "team")
 
 
 def _skill(body: str) -> str:

@@ -10,6 +10,7 @@ from skillvault.api import Vault, proposals, retract, undo
 from tests.clones import LATER, Clone, bare
 from tests.conftest import NOW, unguarded
 from tests.given import as_file, raw, trade
+from tests.thorough import pairs
 
 FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
 # A fact that one speaks against, and more for it.
@@ -97,8 +98,9 @@ def test_a_rejection_taken_back_is_so_in_every_clone(
     assert not ada.run().rejected
 
 
-@pytest.mark.parametrize("learner", ["ada", "all"])
-@pytest.mark.parametrize("way", ["forget", "revert", "forget and remove"])
+@pytest.mark.parametrize(
+    ("way", "learner"), pairs(["forget", "revert", "forget and remove"], ["ada", "all"])
+)
 def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     tmp_path: Path, new_root: Path, learner: str, way: str
 ) -> None:

@@ -118,7 +118,7 @@ def run_on_streams(words: Sequence[str], folder: Path, env: Mapping[str, str]) -
 def run_other_program(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
     """Let this process become another program."""
     os.chdir(folder)
-    os.execve(command[0], command, env)  # noqa: S606
+    os.execve(command[0], [*command], env)  # noqa: S606
 
 
 def at_terminal(tty: str, call: Callable[[], None]) -> BaseProcess:

@@ -172,8 +172,8 @@ def test_a_hook_of_a_process_approves_nothing_and_stands_below_a_person(
     ]
     for event, values in events:
         told = {"session_id": "s-1", "cwd": str(tmp_path), **values}
-        words = ("--vault", str(vault.root), "hook", event, "--domain", "coding")
-        assert forked.program(*words, stdin=json.dumps(told).encode()).returncode == 0
+        hook = ("--vault", str(vault.root), "hook", event, "--domain", "coding")
+        assert forked.program(*hook, stdin=json.dumps(told).encode()).returncode == 0
     vault.run(patience=10)
     assert ending(vault, "p-1") == ("success", "person", "hook")
     assert list(vault.store.head().skills.proposed) == [waiting]

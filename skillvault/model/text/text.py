@@ -219,7 +219,7 @@ def first_sentences(text: str, limit: int) -> str:
 
 def count_tokens(text: str) -> int:
     """Estimate the tokens of a text: one for 4 ASCII characters, one for each other."""
-    ascii_count = sum(character.isascii() for character in text)
+    ascii_count = len(text) if text.isascii() else sum(map(str.isascii, text))
     return len(text) - ascii_count + -(-ascii_count // 4)
 
 

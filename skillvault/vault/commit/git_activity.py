@@ -166,9 +166,10 @@ def _find_processes(folders: Collection[str]) -> Iterator[int]:
 
     A person's git waits meanwhile, so this function makes no path objects, which are slow.
     """
+    tops = tuple(f"{folder}/" for folder in folders)
     for pid in _process_ids():
         place = _link_target(f"{_PROC}/{pid}/cwd")
-        if place and any(place == top or place.startswith(f"{top}/") for top in folders):
+        if place and f"{place}/".startswith(tops):
             yield int(pid)
 
 

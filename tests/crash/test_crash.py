@@ -15,11 +15,11 @@ from tests.conftest import NOW
 from tests.crash.scenario import given, outcomes
 from tests.crash.world import KILLED, World, failpoints
 from tests.given import as_file
-from tests.thorough import THOROUGH, pairs
+from tests.thorough import THOROUGH, one_of, pairs
 
 POINTS = failpoints()
 WANTED = os.environ.get("SKILLVAULT_KILLS")  # `make crash` asks for hundreds, at random
-KILLS = int(WANTED or (24 if THOROUGH else 8))
+KILLS = int(WANTED or (24 if THOROUGH else 4))
 # A point of the recovery is only reached where there is something to recover from.
 RECOVERY = dict.fromkeys(("undo-file", "undo-index", "intent-settled"), "index-written")
 MENDED = {"requeued"}
@@ -76,7 +76,7 @@ def cold_template(tmp_path_factory: pytest.TempPathFactory) -> World:
     return world
 
 
-@pytest.mark.parametrize("point", PUBLISHED)
+@pytest.mark.parametrize("point", one_of(3, PUBLISHED))
 def test_a_kill_in_a_cold_clone_leaves_nothing_half_made(
     cold_template: World, tmp_path: Path, point: str
 ) -> None:

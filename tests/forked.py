@@ -24,7 +24,7 @@ _FORKING = multiprocessing.get_context("forkserver")
 # One server forks for all: every module of the program, and what they load within a function.
 _PROGRAM = [module.name for module in walk_packages(skillvault.__path__, "skillvault.")]
 _FORKING.set_forkserver_preload(
-    ["tests.forked", "anthropic", "git", "pygit2", "Stemmer", "pytest"]
+    ["tests.forked", "git", "pygit2", "Stemmer", "pytest"]
     + [name for name in _PROGRAM if name != "skillvault.__main__"]
 )
 

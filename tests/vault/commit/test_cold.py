@@ -15,6 +15,7 @@ from skillvault.vault.commit.cold import leave_out_months, take_back_months
 from tests import forked
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.thorough import THOROUGH
 
 TODAY = NOW.date()
 DAYS = range(-200, 10, 21)  # from 1 November
@@ -258,7 +259,9 @@ class Months:
         self._vault.record([("a.json", as_file(raw(day, decision__target=target)))], now=NOW)
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("SKILLVAULT_SEQUENCES", "8"))))
+@pytest.mark.parametrize(
+    "seed", range(int(os.environ.get("SKILLVAULT_SEQUENCES", "8" if THOROUGH else "2")))
+)
 def test_nothing_of_a_person_is_lost(old_vault: Vault, person: Person, seed: int) -> None:
     (old_vault.root / ".git/info/exclude").open("a").write("*~\n")
     Months(old_vault, person, seed).play()

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from math import inf
 from pathlib import Path
@@ -154,22 +154,21 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
 
     While a person writes a commit message, git keeps index.lock, but not open.
     """
-    for pid in _find_processes([str(folder) for folder in folders]):
+    for pid in _find_processes(tuple(f"{folder}/" for folder in folders)):
         words = tuple(command_line(pid))
         since = _start_time(pid)
         if words and Path(words[0]).name == "git" and since is not None:
             yield GitProcess(pid, words, since)
 
 
-def _find_processes(folders: Collection[str]) -> Iterator[int]:
-    """Yield the processes whose working directory is in one of these folders.
+def _find_processes(folders: tuple[str, ...]) -> Iterator[int]:
+    """Yield the processes whose working directory is in one of these folders, which end in `/`.
 
     A person's git waits meanwhile, so this function makes no path objects, which are slow.
     """
-    tops = tuple(f"{folder}/" for folder in folders)
     for pid in _process_ids():
         place = _link_target(f"{_PROC}/{pid}/cwd")
-        if place and f"{place}/".startswith(tops):
+        if place and f"{place}/".startswith(folders):
             yield int(pid)
 
 

@@ -1,5 +1,6 @@
 """A team: clones of one vault around a bare repository, each with its person and its machine."""
 
+import gc
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ from tests.conftest import NOW, Person
 from tests.given import as_file, trade
 
 LATER = NOW + timedelta(days=20)
+REMOTE = "team.git"
 
 
 def bare(place: Path) -> Path:
@@ -89,7 +91,7 @@ class Team:
     def made(cls, pattern: Path, place: Path, names: Sequence[str]) -> "Team":
         """A team for a vault that is like `pattern`."""
         place.mkdir(exist_ok=True)
-        remote, first = bare(place / "team.git"), place / names[0]
+        remote, first = bare(place / REMOTE), place / names[0]
         shutil.copytree(pattern, first, symlinks=True)
         person = Person(first)
         person.git("remote", "add", "origin", str(remote))
@@ -99,6 +101,17 @@ class Team:
         clones[0].sync()
         clones += [Clone.of(remote, place / name) for name in names[1:]]
         return cls(remote, clones)
+
+    @classmethod
+    def copied(cls, pattern: Path, place: Path) -> "Team":
+        """A team like the one in the folder `pattern`, which nothing holds open."""
+        gc.collect()  # a vault that nobody uses any more still holds its index open
+        shutil.copytree(pattern, place, symlinks=True)
+        roots = sorted(git.parent for git in place.glob("*/.git"))
+        for root in roots:
+            config = root / ".git/config"
+            config.write_text(config.read_text().replace(str(pattern), str(place)))
+        return cls(place / REMOTE, [Clone(root) for root in roots])
 
     def sync(self) -> None:
         """Each clone, and once more those whose turn was before others pushed."""

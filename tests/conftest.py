@@ -17,6 +17,7 @@ from skillvault.api import Vault
 from skillvault.clients import agents
 from tests.given import as_file, raw
 from tests.golden.stage import Stage
+from tests.thorough import examples
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_", "CLAUDE_", *agents.MARKS)
@@ -27,7 +28,10 @@ ROOM = 2 << 30  # bytes; all that is kept until the end takes a quarter of it
 
 # Drawing and checking an example may take any time: a busy machine is no defect.
 settings.register_profile(
-    "any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any-machine",
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("any-machine")
 

@@ -29,9 +29,11 @@ from skillvault.loop.run import ChangeResult, Report, WaitingItem
 from skillvault.model.intake import parse_outcome
 from skillvault.vault.commit.cold import leave_out_months
 from skillvault.vault.files import layout
+from tests import forked
 from tests.conftest import Person
 from tests.given import as_file, raw
 from tests.loop.test_promote import from_memory, loss
+from tests.thorough import pairs
 
 PATIENCE = 90.0  # seconds after which a test gives up; nothing is measured with it
 BRISK = Pace(scan=0.3, retry=0.3, soon=0.3)
@@ -241,8 +243,12 @@ def test_a_file_that_cannot_be_taken_is_told_once_and_taken_when_it_is_mended(
 # ── the folders ──────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("door", ["inbox", "inbox/untrusted"])
-@pytest.mark.parametrize("how", ["made anew", "made anew at once", "left away", "exchanged"])
+@pytest.mark.parametrize(
+    ("how", "door"),
+    pairs(
+        ["made anew", "made anew at once", "left away", "exchanged"], ["inbox", "inbox/untrusted"]
+    ),
+)
 def test_a_folder_that_is_removed_or_replaced_is_watched_again(
     vault: Vault, door: str, how: str
 ) -> None:
@@ -607,15 +613,8 @@ def test_when_nobody_reads_its_commits_it_ends(vault: Vault) -> None:
 
 
 def _call(vault: Vault, *args: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "skillvault", "watch", *args],
-        cwd=vault.root,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    return done.returncode, done.stdout, done.stderr
+    done = forked.program("watch", *args, folder=vault.root)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def test_once_is_one_run(vault: Vault) -> None:

@@ -18,6 +18,11 @@ def one_of(every: int, cases: Sequence[T]) -> Sequence[T]:
     return cases if THOROUGH else cases[::every]
 
 
+def examples(count: int) -> int:
+    """How many examples are drawn for a property: a quarter of so many, or all."""
+    return count if THOROUGH else -(-count // 4)
+
+
 def pairs(points: Sequence[T], actions: Sequence[U]) -> list[tuple[T, U]]:
     """Pairs in which each point and each action occurs; every pair if everything is tried."""
     if THOROUGH:

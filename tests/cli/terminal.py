@@ -1,19 +1,17 @@
 """A terminal that a test looks at: a program on a pty, and what its screen shows."""
 
-import fcntl
 import os
 import pty
 import select
-import signal
-import struct
-import sys
 import termios
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import pyte
+
+from tests import forked
 
 _PATIENCE = 60.0
 
@@ -21,7 +19,7 @@ _PATIENCE = 60.0
 class Terminal:
     """A command of the program on a screen of so many columns, or one of another `program`.
 
-    That one has this environment and no other.
+    It has the environment of the test if no other is given.
     """
 
     def __init__(
@@ -31,22 +29,21 @@ class Terminal:
         columns: int,
         lines: int = 60,
         program: str = "",
-        environment: Mapping[str, str] = MappingProxyType({}),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
-        self._pid, self._master = pty.fork()
-        if self._pid == 0:
-            # A test that runs in the background inherits that this is ignored.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            screen = {"TERM": "xterm-256color", "COLUMNS": str(columns), "NO_COLOR": "1"}
-            os.chdir(root)
-            if program:
-                os.execve(program, [program, *args], {**environment, **screen})  # noqa: S606
-            os.environ |= screen
-            os.execv(sys.executable, [sys.executable, "-m", "skillvault", *args])  # noqa: S606
-        size = struct.pack("HHHH", lines, columns, 0, 0)
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+        screen = {"TERM": "xterm-256color", "COLUMNS": str(columns), "NO_COLOR": "1"}
+        env = {**(os.environ if environment is None else environment), **screen}
+        self._master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (lines, columns))
+        call = (
+            partial(forked.run_other_program, [program, *args], root, env)
+            if program
+            else partial(forked.run_on_streams, args, root, env)
+        )
+        self._process = forked.at_terminal(os.ttyname(slave), call)
+        os.close(slave)
 
     @property
     def text(self) -> str:
@@ -74,7 +71,10 @@ class Terminal:
         while self._read():
             pass
         os.close(self._master)
-        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        self._process.join()
+        code = self._process.exitcode
+        assert code is not None
+        return code
 
     def _read(self) -> bool:
         try:

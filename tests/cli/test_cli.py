@@ -9,18 +9,13 @@ import pytest
 from skillvault.api import Vault
 from skillvault.cli import main
 from skillvault.model.text.hidden_characters import hidden_characters
+from tests import forked
 from tests.given import NOW, as_file, raw
 
 
 def call(*args: str, cwd: Path, stdin: bytes = b"") -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of the real program."""
-    done = subprocess.run(
-        [sys.executable, "-m", "skillvault", *args],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
+    """(exit code, stdout, stderr) of the program in a process."""
+    done = forked.program(*args, folder=cwd, stdin=stdin)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

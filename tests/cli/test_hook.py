@@ -16,6 +16,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.vault.commit.locks import writer_lock
+from tests import forked
 from tests.conftest import Person
 
 TOLD = {
@@ -31,14 +32,12 @@ def call(
 ) -> subprocess.CompletedProcess[bytes]:
     """The hook as a client calls it."""
     data = told if isinstance(told, bytes) else json.dumps(told).encode()
-    command = [sys.executable, "-m", "skillvault", "hook", *(words or ("UserPromptSubmit",))]
+    command = ["hook", *(words or ("UserPromptSubmit",))]
     if "--vault" not in words:
         command += ["--vault", str(root)]
     if "--domain" not in words:
         command += ["--domain", "coding"]
-    return subprocess.run(
-        command, input=data, capture_output=True, check=False, env={**os.environ, **environment}
-    )
+    return forked.program(*command, stdin=data, environment=environment)
 
 
 def log_of(vault: Vault) -> str:

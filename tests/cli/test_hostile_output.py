@@ -7,8 +7,6 @@ looked at: answers, errors, help and what a shell completes.
 
 import ast
 import io
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -28,6 +26,7 @@ from skillvault.model import codec
 from skillvault.model.records import Record
 from skillvault.model.text.hidden_characters import hidden_characters
 from skillvault.vault.files import layout
+from tests import forked
 from tests.conftest import NOW, Person, unguarded
 from tests.exchange.sites import skill_file
 from tests.given import as_file, ended, raw, shown
@@ -319,13 +318,8 @@ def test_what_a_hook_says_to_a_terminal_steers_nothing(hostile: Vault, tmp_path:
         ["hook", f"no{STEERING}", "--vault", str(hostile.root)],
     ):
         told = b'{"session_id": "s-1", "prompt": "A test of the checkout is flaky"}'
-        done = subprocess.run(
-            [sys.executable, "-m", "skillvault", *words],
-            input=told,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "SKILLVAULT_VAULT": str(tmp_path)},
-        )
+        done = forked.program(*words, stdin=told, environment={"SKILLVAULT_VAULT": str(tmp_path)})
+        assert done.returncode == 0
         assert hides(done.stdout.decode() + done.stderr.decode()) == [], words
 
 
@@ -334,7 +328,10 @@ def test_one_function_prints() -> None:
     printing = {"echo", "secho", "print"}
     places = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(f"{name}(" in text for name in printing):  # to parse all takes seconds
+            continue
+        for node in ast.walk(ast.parse(text)):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="click" | "sys"), attr=name)):
                     places += [path.name] if name in printing else []

@@ -30,6 +30,7 @@ from skillvault.api import Vault
 from skillvault.cli.mcp_server import server_of
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.thorough import pairs
 
 _Value = TypeVar("_Value")
 TASK = "Fix the flaky test of the checkout"
@@ -39,9 +40,11 @@ TOOLS = [
 ]  # fmt: skip
 
 
-def ask(vault: Vault, talk: Callable[[Client], Awaitable[_Value]]) -> _Value:
+def ask(
+    vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *, may_review: bool = False
+) -> _Value:
     """What a talk with the vault's server comes to, in this process."""
-    return _talk_with(server_of(Vault(vault.root)), talk)
+    return _talk_with(server_of(Vault(vault.root), may_review=may_review), talk)
 
 
 def ask_program(vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *words: str) -> _Value:
@@ -91,7 +94,7 @@ def test_the_tools_are_few_annotated_and_have_output_schemas(learned: Vault) -> 
     assert all(tool.output_schema and tool.description for tool in tools)
     reads = {tool.name for tool in tools if tool.annotations.read_only_hint}
     assert reads == {"get", "next_question", "search", "status", "why"}
-    reviewing = {tool.name for tool in ask_program(learned, talk, "--allow-review")}
+    reviewing = {tool.name for tool in ask(learned, talk, may_review=True)}
     assert reviewing - set(TOOLS) == {"approve", "reject"}
 
 
@@ -213,7 +216,7 @@ def test_eight_calls_at_once_are_all_answered(learned: Vault) -> None:
         asks = [client.call_tool("search", {"text": "flaky"}) for _ in range(4)]
         return list(await asyncio.gather(*calls, *asks))
 
-    results = [value_of(result) for result in ask_program(learned, talk)]
+    results = [value_of(result) for result in ask(learned, talk)]
     assert len({ids for result in results[:4] for ids in result["recorded"]}) == 4
     assert len(learned.store.head().outcomes) == 6
 
@@ -340,21 +343,17 @@ def test_no_argument_of_a_tool_is_a_traceback(learned: Vault) -> None:
         "reject": {"name": "a"},
     }
     lines: list[str] = []
-    for tool, arguments in calls.items():
-        for key in arguments:
-            for value in STRANGE.values():
-                params = {"name": tool, "arguments": {**arguments, key: value}}
-                call = {"jsonrpc": "2.0", "id": len(lines) + 1, "method": "tools/call"}
-                lines.append(json.dumps({**call, "params": params}))
-    for method, key in (
-        ("resources/read", "uri"),
-        ("skills/get", "uri"),
-        ("skills/list", "cursor"),
-    ):
-        for value in STRANGE.values():
-            params = {key: f"skill://{value}" if isinstance(value, str) else value}
-            call = {"jsonrpc": "2.0", "id": len(lines) + 1, "method": method, "params": params}
-            lines.append(json.dumps(call))
+    values = list(STRANGE.values())
+    slots = [(tool, key) for tool, arguments in calls.items() for key in arguments]
+    for (tool, key), value in pairs(slots, values):
+        params = {"name": tool, "arguments": {**calls[tool], key: value}}
+        call = {"jsonrpc": "2.0", "id": len(lines) + 1, "method": "tools/call"}
+        lines.append(json.dumps({**call, "params": params}))
+    methods = [("resources/read", "uri"), ("skills/get", "uri"), ("skills/list", "cursor")]
+    for (method, key), value in pairs(methods, values):
+        params = {key: f"skill://{value}" if isinstance(value, str) else value}
+        call = {"jsonrpc": "2.0", "id": len(lines) + 1, "method": method, "params": params}
+        lines.append(json.dumps(call))
     answers = raw_answers(learned, lines, len(lines), "--allow-review")
     assert sorted(answer["id"] for answer in answers) == list(range(1, len(lines) + 1))
     for answer in answers:

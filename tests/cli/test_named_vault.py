@@ -1,9 +1,6 @@
 """A vault that is named is that vault or an error: nothing is written to another one."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +9,10 @@ from click.testing import CliRunner, Result
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.model.errors import NotAVaultError
+from tests import forked
 from tests.conftest import NOW
 from tests.given import as_file, raw
+from tests.thorough import pairs
 
 COMMANDS = {
     "record": ("record", "-"),
@@ -54,8 +53,7 @@ def below(root: Path) -> dict[Path, bytes | None]:
     return {path: path.read_bytes() if path.is_file() else None for path in paths}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("command", "way"), pairs(list(COMMANDS), WAYS))
 def test_a_folder_that_is_no_vault_is_refused_and_the_vault_above_stays(
     vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, way: str
 ) -> None:
@@ -137,8 +135,9 @@ def test_init_of_an_empty_text_makes_nothing(
 # ── hooks ────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"])
+@pytest.mark.parametrize(
+    ("event", "way"), pairs(["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"], WAYS)
+)
 def test_a_hook_writes_to_no_vault_but_the_named_one(
     learned: Vault, tmp_path: Path, way: str, event: str
 ) -> None:
@@ -151,13 +150,11 @@ def test_a_hook_writes_to_no_vault_but_the_named_one(
         "environment": command,
     }[way]
     told = {"session_id": "s-1", "prompt_id": "p-1", "prompt": "x", "cwd": str(learned.root)}
-    done = subprocess.run(
-        [sys.executable, "-m", "skillvault", *words],
-        cwd=learned.root,
-        input=json.dumps(told | {"hook_event_name": event}).encode(),
-        capture_output=True,
-        check=False,
-        env=os.environ | ({"SKILLVAULT_VAULT": place} if way == "environment" else {}),
+    done = forked.program(
+        *words,
+        folder=learned.root,
+        stdin=json.dumps(told | {"hook_event_name": event}).encode(),
+        environment={"SKILLVAULT_VAULT": place} if way == "environment" else {},
     )
     if event == "SessionStart":  # the user reads it
         notice = json.loads(done.stdout)["systemMessage"]

@@ -12,6 +12,7 @@ from skillvault.cli.commands import cli
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Trust
 from tests.given import NOW, as_file, raw
+from tests.thorough import pairs
 
 BAD = as_file(raw(result={"score": -11.2}))
 
@@ -192,14 +193,13 @@ def test_all_leaves_folders_and_what_a_link_leads_to(vault: Vault, outside: Path
 # ── names ────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("verb", [("retry",), ("drop", "--yes")], ids=["retry", "drop"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "gone.json", "", ".", "..", "../mine.yaml", "../../mine.yaml", "folder/deep.json",
-        "./a.json", "../quarantine/a.json", "quarantine/a.json", "a.json.error.json", "*",
-    ],
-)  # fmt: skip
+NAMES = [
+    *("gone.json", "", ".", "..", "../mine.yaml", "../../mine.yaml", "folder/deep.json"),
+    *("./a.json", "../quarantine/a.json", "quarantine/a.json", "a.json.error.json", "*"),
+]
+
+
+@pytest.mark.parametrize(("name", "verb"), pairs(NAMES, [("retry",), ("drop", "--yes")]))
 def test_a_name_that_is_no_file_of_the_quarantine_is_refused_and_nothing_goes(
     vault: Vault, outside: Path, verb: tuple[str, ...], name: str
 ) -> None:

@@ -8,17 +8,21 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from skillvault.api import Vault
 from skillvault.loop.learned import read_tiers
+from tests import forked
 from tests.conftest import NOW
+from tests.crash.world import KILLED
 
-CAPTURES = int(os.environ.get("SKILLVAULT_CAPTURES", "5"))  # while agents append
+CAPTURES = int(os.environ.get("SKILLVAULT_CAPTURES", "3"))  # while agents append
 KILLS = int(os.environ.get("SKILLVAULT_APPEND_KILLS", "1"))  # at each point
 AGENTS = 4
+PAUSE = 0.02  # seconds of an agent between two rules
 POINTS = [
     "objects-written", "intent-written", "index-locked", "late-kept", "file-placed",
     "before-index", "index-written", "branch-moved", "index-unlocked", "late-appended",
@@ -33,12 +37,6 @@ for number in itertools.count():
     print(rule, flush=True)
     time.sleep(float(sys.argv[3]))
 """
-CAPTURE = """
-import sys
-from pathlib import Path
-from skillvault.api import Vault
-Vault.open(sys.argv[1]).run(["capture"], code=[Path(sys.argv[2])])
-"""
 
 
 @pytest.fixture
@@ -51,12 +49,12 @@ def code(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def appending(vault: Vault, rules: list[str], pause: float = 0.005) -> Iterator[None]:
+def appending(vault: Vault, rules: list[str]) -> Iterator[None]:
     """Agents that append as long as this lasts, each at once; `rules` get what they wrote."""
     place = str(vault.root / "LEARNINGS.md")
     agents = [
         subprocess.Popen(
-            [sys.executable, "-c", AGENT, str(number), place, str(pause)],
+            [sys.executable, "-c", AGENT, str(number), place, str(PAUSE)],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -96,6 +94,10 @@ def test_agents_append_while_rules_are_captured(vault: Vault, code: Path) -> Non
     check(vault, code, rules)
 
 
+def _capture(code: Path, root: Path) -> None:
+    Vault.open(root).run(["capture"], code=[code])
+
+
 def _reached(point: str) -> str:
     """Where the patterns are committed: what was appended before is committed as it stands."""
     return point if point.startswith("late") else f"{point}:2"
@@ -107,12 +109,8 @@ def test_a_kill_while_agents_append_loses_and_doubles_nothing(
 ) -> None:
     rules: list[str] = []
     for _ in range(KILLS):
-        with appending(vault, rules, pause=0.02):
-            done = subprocess.run(
-                [sys.executable, "-c", CAPTURE, str(vault.root), str(code)],
-                env={**os.environ, "SKILLVAULT_FAILPOINT": f"{_reached(point)}=kill"},
-                check=False,
-            )
-            assert done.returncode == -signal.SIGKILL
+        with appending(vault, rules):
+            failpoint = f"{_reached(point)}=kill"
+            assert forked.called(partial(_capture, code), vault.root, failpoint) == KILLED
         # Beyond 1 MiB nothing more is adopted, and the next kill would not reach its point.
         check(vault, code, rules)

@@ -19,7 +19,7 @@ from tests.thorough import THOROUGH, pairs
 
 POINTS = failpoints()
 WANTED = os.environ.get("SKILLVAULT_KILLS")  # `make crash` asks for hundreds, at random
-KILLS = int(WANTED or (24 if THOROUGH else 8))
+KILLS = int(WANTED or (24 if THOROUGH else 4))
 # A point of the recovery is only reached where there is something to recover from.
 RECOVERY = dict.fromkeys(("undo-file", "undo-index", "intent-settled"), "index-written")
 MENDED = {"requeued"}

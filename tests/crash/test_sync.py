@@ -26,21 +26,23 @@ def killed_in_sync(team: Team, point: str) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-def diverged(pattern: Path, place: Path) -> Team:
-    """Ada pushed already."""
-    team = Team.made(pattern, place, ["ada", "ben"])
+@pytest.fixture(scope="module")
+def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two clones that each recorded something, and both noted a rule; ada pushed already."""
+    place = tmp_path_factory.mktemp("diverged") / "team"
+    team = Team.made(_new_vault, place, ["ada", "ben"])
     for number, clone in enumerate(team.clones):
         clone.record(range(number * 3, number * 3 + 3))
         clone.vault.learn(f"Rule {number}: quote every path.")
         clone.run()
     team.clones[0].sync()
-    return team
+    return place
 
 
 @pytest.fixture
-def team(_new_vault: Path, tmp_path: Path) -> Team:
-    """Two clones that each recorded something, and both noted a rule."""
-    return diverged(_new_vault, tmp_path / "team")
+def team(pattern: Path, tmp_path: Path) -> Team:
+    """A copy of the two clones."""
+    return Team.copied(pattern, tmp_path / "team")
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -26,8 +26,8 @@ from tests.test_daemon import watching
 from tests.thorough import THOROUGH
 
 WRITERS = 4
-BURST = int(os.environ.get("SKILLVAULT_BURST", "2000" if THOROUGH else "400"))
-PART = 400 if THOROUGH else 120  # of a burst before the folder is changed, and after
+BURST = int(os.environ.get("SKILLVAULT_BURST", "2000" if THOROUGH else "200"))
+PART = 400 if THOROUGH else 60  # of a burst before the folder is changed, and after
 PACE = Pace(scan=2, retry=0.3, soon=0.3)  # a scan finds what was completed in quarantine
 PER_FILE = 0.25  # seconds after which a test gives up, with what a start takes
 HERE = Path(__file__).resolve().parents[2]

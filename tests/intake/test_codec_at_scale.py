@@ -15,7 +15,7 @@ from tests.intake.generated import KEY, Made, made
 from tests.thorough import THOROUGH
 from tests.vault.given import spliced
 
-FILES = int(os.environ.get("SKILLVAULT_FILES", "10000" if THOROUGH else "2000"))
+FILES = int(os.environ.get("SKILLVAULT_FILES", "10000" if THOROUGH else "500"))
 PARTS = 4
 
 

@@ -9,8 +9,6 @@ import asyncio
 import inspect
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from skillvault.model.records import Outcome, Recommendation, Session, Skill
 from skillvault.page import decisions, server
 from skillvault.sessions.hooks import HookClient, Hooks
 from skillvault.sessions.transcripts import CLIENTS
+from tests import forked
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, ended, raw
 from tests.intake.planting import Tokens, full_record, planted_in
@@ -487,8 +486,7 @@ def test_no_text_that_a_hook_is_told_reaches_git(world: World) -> None:
 
 def test_what_goes_wrong_in_a_hook_is_logged_without_secrets(world: World) -> None:
     token = world.tokens.make("hook log")
-    words = ["-m", "skillvault", "hook", token, "--vault", str(world.vault.root)]
-    subprocess.run([sys.executable, *words], input=b"{}", check=False)
+    forked.program("hook", token, "--vault", str(world.vault.root), stdin=b"{}")
     log = (world.vault.root / ".git/skillvault/hook.log").read_text(encoding="utf-8")
     assert MARKER in log
     world.check(least=1)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from skillvault.cli.commands import cli
 from skillvault.clients.agents import MARKS
 from skillvault.model.records import OBSERVERS
 from skillvault.sessions.closing import Closing
+from tests import forked
 from tests.conftest import NOW
 from tests.given import as_file, raw
 
@@ -172,10 +172,8 @@ def test_a_hook_of_a_process_approves_nothing_and_stands_below_a_person(
     ]
     for event, values in events:
         told = {"session_id": "s-1", "cwd": str(tmp_path), **values}
-        command = [sys.executable, "-m", "skillvault", "--vault", str(vault.root), "hook", event]
-        subprocess.run(
-            [*command, "--domain", "coding"], input=json.dumps(told).encode(), check=True
-        )
+        hook = ("--vault", str(vault.root), "hook", event, "--domain", "coding")
+        assert forked.program(*hook, stdin=json.dumps(told).encode()).returncode == 0
     vault.run(patience=10)
     assert ending(vault, "p-1") == ("success", "person", "hook")
     assert list(vault.store.head().skills.proposed) == [waiting]

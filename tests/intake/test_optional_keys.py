@@ -16,6 +16,7 @@ from skillvault.model.intake import (
 )
 from skillvault.model.records import Lesson, Outcome, Recommendation, ShownFact, ref_of
 from tests.given import NOW, outcome, raw, recommendation, redacted, shown
+from tests.thorough import examples
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
 LESSON: dict[str, Any] = {
@@ -50,7 +51,7 @@ JSON = st.recursive(
 
 
 @given(key=st.sampled_from(sorted(FULL)), value=JSON)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_anything_there_is_taken_or_refused_by_its_key(key: str, value: Any) -> None:
     changes: dict[str, Any] = {key: {} if value is None else value}
     changed = raw(**changes)

@@ -1,6 +1,7 @@
 """assess end to end: what a skill's use showed becomes its status, one commit each."""
 
 import os
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -77,6 +78,28 @@ HELPS = [*UNASKED, *receipts(0, 40, held_out=True), *receipts(40, 40)]
 HURTS = [*tried(0, 40, 20), *tried(40, 40, 2, "guide")]
 
 
+@pytest.fixture
+def hurt(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault whose skill hurt."""
+    return prepared(_hurt)
+
+
+def _hurt(vault: Vault) -> None:
+    committed(Person(vault.root), GUIDE, TEXT)
+    learned(vault, *HURTS)
+
+
+@pytest.fixture
+def helped(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault whose skill helped."""
+    return prepared(_help)
+
+
+def _help(vault: Vault) -> None:
+    committed(Person(vault.root), GUIDE, TEXT)
+    learned(vault, *HELPS)
+
+
 def test_a_skill_that_helps_is_proven_in_a_commit_with_its_numbers(
     vault: Vault, person: Person
 ) -> None:
@@ -131,8 +154,8 @@ def test_a_skill_that_changes_nothing_stays_as_it_is(vault: Vault) -> None:
     assert learned(vault, *tried(0, 40, 2), *tried(40, 40, 2, "guide")) == []
 
 
+@pytest.mark.usefixtures("helped")
 def test_the_same_evidence_counts_once_whatever_is_run_or_recorded_again(vault: Vault) -> None:
-    learned(vault, *HELPS)
     before = vault.store.head().commit
     assert learned(vault, *HELPS) == []
     (vault.root / ".git/skillvault/index.db").unlink()
@@ -193,8 +216,8 @@ def test_uses_are_counted_on_as_they_are_counted_anew(vault: Vault, late: list[i
     assert known["guide"].looks == 8
 
 
+@pytest.mark.usefixtures("hurt")
 def test_it_comes_back_when_the_evidence_turns(vault: Vault) -> None:
-    learned(vault, *HURTS)
     turned = [*tried(100, 60, 100, "guide"), *tried(200, 80, 2)]
     assert learned(vault, *turned) == ["assess: testing guide"]
     assert vault.skill("guide")[1] == GUIDE
@@ -224,8 +247,8 @@ def test_a_skill_on_trial_is_served_as_one_that_is_tried_again(vault: Vault) -> 
     assert served.badge == "📊 Tried again (0 of 10 decisions)"
 
 
+@pytest.mark.usefixtures("hurt")
 def test_when_a_retired_skill_is_tried_again_is_told(vault: Vault) -> None:
-    learned(vault, *HURTS)
     learned(vault, *tried(100, 150, 20))
     (found,) = vault.stats("guide")
     assert found.next_trial == NextTrial(at=at(79) + timedelta(days=90), decisions=50)
@@ -248,8 +271,8 @@ def test_of_a_trial_within_a_year_of_the_last_its_end_is_told(vault: Vault) -> N
     assert found.decision.endswith("tried again when its domain reaches 2027-11-13")
 
 
+@pytest.mark.usefixtures("helped")
 def test_what_a_person_retired_is_not_said_to_be_tried_again(vault: Vault) -> None:
-    learned(vault, *HELPS)
     vault.curate.retire("guide")
     (found,) = vault.stats("guide")
     assert (found.decision, found.next_trial) == (
@@ -258,8 +281,8 @@ def test_what_a_person_retired_is_not_said_to_be_tried_again(vault: Vault) -> No
     )
 
 
+@pytest.mark.usefixtures("hurt")
 def test_it_is_tried_again_after_90_days_of_its_domain(vault: Vault) -> None:
-    learned(vault, *HURTS)
     assert learned(vault, ended(79 + 90 * 24 - 1, True), now=LATER) == []
     assert learned(vault, ended(79 + 90 * 24, True), now=LATER) == ["assess: try guide again"]
 
@@ -286,8 +309,8 @@ def test_it_is_tried_again_once_a_year(vault: Vault) -> None:
     assert learned(vault, ended(299 + 365 * 24, True), now=LATER) == ["assess: try guide again"]
 
 
+@pytest.mark.usefixtures("hurt")
 def test_what_a_person_retired_is_never_tried_again(vault: Vault, person: Person) -> None:
-    learned(vault, *HURTS)
     vault.curate.restore("guide", now=NOW)
     vault.curate.retire("guide", now=NOW)
     assert learned(vault, *tried(101, 210, 20)) == []
@@ -299,10 +322,10 @@ def test_a_trial_that_a_person_took_back_is_not_repeated(vault: Vault, person: P
     assert learned(vault, *tried(401, 210, 20)) == []
 
 
+@pytest.mark.usefixtures("hurt")
 def test_a_skill_that_a_person_brought_back_gets_another_chance(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learned(vault, *HURTS)
     monkeypatch.setenv("GIT_COMMITTER_DATE", at(90).isoformat())
     person.git("revert", "--no-edit", "HEAD")
     assert learned(vault) == []
@@ -312,10 +335,10 @@ def test_a_skill_that_a_person_brought_back_gets_another_chance(
     ]
 
 
+@pytest.mark.usefixtures("helped")
 def test_a_text_that_a_person_rewrote_starts_again(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learned(vault, *HELPS)
     monkeypatch.setenv("GIT_COMMITTER_DATE", at(90).isoformat())
     text = (vault.root / GUIDE).read_text(encoding="utf-8")
     committed(person, GUIDE, text.replace("Do it.", "Do something else."))
@@ -324,10 +347,10 @@ def test_a_text_that_a_person_rewrote_starts_again(
     assert (known.times_applied, [one.times_applied for one in known.earlier]) == (1, [40])
 
 
+@pytest.mark.usefixtures("helped")
 def test_a_person_who_edits_tags_rewrites_no_text(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learned(vault, *HELPS)
     monkeypatch.setenv("GIT_COMMITTER_DATE", at(90).isoformat())
     text = (vault.root / GUIDE).read_text(encoding="utf-8")
     committed(person, GUIDE, text.replace("What to do.", "What to do then."))

@@ -25,6 +25,7 @@ from skillvault.vault.index.facts import Membership
 from skillvault.vault.index.snapshot import Staging
 from tests.given import NOW, as_file, raw
 from tests.streams import Raw, batches
+from tests.thorough import one_of
 from tests.vault.given import record_files
 
 WORDS = [f"word{number}" for number in range(12)]
@@ -53,7 +54,7 @@ def seeds_of(facts: dict[str, Fact], pools: dict[str, str]) -> dict[str, str]:
     return seeds
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", one_of(4, range(20)))
 def test_clusters_are_what_all_facts_come_to_whatever_changes(seed: int) -> None:
     chance = random.Random(seed)
     view = Staging(IndexDatabase(None, lambda: None, Agenda()), lambda _: {})
@@ -121,7 +122,7 @@ def left_of_all(run: Run) -> Iterator[object]:
         yield from (skill for skill in plan.left if may_archive(run, skill))
 
 
-@pytest.mark.parametrize("way", ["one at a time", "random batches", "random order"])
+@pytest.mark.parametrize("way", one_of(3, ["random batches", "one at a time", "random order"]))
 def test_nothing_is_left_to_do_of_all_facts_when_what_changed_is_done(
     vault: Vault, way: str
 ) -> None:

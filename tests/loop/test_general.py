@@ -3,6 +3,7 @@
 import random
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,18 @@ def general(vault: Vault, shelf: str = "skills") -> list[str]:
 FIVE = [taught(n, "coding") for n in range(3)] + [taught(n, "perps") for n in range(3, 6)]
 
 
-def test_what_holds_in_two_domains_becomes_one_skill_of_none(vault: Vault) -> None:
+@pytest.fixture
+def five_runs(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault that learned from runs of two domains."""
+    return prepared(_learn_five)
+
+
+def _learn_five(vault: Vault) -> None:
     learned(vault, *FIVE)
+
+
+@pytest.mark.usefixtures("five_runs")
+def test_what_holds_in_two_domains_becomes_one_skill_of_none(vault: Vault) -> None:
     (name,) = general(vault)
     skill, _ = vault.skill(name)
     assert (skill.domain, skill.kind, skill.status) == (None, "pattern", "testing")
@@ -68,8 +79,8 @@ def test_what_holds_in_two_domains_becomes_one_skill_of_none(vault: Vault) -> No
     assert vault.run(now=NOW).done == []
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_it_is_recommended_in_every_domain(vault: Vault) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     answer = vault.recommend("perps", "the first retry of a request needs its idempotency key")
     assert name in [skill.name for skill in answer.recommended]
@@ -79,8 +90,8 @@ FAILED = [taught(n, ("coding", "perps")[n % 2], "failure") for n in range(6, 14)
 HELD = [taught(n, ("coding", "perps")[n % 2]) for n in range(14, 22)]
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_it_leaves_when_too_few_of_its_runs_ended_well_and_comes_back(vault: Vault) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     learned(vault, *FAILED)
     assert (general(vault), general(vault, "archive")) == ([], [name])
@@ -90,8 +101,8 @@ def test_it_leaves_when_too_few_of_its_runs_ended_well_and_comes_back(vault: Vau
     assert vault.check().problems == []
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_what_a_person_wrote_into_it_keeps_it_in_service(vault: Vault, person: Person) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     path = vault.root / "skills" / name / "SKILL.md"
     path.write_text(path.read_text() + "\nWe have seen this ourselves.\n")
@@ -128,8 +139,8 @@ def test_why_not_says_what_is_missing(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("how", ["removed", "reverted"])
+@pytest.mark.usefixtures("five_runs")
 def test_what_a_person_took_away_stays_away(vault: Vault, person: Person, how: str) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     if how == "removed":
         person.git("rm", "-rq", f"skills/{name}")
@@ -140,8 +151,8 @@ def test_what_a_person_took_away_stays_away(vault: Vault, person: Person, how: s
     assert general(vault) == []
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_nor_does_it_keep_a_domain_from_its_own_skill(vault: Vault, person: Person) -> None:
-    learned(vault, *FIVE)
     own = [one.name for one in vault.skills() if one.name.startswith("pattern-coding")]
     (name,) = general(vault)
     person.git("rm", "-rq", f"skills/{name}")
@@ -150,8 +161,8 @@ def test_nor_does_it_keep_a_domain_from_its_own_skill(vault: Vault, person: Pers
     assert [one.name for one in vault.skills() if one.name.startswith("pattern-coding")] == own
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_one_that_was_put_away_is_not_made_again(vault: Vault) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     vault.curate.retire(name, now=NOW)
     learned(vault, *(taught(n, "coding") for n in range(20, 24)))
@@ -159,8 +170,8 @@ def test_one_that_was_put_away_is_not_made_again(vault: Vault) -> None:
     assert general(vault, "archive") == [name]
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_a_third_domain_joins_it(vault: Vault) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     learned(vault, *(taught(n, "mail") for n in range(6, 9)))
     assert general(vault) == [name]
@@ -169,8 +180,8 @@ def test_a_third_domain_joins_it(vault: Vault) -> None:
     assert len(vault.why(name)["sources"]) == 3
 
 
+@pytest.mark.usefixtures("five_runs")
 def test_what_a_person_wrote_in_it_stays(vault: Vault, person: Person) -> None:
-    learned(vault, *FIVE)
     (name,) = general(vault)
     page = person.root / f"skills/{name}/SKILL.md"
     page.write_text(f"{page.read_text(encoding='utf-8')}\n## Mine\n\n- Ask Bo.\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """Evolved skills end to end: what three actions of a domain say, and what a person does."""
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from skillvault.loop.run import Report
 from skillvault.model.text.text import count_tokens
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
+from tests.thorough import only_thorough
 
 TARGETS = ["SOL-PERP", "ARB-PERP", "DOGE-PERP", "ETH-PERP", "SUI-PERP", "OP-PERP"]
 NAME = "evolved-coding"
@@ -69,11 +71,21 @@ def is_settled(vault: Vault) -> bool:
     return vault.run(now=NOW).done == [] and vault.check().problems == []
 
 
+@pytest.fixture
+def three_alike(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault that learned from three actions of the same deed."""
+    return prepared(_learn_three)
+
+
+def _learn_three(vault: Vault) -> None:
+    learn(vault, *map(like, range(3)))
+
+
 # ── what three actions say ───────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("three_alike")
 def test_what_three_actions_say_is_one_skill_beside_their_guides(vault: Vault) -> None:
-    learn(vault, *map(like, range(3)))
     assert evolved(vault) == [NAME]
     assert guides(vault) == sorted(f"guide-coding-{action}" for action in ACTIONS[:3])
     skill, path = vault.skill(NAME)
@@ -139,6 +151,7 @@ def test_untrusted_outcomes_say_nothing_for_all(vault: Vault) -> None:
     assert kinds.count("guide") == 3
 
 
+@only_thorough  # tests/test_arrival.py always tries an evolved skill in a random order
 def test_the_order_of_arrival_within_a_run_changes_nothing(tmp_path: Path) -> None:
     trees = set()
     for number, order in enumerate(itertools.islice(itertools.permutations(range(4)), 0, 24, 7)):
@@ -165,10 +178,10 @@ def test_growing_makes_the_text_of_all_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["outcomes", "evaluations"])
+@pytest.mark.usefixtures("three_alike")
 def test_when_fewer_than_three_agree_it_leaves_and_comes_back_with_a_third(
     vault: Vault, person: Person, folder: str
 ) -> None:
-    learn(vault, *map(like, range(3)))
     assert is_settled(vault)
     remove(vault, person, 1, folder)
     vault.run(now=NOW)
@@ -191,8 +204,8 @@ def test_an_action_that_is_gone_is_counted_no_more(vault: Vault, person: Person)
 # ── what a person does ───────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("three_alike")
 def test_one_that_a_person_took_away_is_not_made_again(vault: Vault, person: Person) -> None:
-    learn(vault, *map(like, range(3)))
     person.git("rm", "-rq", f"skills/{NAME}")
     person.git("commit", "-qm", "away with it")
     report = learn(vault, like(3))
@@ -201,16 +214,16 @@ def test_one_that_a_person_took_away_is_not_made_again(vault: Vault, person: Per
     assert is_settled(vault)
 
 
+@pytest.mark.usefixtures("three_alike")
 def test_a_retired_one_stays_away(vault: Vault) -> None:
-    learn(vault, *map(like, range(3)))
     vault.curate.retire(NAME, now=NOW)
     learn(vault, like(3))
     assert vault.skill(NAME)[1] == f"archive/{NAME}/SKILL.md"
     assert is_settled(vault)
 
 
+@pytest.mark.usefixtures("three_alike")
 def test_one_in_which_a_person_wrote_stays_though_fewer_agree(vault: Vault, person: Person) -> None:
-    learn(vault, *map(like, range(3)))
     place = vault.root / "skills" / NAME / "SKILL.md"
     place.write_text(place.read_text() + "\n## Ask first\n\nMara knows.\n")
     person.git("commit", "-qam", "in my words")
@@ -220,8 +233,8 @@ def test_one_in_which_a_person_wrote_stays_though_fewer_agree(vault: Vault, pers
     assert vault.run(now=NOW).done == []
 
 
+@pytest.mark.usefixtures("three_alike")
 def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: Person) -> None:
-    learn(vault, *map(like, range(3)))
     place = vault.root / "skills" / NAME / "SKILL.md"
     mine = "## When This Applies\n\n1.  Never *chase*;\n    wait.\n"
     place.write_text(place.read_text().replace("Use before", "My word on") + "\n" + mine)
@@ -234,10 +247,10 @@ def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: P
     assert is_settled(vault)
 
 
+@pytest.mark.usefixtures("three_alike")
 def test_one_that_a_person_is_editing_is_written_once_that_is_committed(
     vault: Vault, person: Person
 ) -> None:
-    learn(vault, *map(like, range(3)))
     assert is_settled(vault)
     place = vault.root / "skills" / NAME / "SKILL.md"
     place.write_text(place.read_text() + "\nMara knows.\n")

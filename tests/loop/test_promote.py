@@ -1,6 +1,7 @@
 """promote end to end: insight, fact, pattern skill, and what a person does about them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,18 @@ def from_memory(vault: Vault) -> list[str]:
     return sorted({link.target.id for link in links if link.type == "derived"})
 
 
-def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> None:
+@pytest.fixture
+def three_losses(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault that learned from three losses."""
+    return prepared(_learn_three)
+
+
+def _learn_three(vault: Vault) -> None:
     learn(vault, *three())
+
+
+@pytest.mark.usefixtures("three_losses")
+def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> None:
     assert vault.memory.facts()
     (name,) = from_memory(vault)
     tree = vault.why(name)
@@ -66,17 +77,17 @@ def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> 
     assert vault.check().problems == []
 
 
+@pytest.mark.usefixtures("three_losses")
 def test_what_a_run_weighed_is_not_due_by_its_own_links(vault: Vault) -> None:
-    learn(vault, *three())
     learn(vault, loss(9, "ADA-PERP"))
     assert vault.memory.facts()
     assert vault.store.head().due.keys("promote") == []
 
 
+@pytest.mark.usefixtures("three_losses")
 def test_a_fact_that_a_person_changes_makes_due_what_speaks_for_it(
     vault: Vault, person: Person
 ) -> None:
-    learn(vault, *three())
     fact = vault.memory.facts()[0]
     path = f"memory/{fact.domain}/{fact.id}.md"
     person.write(path, (vault.root / path).read_text() + "Mine.\n")
@@ -84,8 +95,8 @@ def test_a_fact_that_a_person_changes_makes_due_what_speaks_for_it(
     assert vault.store.head().due.keys("promote") != []
 
 
+@pytest.mark.usefixtures("three_losses")
 def test_a_second_run_promotes_nothing(vault: Vault) -> None:
-    learn(vault, *three())
     assert vault.run(now=NOW).done == []
 
 
@@ -179,8 +190,8 @@ def test_a_person_keeps_a_description_although_the_text_grows(vault: Vault, pers
     assert "0007" in found.body
 
 
+@pytest.mark.usefixtures("three_losses")
 def test_a_reverted_promotion_is_not_redone(vault: Vault, person: Person) -> None:
-    learn(vault, *three())
     for commit in person.git("log", "--format=%H", "--grep=^promote:").split():
         person.git("revert", "--no-edit", commit)
     assert vault.memory.facts() == []

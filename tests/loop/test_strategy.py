@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from skillvault.model.records import Ref, Skill, ref_of, stamp
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, passing, raw, trade
 from tests.streams import WAYS, batches, live_contents
+from tests.thorough import only_thorough
 
 NAME = "strategy-coding"
 PATH = f"skills/{NAME}/SKILL.md"
@@ -68,6 +70,26 @@ def section(body: str, heading: str) -> str:
     return body.partition(f"## {heading}\n")[2].partition("\n## ")[0].strip()
 
 
+@pytest.fixture
+def twelve_tasks(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault that learned from twelve tasks."""
+    return prepared(_learn_twelve)
+
+
+def _learn_twelve(vault: Vault) -> None:
+    learn(vault, *tasks(0, 12))
+
+
+@pytest.fixture
+def forty_tasks(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault that learned from forty tasks."""
+    return prepared(_learn_forty)
+
+
+def _learn_forty(vault: Vault) -> None:
+    learn(vault, *tasks(0, 40))
+
+
 def test_ten_tries_of_which_a_lead_is_known_make_the_first_and_nine_do_not(vault: Vault) -> None:
     assert learn(vault, *tasks(0, 9)) == []
     assert "Lead: " in vault.skill(GUIDE)[0].body
@@ -118,8 +140,8 @@ def test_it_says_at_any_time_what_the_guides_say(vault: Vault) -> None:
     assert vault.check().problems == []
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_between_the_reading_points_of_its_actions_it_is_not_written(vault: Vault) -> None:
-    learn(vault, *tasks(0, 12))
     assert learn(vault, *tasks(12, 2), hour=1) == []
     assert learn(vault, task(14), hour=2) == [f"refresh: {NAME}"]
     assert "*coding: 15 outcomes, the last on " in skill(vault).body
@@ -129,6 +151,7 @@ def test_between_the_reading_points_of_its_actions_it_is_not_written(vault: Vaul
     assert learn(vault, *(task(n, **plain) for n in range(15, 18)), hour=3) == []
 
 
+@only_thorough  # tests/test_arrival.py always tries a strategy in a random order
 @pytest.mark.parametrize("way", WAYS[1:])
 def test_any_way_of_arrival_gives_the_same_strategy(tmp_path: Path, way: str) -> None:
     given = [*tasks(0, 25), *tasks(30, 17, decision__action="deploy")]
@@ -156,8 +179,8 @@ def test_each_domain_has_its_own(vault: Vault) -> None:
     assert "*coding: 10 outcomes, the last on 2026-11-01*" in skill(vault).body
 
 
+@pytest.mark.usefixtures("forty_tasks")
 def test_what_it_is_made_of_still_makes_its_guide(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 40))
     person.git("rm", "-rq", f"skills/{NAME}")
     person.remove_links(f"skill/{NAME},")
     late = task(40, decision__action="deploy", result={"status": "failure"})
@@ -189,8 +212,8 @@ def test_a_dry_run_publishes_nothing(vault: Vault) -> None:
 # ── what a person does about it ──────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("forty_tasks")
 def test_a_section_that_a_person_wrote_stays_byte_for_byte(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 40))
     text = (vault.root / PATH).read_text()
     mine = "## Performance Notes\n\n*  Never   hurried,\n   wait for CI.  \n\n\n"
     old = text.partition("## Performance Notes")[2].partition("## ")[0]
@@ -205,8 +228,8 @@ def test_a_section_that_a_person_wrote_stays_byte_for_byte(vault: Vault, person:
     assert mine in (vault.root / PATH).read_text()
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_the_rest_of_the_front_matter_keeps_its_bytes(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 12))
     text = _read(vault).replace("  trust: local", "  trust: local # yes")
     edited = re.sub(r"description: .*", "# ours\ndescription: Ours.", text)
     person.write(PATH, edited)
@@ -221,14 +244,14 @@ def _read(vault: Vault) -> str:
     return (vault.root / PATH).read_text()
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_a_description_that_nobody_touched_is_renewed(vault: Vault) -> None:
-    learn(vault, *tasks(0, 12))
     learn(vault, *tasks(12, 12), hour=1)
     assert skill(vault).description.endswith("10 of 10 failed, otherwise 0 of 14.")
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_one_that_a_person_removed_is_not_redone_and_said_so(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 12))
     person.git("rm", "-rq", f"skills/{NAME}")
     person.remove_links(f"skill/{NAME},")
     report = vault.run(STEPS, now=LATER)
@@ -239,8 +262,8 @@ def test_one_that_a_person_removed_is_not_redone_and_said_so(vault: Vault, perso
     assert NAME not in {s.name for s in vault.skills()}
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_a_reverted_rewriting_is_not_repeated(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 12))
     first = _read(vault)
     learn(vault, *tasks(12, 12), hour=1)
     person.git("revert", "--no-edit", "HEAD")
@@ -249,8 +272,8 @@ def test_a_reverted_rewriting_is_not_repeated(vault: Vault, person: Person) -> N
     assert section(_read(vault), "What to Avoid") == section(first, "What to Avoid")
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_a_link_that_a_person_removed_is_not_remade(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 12))
     skill_ref = Ref("skill", NAME)
     link = vault.store.head().links.by_target([skill_ref])[0]
     path = vault.store.head().records.path_of(ref_of(link)) or ""
@@ -278,16 +301,16 @@ def test_beside_a_persons_skill_of_its_name_it_has_another(vault: Vault, person:
 
 
 @pytest.mark.parametrize("how", ["pin", "retire"])
+@pytest.mark.usefixtures("twelve_tasks")
 def test_one_that_a_person_pinned_or_retired_stays_as_it_is(vault: Vault, how: str) -> None:
-    learn(vault, *tasks(0, 12))
     getattr(vault.curate, how)(NAME, now=NOW)
     before = vault.skill(NAME)
     assert learn(vault, *tasks(12, 12), hour=1) == []
     assert vault.skill(NAME) == before
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_one_that_expired_comes_back_of_later_outcomes(vault: Vault) -> None:
-    learn(vault, *tasks(0, 12))
     much_later = NOW + timedelta(days=181)
     vault.run(["expire"], now=much_later)
     assert vault.skill(NAME)[1] == PATH
@@ -302,8 +325,8 @@ def test_one_that_expired_comes_back_of_later_outcomes(vault: Vault) -> None:
     assert vault.run([*STEPS, "expire"], now=NOW + timedelta(days=183)).done == []
 
 
+@pytest.mark.usefixtures("twelve_tasks")
 def test_one_that_a_person_is_editing_waits(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 12))
     mine = person.write(PATH, _read(vault) + "\nmine\n").read_text()
     vault.record([(f"n{n}.json", as_file(t)) for n, t in enumerate(tasks(12, 12))], now=LATER)
     report = vault.run(STEPS, now=LATER)
@@ -369,8 +392,8 @@ def test_a_stream_names_the_planted_condition_or_none(vault: Vault, planted: boo
     assert "volume" not in rules
 
 
+@pytest.mark.usefixtures("forty_tasks")
 def test_who_asks_for_an_action_gets_no_strategy_of_all_actions(vault: Vault) -> None:
-    learn(vault, *tasks(0, 40))
     assert NAME in [one.name for one in vault.skills()]
     answer = vault.recommend("coding", "book a flight to Lisbon", action="fix_flaky_test")
     kinds = {one.kind for one in answer.recommended}

@@ -34,6 +34,7 @@ from skillvault.model.text.front_matter import (
 )
 from skillvault.vault.files import layout
 from tests.given import NOW, as_file, outcome, raw
+from tests.thorough import examples
 from tests.vault.given import DATA, HAND_MADE, TEXTS, front_matters, nested, spliced
 
 STATUS = ("metadata", "status")
@@ -117,7 +118,7 @@ def test_front_matter_that_is_a_list_is_refused() -> None:
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_one_key_of_a_skill_is_set_and_every_other_byte_stays(
     front: str, body: list[str], crlf: bool, bom: bool
 ) -> None:
@@ -234,14 +235,14 @@ def test_a_decision_that_is_no_mapping_is_left_to_the_intake_to_refuse() -> None
 
 
 @given(st.binary(max_size=200), st.sampled_from(["o.yaml", "o.json", "o.md"]))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_no_bytes_at_all_raise_anything_but_a_refusal(data: bytes, name: str) -> None:
     with contextlib.suppress(BadInputError):
         assert isinstance(parse_incoming(name, data), dict)
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_mutilated_outcome_is_taken_or_refused_and_never_a_crash(data: st.DataObject) -> None:
     whole = encode(outcome(raw(context={"a": 1, "b": "x"})))
     cut = data.draw(st.integers(0, len(whole)))
@@ -284,7 +285,7 @@ SCALAR = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1
         },
     )
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_an_outcome_reads_back_as_it_was_recorded(given: dict[str, Any]) -> None:
     made = parse_outcome(given, trust="local", now=NOW)
     data = encode(made)
@@ -480,7 +481,7 @@ def test_a_bad_value_of_a_fact_is_named() -> None:
 
 
 @given(front=front_matters(), body=TEXTS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_another_body_leaves_every_other_byte(front: str, body: str) -> None:
     data = f"---\n{front}---\n\n{body}\n".encode(errors="surrogatepass")
     _, old = front_matter(data.decode())

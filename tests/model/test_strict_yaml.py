@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.text.strict_yaml import dump, load, resolve, scalar, with_value, without_key
+from tests.thorough import examples
 from tests.vault.given import DATA, ODD_TEXTS, TEXTS, front_matters, spliced
 
 STATUS = ("metadata", "status")
@@ -99,7 +100,7 @@ def test_a_quoted_merge_sign_is_a_key_like_any_other() -> None:
 
 
 @given(DATA)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_what_is_written_reads_back_the_same(data: Any) -> None:
     assert repr(load(dump(data))) == repr(data)
 
@@ -115,7 +116,7 @@ def test_every_odd_text_reads_back_the_same_wherever_it_stands(text: str, shape:
 
 
 @given(st.text(alphabet="0123456789+-._eExXoOinfaNuly~:", max_size=8))
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 def test_a_text_that_could_be_a_number_is_quoted(text: str) -> None:
     assert load(dump({"a": text})) == {"a": text}
 
@@ -144,7 +145,7 @@ def test_a_number_too_large_to_keep_is_an_error(text: str) -> None:
 
 @given(front_matters(), st.booleans(), st.sampled_from(["testing", "on", "1.0", "a: b", "ü 🎉"]))
 @example('metadata:\n  status: "x"\n', False, "proven")
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 def test_an_edit_changes_one_value_and_every_other_byte_stays(
     text: str, crlf: bool, value: str
 ) -> None:
@@ -161,7 +162,7 @@ def test_an_edit_changes_one_value_and_every_other_byte_stays(
 
 
 @given(TEXTS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_an_edit_sets_any_text_or_leaves_the_file_to_the_person(value: str) -> None:
     before = "a: 1\nm: {status: x, k: v}\nz: 2\n"
     refusals: list[str] = []
@@ -294,7 +295,7 @@ INTERNAL = ("metadata", "internal")
 
 
 @given(front_matters(), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_key_that_was_set_goes_again_and_every_other_byte_stays(text: str, crlf: bool) -> None:
     before = text.replace("\n", "\r\n") if crlf else text
     after = without_key(with_value(before, INTERNAL, value=True), INTERNAL)

@@ -18,6 +18,7 @@ from tests.given import as_file, raw
 from tests.page.test_html import filled, hostile
 from tests.page.test_server import Deciding, Served, add_rule, commit_mine
 from tests.page.world import LATER, learned_vault
+from tests.thorough import one_of, pairs
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -121,8 +122,7 @@ def test_the_console_is_quiet_and_nothing_is_asked_for(
     assert shown.page.evaluate("document.documentElement.scrollWidth") == look[0]
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("part", ["#stop", "#help", "#week", "#lessons"])
+@pytest.mark.parametrize(("part", "look"), pairs(["#stop", "#help", "#week", "#lessons"], LOOKS))
 def test_each_part_leads_to_an_outcome_and_back(
     browser: Browser, file: Path, part: str, look: tuple[int, str]
 ) -> None:
@@ -141,7 +141,7 @@ def test_each_part_leads_to_an_outcome_and_back(
     assert shown.said == []
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", one_of(3, LOOKS))
 def test_keys_alone_unfold_a_domain_open_a_lesson_and_come_back(
     browser: Browser, file: Path, look: tuple[int, str]
 ) -> None:

@@ -10,6 +10,7 @@ from tests.conftest import NOW
 from tests.person import publication
 from tests.person.given import git
 from tests.person.publication import DROPPED, MINE, RECORDED, Command
+from tests.thorough import pairs
 
 PLACES: dict[str, list[Command]] = {
     "another branch": [("checkout", "-q", "feature")],
@@ -28,8 +29,7 @@ def root(template: Path, tmp_path: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize("name", PLACES)
-@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(("name", "fresh"), pairs(list(PLACES), [False, True]))
 def test_the_vault_is_that_of_its_branch(root: Path, name: str, fresh: bool) -> None:
     before = Vault.open(root).status()
     for command in PLACES[name]:

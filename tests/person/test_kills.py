@@ -1,13 +1,11 @@
 """A writer is killed, and a person removes its lock and goes on in git: nothing is lost."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from skillvault.vault.failpoint import VARIABLE
+from tests import forked
+from tests.crash.world import KILLED
 from tests.person import publication
 from tests.person.given import git
 from tests.person.publication import MINE, Command
@@ -34,10 +32,7 @@ TAKEN_ALONG = {("checkout + commit", point) for point in ("index-written", "befo
 
 def killed(root: Path, point: str) -> None:
     """A run that is killed at a point."""
-    run = [sys.executable, "-m", "skillvault", "--vault", str(root), "run"]
-    env = {**os.environ, VARIABLE: f"{point}=kill"}
-    done = subprocess.run(run, capture_output=True, check=False, env=env)
-    assert done.returncode == -9, done.stderr.decode()
+    assert forked.done(root, f"{point}=kill") == KILLED, forked.log_of(root).read_text()
 
 
 @pytest.mark.parametrize(("point", "name"), pairs(POINTS, list(ACTS)))
@@ -72,8 +67,7 @@ def test_a_question_gives_back_the_lock_of_a_killed_writer(
     root = publication.copied(template, tmp_path / "vault")
     killed(root, "index-written")
     assert git(root, "commit", "-qnam", "refused").returncode != 0
-    ask = [sys.executable, "-m", "skillvault", "--vault", str(root), question]
-    subprocess.run(ask, capture_output=True, check=False)
+    forked.program("--vault", str(root), question)
     assert not (root / ".git/index.lock").exists()
     assert git(root, "commit", "-qnam", "mine").returncode == 0
     assert git(root, "show", "--name-only", "--format=").stdout.split() == [MINE]

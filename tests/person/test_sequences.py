@@ -20,7 +20,7 @@ from tests.person.machine import PersonBeside
 from tests.thorough import THOROUGH
 
 WANTED = os.environ.get("SKILLVAULT_SEQUENCES")
-SEQUENCES = int(WANTED or (40 if THOROUGH else 8))
+SEQUENCES = int(WANTED or (40 if THOROUGH else 4))
 SHARES = 4
 STEPS = 12
 

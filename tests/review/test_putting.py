@@ -16,7 +16,7 @@ from tests.conftest import Person
 from tests.given import NOW
 from tests.thorough import THOROUGH
 
-MUTANTS = 500 if THOROUGH else 100
+MUTANTS = 500 if THOROUGH else 40
 TOKEN = "ghp" + "_" + "a1B2" * 9
 
 

@@ -15,7 +15,7 @@ from tests.thorough import THOROUGH
 
 MINE = "\n## Mine\n\nAsk first.\n"
 DEEDS = ("learn", "learn", "edit", "undo", "retract", "revert", "run")
-SEEDS = range(500 if THOROUGH else 4)
+SEEDS = range(500 if THOROUGH else 2)
 
 
 class History:

@@ -13,6 +13,7 @@ from skillvault.exchange.transcripts import reader
 from skillvault.model.errors import BadInputError
 from tests.conftest import Person
 from tests.sessions.test_hooks import TASK, Client, client, notes_of
+from tests.thorough import pairs
 
 __all__ = ["client"]
 _AGO = 90_000  # seconds after which a session is abandoned
@@ -65,11 +66,11 @@ HARMS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
-@pytest.mark.parametrize("when", ["from the first", "later"])
+@pytest.mark.parametrize(("name", "when"), pairs(list(HARMS), ["from the first", "later"]))
 def test_what_was_noted_becomes_an_outcome_whatever_became_of_the_transcript(
-    client: Client, harm: Callable[[Path], object], when: str
+    client: Client, name: str, when: str
 ) -> None:
+    harm = HARMS[name]
     place = client.folder / "s-1.jsonl"
     if when == "later":
         place.write_bytes(b"")
@@ -179,11 +180,11 @@ _DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
-@pytest.mark.parametrize("end", ["abandoned", "ended"])
+@pytest.mark.parametrize(("name", "end"), pairs(list(_DAMAGES), ["abandoned", "ended"]))
 def test_what_can_be_read_of_damaged_notes_is_handed_in(
-    client: Client, damage: Callable[[bytes], bytes], end: str
+    client: Client, name: str, end: str
 ) -> None:
+    damage = _DAMAGES[name]
     place = _ended(client)
     place.write_bytes(damage(place.read_bytes()))
     if end == "ended":

@@ -5,7 +5,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -34,10 +33,11 @@ NAME, SECRET = "Zoë Quillfeather", "hunter2-Xk9-Vault"
 WORDS = ("quillfeather", "zoë quill", "zoe quill", "zoequill", "zoe-quill", "hunter2", "xk9")
 
 
-@pytest.fixture
-def team(_new_vault: Path, tmp_path: Path) -> Team:
+@pytest.fixture(scope="module")
+def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three clones with records of a person and a secret, and what was learned from them."""
-    team = Team.made(_new_vault, tmp_path / "team", ["ada", "ben", "cy"])
+    place = tmp_path_factory.mktemp("told") / "team"
+    team = Team.made(_new_vault, place, ["ada", "ben", "cy"])
     ada = team.clones[0]
     ada.record(range(4))
     text = f"{NAME} said that the size was wrong, and pasted {SECRET} into the chat"
@@ -49,7 +49,13 @@ def team(_new_vault: Path, tmp_path: Path) -> Team:
     ada.person.write("skills/notes/SKILL.md", _skill("Ask somebody."))
     ada.person.git("commit", "-qam", "Ask others")
     team.sync()
-    return team
+    return place
+
+
+@pytest.fixture
+def team(pattern: Path, tmp_path: Path) -> Team:
+    """A copy of the three clones."""
+    return Team.copied(pattern, tmp_path / "team")
 
 
 def _skill(body: str) -> str:
@@ -392,8 +398,7 @@ def test_files_of_the_inbox_and_the_quarantine_are_cleaned_too(team: Team) -> No
 def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     ada, ben, _ = team.clones
     person = {name: value for name, value in os.environ.items() if name not in MARKS}
-    words = ["-m", "skillvault", "erase"]
-    terminal = Terminal(ada.root, *words, columns=100, program=sys.executable, environment=person)
+    terminal = Terminal(ada.root, "erase", columns=100, environment=person)
     terminal.wait(lambda text: text.endswith(">"))
     terminal.press(f"{NAME}\n{SECRET}\n\n")
     text = terminal.wait(lambda text: "Type `erase`" in text)
@@ -402,9 +407,7 @@ def test_a_person_types_texts_and_confirms_in_a_terminal(team: Team) -> None:
     terminal.press("erase\n")
     terminal.wait(lambda text: "the key is in" in text)
     assert terminal.end() == 0
-    terminal = Terminal(
-        ben.root, *words, "--follow", columns=100, program=sys.executable, environment=person
-    )
+    terminal = Terminal(ben.root, "erase", "--follow", columns=100, environment=person)
     terminal.wait(lambda text: text.startswith("Key"))
     terminal.press(f"{key_of(ada)}\n")
     terminal.wait(lambda text: "Type `erase`" in text)

@@ -58,17 +58,24 @@ def test_the_address_of_a_remote_names_the_page_that_opens_a_pull_request(
     assert request_url(address, "proposal/a", "main") == url
 
 
-@pytest.fixture
-def team(_new_vault: Path, tmp_path: Path) -> Team:
+@pytest.fixture(scope="module")
+def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two clones in which two skills wait."""
-    team = Team.made(_new_vault, tmp_path / "team", ["ada", "ben"])
+    place = tmp_path_factory.mktemp("waiting") / "team"
+    team = Team.made(_new_vault, place, ["ada", "ben"])
     ada = team.clones[0]
     ada.person.write("vault.yaml", ada.text("vault.yaml") + "generate: {gate: always}\n")
     ada.person.git("commit", "-qam", "a gate")
     ada.record(range(4))
     ada.run()
     team.sync()
-    return team
+    return place
+
+
+@pytest.fixture
+def team(pattern: Path, tmp_path: Path) -> Team:
+    """A copy of the two clones."""
+    return Team.copied(pattern, tmp_path / "team")
 
 
 def pushed(clone: Clone) -> BranchReport:

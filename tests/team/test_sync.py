@@ -15,10 +15,18 @@ from tests.vault.given import HAND_MADE
 SKILL = "skills/{}/SKILL.md"
 
 
-@pytest.fixture
-def team(_new_vault: Path, tmp_path: Path) -> Team:
+@pytest.fixture(scope="module")
+def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two clones; ada learns."""
-    return Team.made(_new_vault, tmp_path / "team", ["ada", "ben"])
+    place = tmp_path_factory.mktemp("new") / "team"
+    Team.made(_new_vault, place, ["ada", "ben"])
+    return place
+
+
+@pytest.fixture
+def team(pattern: Path, tmp_path: Path) -> Team:
+    """A copy of the two clones."""
+    return Team.copied(pattern, tmp_path / "team")
 
 
 def skill_of(clone: Clone) -> str:

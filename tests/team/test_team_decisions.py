@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault, proposals, retract, undo
-from tests.clones import LATER, Clone, bare
+from tests.clones import LATER, REMOTE, Clone, Team, bare
 from tests.conftest import NOW, unguarded
 from tests.given import as_file, raw, trade
+from tests.thorough import pairs
 
+Outcomes = Sequence[dict[str, Any]]
 FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
 # A fact that one speaks against, and more for it.
 CONTESTED = [
@@ -19,11 +21,28 @@ CONTESTED = [
 ]
 
 
-def pair(
-    folder: Path, new_root: Path, outcomes: Sequence[Any] = FIVE, rules: str = "learner: ada"
-) -> tuple[Clone, Clone]:
-    """Two clones with these outcomes in both, of which the first one learns."""
-    remote = bare(folder / "remote.git")
+class Pairs:
+    """Two clones with some outcomes in both; each pair is made once and copied."""
+
+    def __init__(self, new_root: Path, folder: Path) -> None:
+        self._new_root = new_root
+        self._folder = folder
+        self._patterns: dict[str, Path] = {}
+
+    def copy(
+        self, place: Path, outcomes: Outcomes = FIVE, rules: str = "learner: ada"
+    ) -> list[Clone]:
+        """Two clones with these outcomes in both, of which the first one learns."""
+        key = f"{rules} {outcomes}"
+        if key not in self._patterns:
+            self._patterns[key] = pattern = self._folder / str(len(self._patterns))
+            pattern.mkdir()
+            _make_pair(self._new_root, pattern, outcomes, rules)
+        return [*Team.copied(self._patterns[key], place).clones]
+
+
+def _make_pair(new_root: Path, folder: Path, outcomes: Outcomes, rules: str) -> None:
+    remote = bare(folder / REMOTE)
     ada = Clone(unguarded(new_root, folder / "ada"))
     ada.person.git("config", "skillvault.clone", "ada")
     ada.person.rule(f"\n{rules}")
@@ -33,7 +52,6 @@ def pair(
     ada.run(NOW)
     ben = Clone.of(remote, folder / "ben")
     exchange(ada, ben)
-    return ada, ben
 
 
 def exchange(*clones: Clone) -> None:
@@ -45,21 +63,18 @@ def exchange(*clones: Clone) -> None:
         clone.sync()
 
 
-@pytest.fixture
-def new_root(_new_vault: Path) -> Path:
-    """A vault as `init` makes it."""
-    return _new_vault
+@pytest.fixture(scope="module")
+def made(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    return Pairs(_new_vault, tmp_path_factory.mktemp("pairs"))
 
 
 @pytest.mark.parametrize(("outcomes", "place"), [(FIVE, 0), (FIVE, 3), (CONTESTED, 2)])
 def test_retracting_elsewhere_is_retracting_at_the_learner(
-    tmp_path: Path, new_root: Path, outcomes: Sequence[Any], place: int
+    tmp_path: Path, made: Pairs, outcomes: Outcomes, place: int
 ) -> None:
     served = []
     for number in (0, 1):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        clones = pair(folder, new_root, outcomes)
+        clones = made.copy(tmp_path / str(number), outcomes)
         wrong = sorted(clones[0].vault.store.head().outcomes)[place]
         retract(clones[number].vault, wrong, "wrong", now=LATER)
         says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
@@ -75,9 +90,9 @@ def test_retracting_elsewhere_is_retracting_at_the_learner(
 
 @pytest.mark.parametrize("is_built_anew", [False, True])
 def test_a_rejection_taken_back_is_so_in_every_clone(
-    tmp_path: Path, new_root: Path, is_built_anew: bool
+    tmp_path: Path, made: Pairs, is_built_anew: bool
 ) -> None:
-    ada, ben = pair(tmp_path, new_root)
+    ada, ben = made.copy(tmp_path / "pair")
     name = next(one.name for one in ada.vault.skills() if one.domain == "coding")
     undo(ada.vault, name, "not ours", now=LATER)
     like = raw(5, decision__action="mend-basket")  # says the same of another action
@@ -97,14 +112,15 @@ def test_a_rejection_taken_back_is_so_in_every_clone(
     assert not ada.run().rejected
 
 
-@pytest.mark.parametrize("learner", ["ada", "all"])
-@pytest.mark.parametrize("way", ["forget", "revert", "forget and remove"])
+@pytest.mark.parametrize(
+    ("way", "learner"), pairs(["forget", "revert", "forget and remove"], ["ada", "all"])
+)
 def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
-    tmp_path: Path, new_root: Path, learner: str, way: str
+    tmp_path: Path, made: Pairs, learner: str, way: str
 ) -> None:
     """The other clone looked at what says the same, and left it: its index says so."""
     rules = f"learner: {learner}\ngenerate: {{gate: always}}"
-    ada, ben = pair(tmp_path, new_root, [raw(0), raw(1)], rules)
+    ada, ben = made.copy(tmp_path / "pair", [raw(0), raw(1)], rules)
     (name,) = (one.name for one in proposals(ada.vault))
     ada.vault.curate.reject(name, reason="known", now=LATER)
     like = [raw(2, decision__action="mend-till"), raw(3, decision__action="mend-till")]
@@ -131,9 +147,9 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_what_two_clones_made_at_once_is_undone_by_the_commit_of_either(
-    tmp_path: Path, new_root: Path, number: int
+    tmp_path: Path, made: Pairs, number: int
 ) -> None:
-    clones = pair(tmp_path, new_root, [raw(0)], "learner: all")
+    clones = made.copy(tmp_path / "pair", [raw(0)], "learner: all")
     same = [("1.json", as_file(trade(1)))]
     for clone, now in zip(clones, (NOW, LATER), strict=True):
         clone.vault.record(same, now=now)

@@ -16,7 +16,7 @@ from skillvault.vault.failpoint import VARIABLE
 from tests.cli.test_named_vault import below
 from tests.conftest import Person
 from tests.given import as_file, raw
-from tests.thorough import one_of
+from tests.thorough import one_of, pairs
 from tests.vault.given import NOW
 
 NAMES = (
@@ -140,8 +140,10 @@ HARMS = (
 )
 
 
-@pytest.mark.parametrize("harm", HARMS, ids=lambda harm: harm.__name__)
-@pytest.mark.parametrize("stands", ["nothing", "a folder", "files", "a repository", "a commit"])
+@pytest.mark.parametrize(
+    ("harm", "stands"),
+    pairs(HARMS, ["nothing", "a folder", "files", "a repository", "a commit"]),
+)
 def test_an_init_that_fails_leaves_what_stood_there(
     place: Path, harm: Callable[[Path], None], stands: str
 ) -> None:
@@ -162,8 +164,7 @@ def test_an_init_that_fails_leaves_what_stood_there(
     assert standing(place) == everything
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("stands", ["nothing", "files", "a repository"])
+@pytest.mark.parametrize(("point", "stands"), pairs(POINTS, ["nothing", "files", "a repository"]))
 def test_an_init_that_fails_at_any_step_leaves_what_stood_there(
     place: Path, monkeypatch: pytest.MonkeyPatch, point: str, stands: str
 ) -> None:

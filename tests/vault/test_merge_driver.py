@@ -9,17 +9,24 @@ from tests.clones import Team
 from tests.conftest import NOW, Person
 
 
-@pytest.fixture
-def team(_new_vault: Path, tmp_path: Path) -> Team:
+@pytest.fixture(scope="module")
+def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two clones with a fact and a skill by hand."""
-    made = Team.made(_new_vault, tmp_path / "team", ["ada", "ben"])
+    place = tmp_path_factory.mktemp("by-hand") / "team"
+    made = Team.made(_new_vault, place, ["ada", "ben"])
     ada = made.clones[0]
     ada.person.write("memory/perps/f.md", "One thing.\n\nAnother.\n")
     ada.person.write("notes.md", "one\n")
     ada.person.git("add", "-A")
     ada.person.git("commit", "-qm", "By hand")
     made.sync()
-    return made
+    return place
+
+
+@pytest.fixture
+def team(pattern: Path, tmp_path: Path) -> Team:
+    """A copy of the two clones."""
+    return Team.copied(pattern, tmp_path / "team")
 
 
 def pulled(team: Team, path: str, ours: tuple[str, str], theirs: tuple[str, str]) -> Person:

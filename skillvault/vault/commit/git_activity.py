@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from math import inf
 from pathlib import Path
@@ -146,21 +146,21 @@ class GitProcess(NamedTuple):
 
 def git_processes(*folders: Path) -> Iterator[GitProcess]:
     """Yield the visible git processes that work in these folders."""
-    for pid in _find_processes([str(folder) for folder in folders]):
+    for pid in _find_processes(tuple(f"{folder}/" for folder in folders)):
         words = tuple(command_line(pid))
         since = _start_time(pid)
         if words and Path(words[0]).name == "git" and since is not None:
             yield GitProcess(pid, words, since)
 
 
-def _find_processes(folders: Collection[str]) -> Iterator[int]:
-    """Yield the processes whose working directory is in one of these folders.
+def _find_processes(folders: tuple[str, ...]) -> Iterator[int]:
+    """Yield the processes whose working directory is in one of these folders, which end in `/`.
 
     Path objects would be slow, and a person's git waits meanwhile.
     """
     for pid in _process_ids():
         folder = _link_target(f"{_PROC}/{pid}/cwd")
-        if folder and any(folder == top or folder.startswith(f"{top}/") for top in folders):
+        if folder and f"{folder}/".startswith(folders):
             yield int(pid)
 
 

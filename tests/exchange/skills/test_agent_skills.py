@@ -22,6 +22,7 @@ from skillvault.model.codec import decode
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import Problem, Ref, Skill
 from skillvault.model.text import front_matter, strict_yaml
+from tests.thorough import examples
 
 BODY = "# Review\n\n---\n\nLook twice.\n"
 NAMES = st.from_regex(r"[a-z][a-z_-]{0,8}", fullmatch=True)
@@ -132,7 +133,7 @@ def test_a_value_is_one_text_and_comes_back(value: Any) -> None:
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_there_and_back_loses_nothing(
     tmp_path_factory: pytest.TempPathFactory,
     top: dict[str, Any],

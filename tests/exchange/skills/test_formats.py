@@ -36,7 +36,7 @@ from tests.exchange.skills.given import (
     read_as,
     skill_file,
 )
-from tests.thorough import THOROUGH
+from tests.thorough import examples
 
 # What each program writes at the top beside the specification's keys.
 OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -72,7 +72,7 @@ def _authored(name: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", OWN)
-@settings(max_examples=100 if THOROUGH else 40)
+@settings(max_examples=examples(100))
 @given(data=st.data(), files=FILES)
 def test_there_and_back_a_folder_loses_nothing(
     name: str, data: st.DataObject, files: dict[str, bytes]
@@ -309,7 +309,7 @@ def test_a_name_that_only_the_folder_has_is_not_added() -> None:
 
 
 @given(st.data())
-@settings(max_examples=100 if THOROUGH else 40)
+@settings(max_examples=examples(100))
 def test_any_front_matter_comes_back_byte_for_byte(data: st.DataObject) -> None:
     values = data.draw(st.dictionaries(WORD, NESTED, max_size=4))
     is_flow = data.draw(st.booleans())

@@ -6,7 +6,7 @@ from tests import lints
 from tests.drawn import drawn_texts
 from tests.thorough import THOROUGH
 
-PARTS, EACH = 4, 500 if THOROUGH else 60
+PARTS, EACH = 4, 500 if THOROUGH else 25
 GOOD = """\
 ---
 name: warning-perps-open-long-sol-perp

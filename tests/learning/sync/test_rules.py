@@ -17,6 +17,7 @@ from skillvault.model.records import Fact, JudgeInfo, Skill
 from skillvault.vault.commit.marks import encode_marked, mark_changed_sections
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.sync.histories import met
+from tests.thorough import examples
 
 ORDERS = int(os.environ.get("SKILLVAULT_ORDERS", "4"))
 PATH = "skills/x/SKILL.md"
@@ -305,7 +306,7 @@ def test_patterns_of_both_stay_and_of_one_the_better_counted() -> None:
 SETS = st.lists(st.sampled_from("abcdef"), unique=True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SETS, SETS, SETS)
 def test_a_set_is_the_same_with_the_sides_exchanged(
     base: list[str], ours: list[str], theirs: list[str]

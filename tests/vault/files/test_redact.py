@@ -15,6 +15,7 @@ from skillvault.model.codec import outcome_values
 from skillvault.vault.files.redact import redact_text
 from tests.conftest import Person
 from tests.given import NOW, as_file, ended, outcome, raw, redacted, shown
+from tests.thorough import examples
 
 # Put together here so that no scanner takes this file for a leak.
 AWS = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -133,7 +134,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=40))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_prose_stays_byte_for_byte(words: list[str]) -> None:
     text = " ".join(words)
     assert redact_text(text) == text

@@ -13,6 +13,7 @@ from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.thorough import one_of
 
 PATHS = ("a", "a-b", "a.md", "a/b", "a/b-c", "a/b0", "ab", "b/c/d", "tab\tin\nit", "é", "odd\udcff")
 
@@ -53,7 +54,7 @@ def _drawn(chance: random.Random, blobs: list[str]) -> dict[str, Entry]:
     return {path: Entry(chance.choice(modes), chance.choice(blobs)) for path in files}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", one_of(3, range(12)))
 def test_entries_are_those_of_git(seed: int, tmp_path: Path) -> None:
     """A path's own entry, and those below it that HEAD does not have so."""
     chance, git = random.Random(seed), Git(tmp_path)

@@ -308,8 +308,8 @@ def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None
     uses = [(entry.last_applied, entry) for entry in skills if entry.last_applied]
     if uses:
         day, entry = max(uses, key=lambda use: (use[0], use[1].skill))
-        use_count = f"{entry.success_count} of {entry.times_applied} uses ended well"
-        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {use_count}"))
+        result = f"{entry.success_count} of {entry.times_applied} uses ended well"
+        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {result}"))
 
 
 def _print_contents(state: "Status") -> None:

@@ -81,7 +81,7 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
 
 
 def insight_sentence(text: str) -> str:
-    """Render a conclusion of a model in one line."""
+    """Render an insight in one line."""
     return _end_sentence(whole_sentences(text, _TEXT).rstrip("."))
 
 

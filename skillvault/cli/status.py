@@ -365,7 +365,8 @@ def _print_judge(judge: "JudgeStatus") -> None:
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
-        counts = f"{accuracy.successes} successes and {accuracy.failures} failures"
+        runs = pluralize(accuracy.successes, "run")
+        counts = f"{runs} that succeeded and {accuracy.failures} that failed"
         bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
         chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
         share = f"{accuracy.balanced * 100:.0f} % ({bounds})"

@@ -42,6 +42,8 @@ def main() -> None:
             "failure": (reaction.status == "failure", row["failed"]),
             "rule": (bool(stated), row["rule"] is not None),
         }
+        if row["label"] == "rejection":  # a correction, a complaint or a rule for later
+            del pairs["correction"]
         for name, (is_seen, is_so) in pairs.items():
             counts[name, f"{is_seen:d}{is_so:d}"] += 1
         if options.errors and any(seen != so for seen, so in pairs.values()):

@@ -103,7 +103,7 @@ class ReviewSession:
         return True
 
     def _decide_rule(self, key: str, rule: Correction) -> bool:
-        """Carry out a key; return True if the key decided about the rule."""
+        """Do what a key means on a rule's screen; return True if that decides about the rule."""
         memory = self._vault.memory
         if key == "a":
             memory.approve(rule.id)
@@ -118,7 +118,7 @@ class ReviewSession:
         return key == "a"
 
     def _decide_fact(self, key: str, fact: Fact) -> bool:
-        """Carry out a key; return True if the key decided about the due fact."""
+        """Do what a key means on the screen of a due fact; return True if that decides about it."""
         memory = self._vault.memory
         if key == "k":
             memory.keep(fact.id, now=self._now)

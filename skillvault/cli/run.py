@@ -104,7 +104,7 @@ def _write_line(record: Record) -> str:
 
 
 def print_recomputed(report: Report) -> None:
-    """Print a commit of many changes: its line, and a line for each further change."""
+    """Print the commit of a recount: a line for the commit, and one for each further change."""
     if not report.done:
         echo("nothing changes")
     if report.done and not report.done[0].commit:

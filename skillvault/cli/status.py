@@ -308,8 +308,8 @@ def _print_attention(attention: "Attention", skills: "list[SkillStats]") -> None
     uses = [(entry.last_applied, entry) for entry in skills if entry.last_applied]
     if uses:
         day, entry = max(uses, key=lambda use: (use[0], use[1].skill))
-        use_count = f"{entry.success_count} of {entry.times_applied} uses ended well"
-        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {use_count}"))
+        result = f"{entry.success_count} of {entry.times_applied} uses ended well"
+        echo(make_printable(f"last used: {day:%Y-%m-%d}, {entry.skill}; {result}"))
 
 
 def _print_contents(state: "Status") -> None:
@@ -365,7 +365,8 @@ def _print_judge(judge: "JudgeStatus") -> None:
         echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
-        counts = f"{accuracy.successes} successes and {accuracy.failures} failures"
+        runs = pluralize(accuracy.successes, "run")
+        counts = f"{runs} that succeeded and {accuracy.failures} that failed"
         bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
         chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
         share = f"{accuracy.balanced * 100:.0f} % ({bounds})"

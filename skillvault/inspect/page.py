@@ -82,7 +82,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
         """Say in a sentence if skills help, with figures if there are ten uses or more."""
         uses = self.applied.count
         if not uses:
-            return "Not known yet: no decision that ended has used a lesson."
+            return "Not known yet: no finished task has used a lesson."
         if uses < _ENOUGH:
             return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_ENOUGH} on."
         bounds = [skill.interval for skill in self.skills if skill.interval]

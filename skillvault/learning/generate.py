@@ -248,7 +248,7 @@ def skill_text(
     texts = {EVIDENCE: to_text(findings), **({file: overflow} if overflow else {})}
     if findings.kind == "guide":
         tries = account.tries
-        labels = labels_of(tries, account.tasks)
+        labels = labels_of(account)
         lines = [f"- {tried_line(attempt, labels)}" for attempt in reversed(tries)]
         texts[TRIED] = "\n".join(["# Tried", "", *lines]) + "\n"
     return ComposedText(body, texts)

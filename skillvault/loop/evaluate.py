@@ -224,7 +224,8 @@ def case_of(run: Run, outcome: Outcome) -> Case:
 def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     """Return (id, line) of the latest current facts of a domain, oldest first.
 
-    Claude gets many facts if they fill its cache, because cached facts cost less than a few others.
+    Claude gets many facts if they fill its cache, because many cached facts cost less than a few
+    that are sent anew.
     """
     facts = run.view.facts.by_domain([domain])
     superseded_ids = {fact.supersedes for fact in facts.values()}

@@ -143,7 +143,7 @@ def _describe_decision(decision: Decision, description: Decision) -> Decision:
 
 
 def _add_claim(result: Result, description: Outcome) -> Result:
-    """Add the agent's claim to a result; no other key may hold it."""
+    """Add the agent's claim to a result, under its own keys alone."""
     stated = description.result
     claim, claimed = stated.claim, stated.claimed
     if description.observer == "agent":

@@ -90,7 +90,7 @@ def parse_edited(name: str, content: bytes) -> Skill:
 
 
 def is_below(url: str, source: str) -> bool:
-    """Return True if a skill's address is the source or below it; "" contains any address."""
+    """Return True if a skill comes from this source or a folder of it; "" is any source."""
     _, address = split_address(url)
     is_prefix = not source or ("#" in source and source.endswith(":"))  # `REPOSITORY#REF:`
     return address == source or address.startswith(

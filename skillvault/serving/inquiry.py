@@ -202,7 +202,7 @@ def _by_score(hit: "Hit") -> tuple[float, str]:
 def _results(
     head: "Topics", hits: "Iterable[Hit]", untrusted: Collection[str]
 ) -> Iterator[SearchResult]:
-    """Yield search results in order; `untrusted` are the addresses without trust."""
+    """Yield search results in order; `untrusted` are the ids of hits without trust."""
     for hit in hits:
         ref = parse_ref(hit.id)
         # A proposed or archived skill may have the name of one of another layer.

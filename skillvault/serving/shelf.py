@@ -126,9 +126,9 @@ class Shelf:
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
     def layer_skill(self, name: str) -> ShelfSkill | None:
-        """Return the skill with this name from the other layers, even a hidden one.
+        """Return the skill with this name from the package or a shared folder, hidden or not.
 
-        None if the vault has such a skill in any folder, unless the layer's skill is served.
+        Return None if a skill of the vault has this name and takes precedence.
         """
         head = self._head()
         for spelling in dict.fromkeys((name, name.replace("_", "-"))):

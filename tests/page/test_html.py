@@ -148,7 +148,7 @@ def test_a_vault_with_one_outcome_tells_its_one_guide(vault: Vault) -> None:
     shown = told(vault)
     assert "failed once" in shown.words
     assert "1 learned" in shown.words
-    assert "Not known yet: no decision that ended has used a lesson." in shown.words
+    assert "Not known yet: no finished task has used a lesson." in shown.words
     skill = shown.data["skill"][name]
     (outcome,) = shown.data["outcome"]
     assert skill["for"] == [1, [outcome]]

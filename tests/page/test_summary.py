@@ -52,7 +52,7 @@ def test_the_week_tells_what_to_stop_what_was_learned_and_why(vault: Vault) -> N
     commit = vault.log(1)[0].sha[:10]
     learned = next(line for line in text.splitlines() if line.endswith(f"({commit})"))
     assert "fix-flaky-test: 1 outcome, 2026-11-01." in learned
-    assert "Not known yet: no decision that ended has used a lesson." in text
+    assert "Not known yet: no finished task has used a lesson." in text
 
 
 def test_a_week_in_which_nothing_happened_says_so(vault: Vault) -> None:

@@ -236,7 +236,7 @@ def extra_material(brief: Brief, draft: Draft, limit: int) -> dict[str, Any]:
     if isinstance(findings, Findings):
         evaluations = findings.account.evaluations
         tries = findings.account.tries
-        labels = labels_of(tries, findings.account.tasks)
+        labels = labels_of(findings.account)
         extras["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
         latest_outcomes = findings.significant[-_SHOWN:]
         extras["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest_outcomes]

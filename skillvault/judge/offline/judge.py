@@ -131,7 +131,7 @@ def insight_text(case: Case) -> InsightText | None:
 
     An insight without a concrete quote is skipped, because only its count teaches something.
     """
-    outcome, reason = case.outcome, describe_cause(case.outcome)
+    outcome, cause = case.outcome, describe_cause(case.outcome)
     empty_kinds = ("error", "stopped")
     insight = next(
         (
@@ -143,19 +143,19 @@ def insight_text(case: Case) -> InsightText | None:
         None,
     )
     conditions = _conditions_clause(outcome)
-    if not (insight or reason or conditions):
+    if not (insight or cause or conditions):
         return None
     has_failed = outcome.result.status == "failure"
-    cause_note = f" ({whole_sentences(reason, 120).rstrip('.')})" if reason else ""
-    reason_note = ""
+    cause_note = f" ({whole_sentences(cause, 120).rstrip('.')})" if cause else ""
+    method_note = ""
     insight_type: InsightType = "risk" if has_failed else "context"
     if insight:
         clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not has_failed]
-        reason_note = f": {clause.format(quote_text(insight.quote, _QUOTE))}"
+        method_note = f": {clause.format(quote_text(insight.quote, _QUOTE))}"
         insight_type = _TYPES.get(insight.kind, "method")
     result = f"{describe_subject(outcome)} {describe_result(outcome)}"
     return InsightText(
-        key_insight=make_sentence(f"{conditions}{result}{cause_note}{reason_note}"),
+        key_insight=make_sentence(f"{conditions}{result}{cause_note}{method_note}"),
         insight_type=insight_type,
         better_approach=_advice(insight) if insight and has_failed else None,
     )

@@ -220,7 +220,7 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
 
 
 def _names_condition(text: str, form: Form, key: str) -> bool:
-    """Return True if a text has a word of a condition's name, even as a unit."""
+    """Return True if a text has a word of a condition's name, or a unit, as `%` of `pnl_pct`."""
     if _words_of(key) & (form.stems | form.names):
         return True
     parts = [part for part in re.split(r"[_-]", key) if len(part) > 1]

@@ -7,7 +7,7 @@ from math import isclose
 
 from msgspec.structs import replace
 
-from skillvault.model.brief import Outlier, RefusedAnswers
+from skillvault.model.brief import Account, Outlier, RefusedAnswers
 from skillvault.model.conditions import Separation, clause, conditions_of, lead_line, risk
 from skillvault.model.phrases import (
     amount_of,
@@ -81,7 +81,7 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
 
 
 def insight_sentence(text: str) -> str:
-    """Render a conclusion of a model in one line."""
+    """Render an insight in one line."""
     return _end_sentence(whole_sentences(text, _TEXT).rstrip("."))
 
 
@@ -164,14 +164,27 @@ def _label(attempt: Try, labels: Mapping[str, str]) -> str:
     return "" if not label or label.casefold() in attempt.deed.casefold() else f"{label}: "
 
 
-def labels_of(tries: Sequence[Try], tasks: Mapping[str, str]) -> dict[str, str]:
-    """Map the id of each run to its subject: its target, or its task if all targets are equal."""
+def labels_of(account: Account) -> dict[str, str]:
+    """Map the id of each run to its subject: its target, or its task if all targets are equal.
+
+    If the runs are of several repositories, the subject names the repository too.
+    """
+    tries, tasks = account.tries, account.tasks
+    repositories = {outcome.id: outcome.context.get("repository") for outcome in account.outcomes}
+    if len(set(repositories.values())) > 1:
+        return {t.id: _subject_in(t.target, repositories[t.id]) for t in tries}
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}
     requests = {t.id: _FILLER.sub("", " ".join(tasks.get(t.id, "").split())) for t in tries}
     if len(set(requests.values())) < 2:
         return {}
     return {name: whole_sentences(request, _TASK).rstrip(".") for name, request in requests.items()}
+
+
+def _subject_in(target: str | None, repository: Scalar | None) -> str:
+    """Join a target and its repository; a target that is the repository is named once."""
+    names = dict.fromkeys(inline(str(name)) for name in (target, repository) if name)
+    return " in ".join(names)
 
 
 def _deed_and_result(attempt: Try) -> str:

@@ -156,7 +156,7 @@ def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
 
 def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
     tries = account.tries
-    labels = sentences.labels_of(tries, account.tasks)
+    labels = sentences.labels_of(account)
     for separation in account.rules:
         yield _rule(separation, account.outcomes, policy)
     yield from _lessons(tries, labels)

@@ -123,8 +123,10 @@ class LearnedText(Struct, frozen=True):
         while text.prompt_text and count_tokens(text.prompt_text) > budget:
             stated_tokens = _count_line_tokens(rule.line for rule in text.stated)
             rule_tokens = _count_line_tokens(text.rules)
-            is_over = stated_tokens + rule_tokens > budget * _OWN_SHARE
-            if text.patterns and (not is_over or len(text.stated) + len(text.rules) == 1):
+            rules_exceed_share = stated_tokens + rule_tokens > budget * _OWN_SHARE
+            if text.patterns and (
+                not rules_exceed_share or len(text.stated) + len(text.rules) == 1
+            ):
                 patterns_left = text.patterns[:-1]
                 text = replace(text, patterns=patterns_left, cut_patterns=text.cut_patterns + 1)
             elif rule_tokens >= stated_tokens:

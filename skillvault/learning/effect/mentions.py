@@ -254,7 +254,7 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
 
 def _split(name: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the parts of a name: its kind with the next word, the needed words, its hex."""
+    """Split a name into optional words at its start, required words, and an optional hex suffix."""
     parts = _PART.findall(name) or [name]
     last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)
     first = min(2, max(0, last - 2)) if parts[0].lower() in KINDS else 0

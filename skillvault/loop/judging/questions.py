@@ -242,7 +242,7 @@ def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | No
 
 
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
-    """Yield the texts of a domain: of the accounts with these outcomes, and all others."""
+    """Yield the texts of the accounts with these outcomes, and all texts made of facts."""
     yield from run.rules.account_texts(run, domain, outcomes)
     for material, pattern, skill in living_patterns(run, domain):
         brief = recurrence.pattern_brief(pattern, material)

@@ -405,11 +405,11 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     is_praise = words.has_clause("praise") and not words.has("contrast")
     if is_need or is_praise or words.has("hedge") or words.has("once"):
         return False
-    is_asked = len(statements) < len(sentences) or words.has("plea")
-    is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
-    if not is_asked and _is_lack(words):
+    has_request = len(statements) < len(sentences) or words.has("plea")
+    has_request = has_request or any(sentence.has_clause("request") for sentence in sentences)
+    if not has_request and _is_lack(words):
         return True
-    if is_asked or (words.starts("ban") and not _is_relief(words)):
+    if has_request or (words.starts("ban") and not _is_relief(words)):
         return words.has("symptom") and words.has("aftermath")
     if words.starts("report") and not any(map(words.has, _NO_REPORT)):
         return True

@@ -133,7 +133,7 @@ def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Return the items between breaks; a relation begins a clause."""
+    """Yield the clauses of a sentence: items between breaks; a relation begins a new clause."""
     clause: list[Item] = []
     for item in items:
         if item.kind in ("break", "relation"):

@@ -67,9 +67,9 @@ class _Token(NamedTuple):
         common = root in vocabulary.VERBS or vocabulary.SYNONYMS.get(root) in vocabulary.VERBS
         return common or self.low in _WORDS["auxiliaries"] or self.low.endswith("s")
 
-    def has_class(self, table: str) -> bool:
+    def has_class(self, word_class: str) -> bool:
         is_abbreviation = len(self.text) > 1 and self.text.isupper()
-        return self.low in _WORDS[table] and not is_abbreviation
+        return self.low in _WORDS[word_class] and not is_abbreviation
 
 
 class _ValueSpan(NamedTuple):
@@ -198,7 +198,7 @@ def _are_alike(older: _ValueSpan, newer: _ValueSpan) -> bool:
 
 
 def _kind(span: _ValueSpan) -> str:
-    """Return `name`, `date`, `word`, `mixed`, or a figure's measure."""
+    """Classify a value as `name`, `date`, `word`, `mixed`, `figure`, or such as `figure time`."""
     if span.is_quantity:
         units = [token.low for token in (*span.value, *span.tail[:1]) if token.is_unit]
         return f"figure {vocabulary.UNITS[units[0]][0]}" if units else "figure"

@@ -104,11 +104,11 @@ class Inbox:
         waiting_files: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
-                state = (self.root / layout.INBOX / name).lstat()
+                file_stat = (self.root / layout.INBOX / name).lstat()
             except FileNotFoundError:
                 continue  # another run took it
             waiting_files.append(
-                WaitingFile(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME))
+                WaitingFile(file_stat.st_mtime_ns, name, min(file_stat.st_size, MAX_OUTCOME))
             )
         return sorted(waiting_files)
 
@@ -138,11 +138,13 @@ class Inbox:
         self, name: str, seconds: float, first_seen: dict[tuple[str, int, int], float]
     ) -> bool:
         try:
-            state = (self.root / layout.INBOX / name).lstat()
+            file_stat = (self.root / layout.INBOX / name).lstat()
         except FileNotFoundError:
             return False
-        age = time.time() - state.st_mtime
-        seen_at = first_seen.setdefault((name, state.st_size, state.st_mtime_ns), time.monotonic())
+        age = time.time() - file_stat.st_mtime
+        seen_at = first_seen.setdefault(
+            (name, file_stat.st_size, file_stat.st_mtime_ns), time.monotonic()
+        )
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> ReceivedFile | None:
@@ -233,8 +235,8 @@ class Inbox:
         """Move committed files out of the inbox; a file that has changed since stays."""
         for name in names:
             with suppress(FileNotFoundError):  # a person removed it
-                state = (self.root / layout.INBOX / name).lstat()
-                if identity_of(state) == self._read.get(name):
+                file_stat = (self.root / layout.INBOX / name).lstat()
+                if identity_of(file_stat) == self._read.get(name):
                     taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:

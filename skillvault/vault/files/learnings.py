@@ -59,7 +59,7 @@ def append(root: Path, addition: Callable[[str], str]) -> None:
 
 
 def template() -> str:
-    """Return the text of a new file."""
+    """Return the text of a new LEARNINGS.md."""
     return (layout.resource("vault_template") / layout.LEARNINGS).read_text(encoding="utf-8")
 
 

@@ -540,9 +540,9 @@ class Insights(Topic):
         rows = [(domain, digest, status, evaluation, session) for digest in words]
         self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
 
-    def keep_claim(self, domain: str, words: str, keys: Iterable[str]) -> None:
-        """Store the keys of a claim."""
-        rows = [(domain, key, words) for key in keys]
+    def keep_claim(self, domain: str, digest: str, keys: Iterable[str]) -> None:
+        """Store the keys of a claim, whose words have this digest."""
+        rows = [(domain, key, digest) for key in keys]
         self._reader.change_many("insert or ignore into saying_key values (?, ?, ?)", rows)
 
     def keep_maker(self, domain: str, evaluation: str, words: Iterable[str]) -> None:

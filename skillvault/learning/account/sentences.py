@@ -172,7 +172,7 @@ def labels_of(account: Account) -> dict[str, str]:
     tries, tasks = account.tries, account.tasks
     repositories = {outcome.id: outcome.context.get("repository") for outcome in account.outcomes}
     if len(set(repositories.values())) > 1:
-        return {t.id: _subject_in(t.target, repositories[t.id]) for t in tries}
+        return {t.id: _qualify_subject(t.target, repositories[t.id]) for t in tries}
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}
     requests = {t.id: _FILLER.sub("", " ".join(tasks.get(t.id, "").split())) for t in tries}
@@ -181,7 +181,7 @@ def labels_of(account: Account) -> dict[str, str]:
     return {name: whole_sentences(request, _TASK).rstrip(".") for name, request in requests.items()}
 
 
-def _subject_in(target: str | None, repository: Scalar | None) -> str:
+def _qualify_subject(target: str | None, repository: Scalar | None) -> str:
     """Join a target and its repository; a target that is the repository is named once."""
     names = dict.fromkeys(inline(str(name)) for name in (target, repository) if name)
     return " in ".join(names)

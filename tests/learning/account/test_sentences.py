@@ -19,7 +19,8 @@ from skillvault.learning.account.sentences import (
     tried_line,
     tried_sentence,
 )
-from skillvault.model.brief import Outlier, RefusedAnswers
+from skillvault.learning.tries.tries import try_of
+from skillvault.model.brief import Account, Outlier, RefusedAnswers
 from skillvault.model.tries import Advice, Try
 from tests.given import START, outcome, raw
 from tests.rules import EVENING, context
@@ -92,13 +93,28 @@ def test_what_a_judge_found_weak_and_strong_stands_behind_a_try() -> None:
     assert tried_line(tried(), {}) == tried_sentence(tried(), {})
 
 
+def labels(*tries: Try, **tasks: str) -> dict[str, str]:
+    """Return the labels of an account that has these tries and tasks."""
+    return labels_of(Account(outcomes=(), tries=tries, evaluations={}, tasks=tasks))
+
+
 def test_tries_are_labelled_by_their_target_or_by_their_task_where_all_have_one() -> None:
     here, there = tried(0), tried(1, target="billing")
-    assert labels_of([here, there], {}) == {"o0": "checkout", "o1": "billing"}
-    assert labels_of([here, tried(1)], {}) == {}
+    assert labels(here, there) == {"o0": "checkout", "o1": "billing"}
+    assert labels(here, tried(1)) == {}
     tasks = {"o0": "Sum the sheet.", "o1": "Count the rows."}
-    assert labels_of([here, tried(1)], tasks) == {"o0": "Sum the sheet", "o1": "Count the rows"}
-    assert labels_of([here, tried(1)], {**tasks, "o1": "Sum the sheet."}) == {}
+    assert labels(here, tried(1), **tasks) == {"o0": "Sum the sheet", "o1": "Count the rows"}
+    assert labels(here, tried(1), **{**tasks, "o1": "Sum the sheet."}) == {}
+
+
+def test_tries_of_several_repositories_are_labelled_by_these_too() -> None:
+    outcomes = [
+        outcome(raw(day, context={"repository": name}, decision__target=target))
+        for day, (name, target) in enumerate([("shop", "mail.py"), ("pickup", "pickup")])
+    ]
+    tries = tuple(map(try_of, outcomes))
+    account = Account(outcomes=tuple(outcomes), tries=tries, evaluations={}, tasks={})
+    assert list(labels_of(account).values()) == ["mail.py in shop", "pickup"]
 
 
 def test_a_label_is_left_out_where_the_deed_names_it_or_the_runs_differ() -> None:

@@ -37,7 +37,7 @@ def started(root: Path, failpoint: str = "") -> BaseProcess:
 
 
 def log_of(root: Path) -> Path:
-    """What the commands in a vault said, one after the other."""
+    """Return the file with the output of the commands in a vault, in their order."""
     return root.with_name(f"{root.name}.log")
 
 

@@ -1,4 +1,4 @@
-"""What the tests of this room share: the real files beside the repository, and the intake."""
+"""Helpers of the exchange tests: the real files beside the repository, and the intake."""
 
 import json
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def shared(name: str) -> Path:
 
 
 def written(path: Path, value: Any) -> Path:
-    """The path, holding the value as JSON or the text as it is."""
+    """Write a value as JSON, or a text as it is, and return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     return path
@@ -43,7 +43,7 @@ def one(format_name: str, path: Path, domain: str | None = None) -> dict[str, An
 
 
 def taken(item: dict[str, Any] | BadInputError) -> dict[str, Any]:
-    """The mapping, after the intake took it."""
+    """Let the intake take a mapping, and return it."""
     if isinstance(item, BadInputError):
         raise item
     intake.parse_outcome(item, trust="local", now=NOW)

@@ -100,7 +100,7 @@ def inserted(rng: random.Random, data: bytes, piece: bytes) -> bytes:
 
 
 def chunk(rng: random.Random, data: bytes) -> tuple[int, int]:
-    """Where a chunk of the bytes begins and ends."""
+    """Return the beginning and the end of a random chunk of the bytes."""
     first = at(rng, data)
     return first, min(len(data), first + rng.randint(1, 60))
 
@@ -229,7 +229,7 @@ def mutants() -> list[Mutant]:
 
 
 def fed(vault: Vault, given: list[Mutant]) -> Report:
-    """What a run reports of files that lie in the inbox."""
+    """Put files into the inbox, and return the report of the run that records them."""
     for name, data in given:
         (vault.root / "inbox" / name).write_bytes(data)
     return vault.run(["record"], now=NOW)

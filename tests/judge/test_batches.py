@@ -22,7 +22,7 @@ def given(vault: Vault, count: int) -> None:
 
 
 def asked(api: Server) -> list[list[str]]:
-    """What each batch asked for."""
+    """Return what each batch asked for."""
     return [[asked_for(one["params"]) for one in batch] for batch in api.batches.values()]
 
 

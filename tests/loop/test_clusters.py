@@ -1,4 +1,4 @@
-"""Facts in their clusters, as they are kept: what changed is followed, and it is as if all were."""
+"""Clusters of facts as they are kept: following what changed gives the same as following all."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
 
 
 def left_of_all(run: Run) -> Iterator[object]:
-    """What there is to do in whole domains, whatever changed."""
+    """Yield all that there is to do in whole domains, whatever changed."""
     for domain in run.view.facts.domains_with_facts():
         found = material_of_facts(run, run.view.facts.by_domain([domain]))
         skills = derived_skills(run, set(found.skills_of.values()))
@@ -142,7 +142,7 @@ def trace(database: Connection, queries: list[str]) -> None:
 
 
 def queries_for_one_more(vault: Vault, figures: int) -> int:
-    """How many queries promote runs to link a run more, in a vault with so many facts alike."""
+    """Return the fewest queries by which `promote` links one more run, among many facts alike."""
     known = list(topic(figures * 4, figures, seed=1))
     known += [said(number, 1, won=True) for number in range(len(known), len(known) + 40)]
     record(vault, 0, known)

@@ -1,7 +1,7 @@
-"""What is taken back late leaves what would be there had it been taken back at once.
+"""A late withdrawal leaves the same as an immediate one.
 
-A history is drawn and played in two vaults: in one what it made is undone, or an outcome is
-retracted, at its end; in the twin right after it came. Both say the same then. People edit,
+A history is drawn and played in two vaults. In the first, what it made is undone, or an outcome
+is retracted, at its end; in the twin, right after it came. Both say the same then. People edit,
 take back and remove in between.
 """
 
@@ -76,10 +76,10 @@ class World:
         self.person.git("commit", "-qm", f"Remove {name}")
 
     def says(self) -> dict[tuple[str, str], "Said"]:
-        """What it says: its skills, proposals and facts, by kind and name.
+        """Return what the vault says: its skills, proposals and facts, by kind and name.
 
-        What came first is a date too: by it a fact and a group of subjects have the words in their
-        names, and of two that say the same one makes what the other makes firmer.
+        The earliest record matters: it gives a fact or a group of subjects the words of its name,
+        and of two records that say the same, it makes what the later one supports.
         """
         head = self.vault.store.head()
         shelves = {"skill": head.skills, "proposal": head.skills.proposed}
@@ -116,7 +116,7 @@ class Said(NamedTuple):
 
     @property
     def counted(self) -> str:
-        """Of how many outcomes it tells; "" if it does not say so."""
+        """The number of outcomes that it tells of; "" if it does not say so."""
         return next(iter(_COUNTED.findall(self.texts[-2])), "") if len(self.texts) > 1 else ""
 
 

@@ -75,7 +75,7 @@ class Text(NamedTuple):
 
 
 def text_of(raw: str, files: Mapping[str, str], sources: Sequence[str] | None) -> Text:
-    """A SKILL.md as the reference parser reads it, with its files."""
+    """Return a SKILL.md as the reference parser reads it, with its files."""
     front, body = parse_frontmatter(raw)
     return Text(front, body, files, sources)
 

@@ -32,12 +32,12 @@ def written(path: Path, value: Any) -> Path:
 
 
 def read(format_name: str, path: Path, domain: str | None = None) -> list[dict[str, Any]]:
-    """The mappings of a file of which no record is refused."""
+    """Return the mappings of a file; none of its records may be refused."""
     return [taken(item) for _, item in formats.read_outcomes(format_name, path, domain)]
 
 
 def one(format_name: str, path: Path, domain: str | None = None) -> dict[str, Any]:
-    """The one mapping of a file."""
+    """Return the only mapping of a file."""
     (found,) = read(format_name, path, domain)
     return found
 
@@ -51,12 +51,12 @@ def taken(item: dict[str, Any] | BadInputError) -> dict[str, Any]:
 
 
 def refused(format_name: str, path: Path) -> BadInputError:
-    """The one error of a file that is refused as a whole."""
+    """Return the only error of a file that is refused as a whole."""
     with pytest.raises(BadInputError) as caught:
         list(formats.read_outcomes(format_name, path))
     return caught.value
 
 
 def outcomes(items: Iterable[dict[str, Any]]) -> list[records.Outcome]:
-    """The records that the intake makes of the mappings."""
+    """Return the records that the intake makes of the mappings."""
     return [intake.parse_outcome(item, trust="local", now=NOW) for item in items]

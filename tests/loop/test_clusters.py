@@ -161,7 +161,7 @@ def queries_for_one_more(vault: Vault, figures: int) -> int:
 
 
 def test_a_run_more_costs_as_many_queries_with_many_facts_alike(tmp_path: Path) -> None:
-    """But at a point, and where a fact comes or goes: then a skill is written of all of them."""
+    """At a point, and when a fact comes or goes, more are due: a skill is written of all facts."""
     vaults = [Vault.init(tmp_path / name, ["coding"], now=NOW)[0] for name in ("few", "many")]
     few, many = (queries_for_one_more(v, n) for v, n in zip(vaults, (12, 96), strict=True))
     assert abs(many - few) <= few / 10, (few, many)

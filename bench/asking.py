@@ -1,10 +1,10 @@
-"""What a judge is asked of real outcomes: requests and tokens an outcome, with dollars.
+"""Cost of judging real outcomes: requests and tokens an outcome, with dollars.
 
     python bench/asking.py
 
 Claude answers on loopback, as in the tests; four characters count as a token, the schema included.
-The files of `../shared/data` are imported and judged at once. What the questions would have brought
-that are left out is not measured: the model that answers here says the same of everything.
+The files of `../shared/data` are imported and judged at once. The benchmark does not measure the
+value of the questions that are left out: the model that answers here says the same of everything.
 """
 
 import json

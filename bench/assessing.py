@@ -1,4 +1,4 @@
-"""What skills changed, from a million uses: all of them, and after one more outcome."""
+"""Time to assess the skills after a million uses: all of them, and after one more outcome."""
 
 import random
 from collections.abc import Iterator

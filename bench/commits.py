@@ -1,4 +1,4 @@
-"""What a commit costs: one outcome, and a thousand of them in the inbox, beside plain git."""
+"""Cost of a commit: one outcome, and a thousand of them in the inbox, beside plain git."""
 
 import subprocess
 import time
@@ -136,7 +136,7 @@ def _warm(root: Path, ends: datetime) -> Vault:
 
 
 def _one_each(git: Path, pairs: list[dict[str, bytes]]) -> Spent:
-    """What the first and the last of so many commits cost; those between are made at once."""
+    """Return the cost of the first and last commits; those between are made at once."""
     half = COMMITS // 2
     found = [spent(partial(committed, git, pair)) for pair in pairs[:half]]
     committed(git, {path: data for pair in pairs[half:-half] for path, data in pair.items()})

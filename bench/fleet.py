@@ -44,7 +44,7 @@ LONG = timedelta(days=60)
 
 
 class Cost(NamedTuple):
-    """What one request costs the host: milliseconds of its processor, bytes in and out."""
+    """The host's cost of one request: milliseconds of its processor, bytes in and out."""
 
     processor: float
     received: float
@@ -100,7 +100,7 @@ class Host:
         _git(self.place, "gc", "--quiet")
 
     def cost(self, clone: Path, command: str, *words: str) -> Cost:
-        """What one git command of a clone costs here."""
+        """Run one git command of a clone and return its cost here."""
         self._log.write_text("")
         program = {"push": "receive-pack"}.get(command, "upload-pack")
         served_by = shlex.join([sys.executable, __file__, "--serve", str(self._log), "git"])
@@ -150,7 +150,7 @@ def _git(place: Path, *words: str) -> None:
 
 
 class Seen(NamedTuple):
-    """What the host saw in an hour: requests by kind, and syncs that gave up."""
+    """The host's load in an hour: requests by kind, and syncs that gave up."""
 
     idle: int
     pulls: int
@@ -159,7 +159,7 @@ class Seen(NamedTuple):
     given_up: int
 
     def load(self, costs: Costs) -> float:
-        """How much of one core of the host is at work."""
+        """Return the share of one core of the host that is at work."""
         pulls, pushes = self.pulls * costs.pull.processor, self.pushes * costs.push.processor
         refused = self.refused * costs.idle.processor  # it reads the refs and no more
         return (pulls + pushes + refused + self.idle * costs.idle.processor) / 1e3 / HOUR

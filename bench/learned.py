@@ -57,7 +57,7 @@ class Dated(NamedTuple):
 
 
 class Known:
-    """What is known of an action or a subject: its outcomes, how far they are read, its skills."""
+    """An action or a subject: its outcomes, the number of those already read, its skills."""
 
     def __init__(self, kinds: tuple[SkillKind, ...]) -> None:
         self.kinds = kinds
@@ -79,7 +79,7 @@ class Known:
 
     @property
     def account(self) -> Account:
-        """What is read of it."""
+        """The account of the outcomes that are read."""
         read = tuple(self.outcomes[max(0, self.count - POLICY.evaluate.peers) : self.count])
         said = {one.id: self.evaluations[one.id] for one in read}
         return account_of(outcomes=read, evaluations=said, tasks={})
@@ -134,12 +134,12 @@ def _end_of(outcomes: Iterable[Outcome]) -> datetime:
 
 
 def _place_of(written: Record) -> str:
-    """What tells a record from every other: its path, of a link its id."""
+    """Return the key that identifies a record: the id of a link, else the path."""
     return written.id if isinstance(written, Link) else layout.path_of(written)
 
 
 class Loop:
-    """What is known of the vault so far, and the commits of one more cycle."""
+    """The vault so far, and the commits of one more cycle."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()

@@ -1,4 +1,4 @@
-"""What the runs of a made vault say and support, in memory: what promote asks of an index."""
+"""The runs of a made vault in memory, with the queries that promote asks of an index."""
 
 from bisect import insort
 from collections import defaultdict
@@ -56,7 +56,7 @@ class FactRuns:
         }
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
-        """Whether all runs that made or repeat these facts are of one subject."""
+        """Return True if all runs that made or repeat these facts are of one subject."""
         return len(self.subjects(facts)) == 1
 
     def supporters(self, facts: Collection[str]) -> Sequence[str]:

@@ -49,7 +49,7 @@ def rows(ground: Ground) -> Iterator[Row]:
 
 
 def _asked(root: Path, vault: str) -> Iterator[Row]:
-    """What git answers by the settings and by the graph of commits, beside git without them."""
+    """Yield git's speed with the settings and the commit graph, beside git without them."""
     paths = _git(root, "ls-files", "outcomes").splitlines()
     plain = root / ".git" / "plain-index"
     _git(root, "-c", "index.version=2", "read-tree", f"--index-output={plain}", "HEAD")

@@ -262,7 +262,7 @@ def _waiting(root: Path) -> Iterator[str]:
 
 
 def faults(root: Path, person: Person, sent: int) -> list[str]:
-    """What does not hold at the end."""
+    """Return a sentence for each condition that the vault breaks at the end."""
     texts = _git(root, "grep", "-h", "^event_id:", "main", "--", "outcomes").splitlines()
     recorded = Counter(str(yaml.safe_load(text)["event_id"]) for text in texts)
     kept = set(recorded) | set(_waiting(root))

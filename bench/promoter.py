@@ -23,9 +23,9 @@ _HEADINGS = ("Consolidated Learning", "Application", "Origin")
 
 
 class Promoter:
-    """What was promoted so far, and the commits of one more cycle.
+    """The facts and skills promoted so far, and the commits of one more cycle.
 
-    `names` are those of all skills of the vault.
+    `names` are the names of all skills of the vault.
     """
 
     def __init__(self, policy: Policy, names: set[str]) -> None:
@@ -98,7 +98,7 @@ class Promoter:
                 self._runs.add(record, self._outcomes[record.source.id])
 
     def _is_told(self, pattern: Pattern) -> bool:
-        """Whether a warning of facts would say again what the guide of their action says."""
+        """Return True if the guide of an action already says what this warning would say."""
         if pattern.kind != "warning" or pattern.skill:
             return False
         subjects = self._runs.subjects(fact.id for fact in pattern.facts)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """What was measured, in words, and how much."""
+    """A measured value with its name and its unit."""
 
     what: str
     value: float
@@ -60,7 +60,7 @@ class Spent(NamedTuple):
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """What one piece of work costs."""
+    """Do one piece of work and return its cost."""
     processor, wall = _processor(), time.perf_counter()
     work()
     return Spent(1e3 * (time.perf_counter() - wall), 1e3 * (_processor() - processor))

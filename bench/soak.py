@@ -1,8 +1,8 @@
-"""What a daemon costs while it runs: memory, descriptors, threads, children, and what it loses.
+"""Cost of a running daemon: memory, descriptors, threads, children, and lost outcomes.
 
-`skillvault watch` runs on a vault of its own while outcomes arrive a few per second, with now and
-then a file that is no outcome, one that is written slowly, and a commit of a person. Every ten
-seconds a row is printed; at the end what must hold, and the exit code is 1 where it does not.
+`skillvault watch` runs on a vault of its own while outcomes arrive a few per second. Now and then
+come a file that is no outcome, a file that is written slowly, and a commit of a person. Every ten
+seconds a row is printed; at the end come the conditions, and the exit code is 1 if one fails.
 
     python bench/soak.py [MINUTES]
 """
@@ -157,7 +157,7 @@ class Soak:
         return done.stdout.splitlines()
 
     def idle(self) -> bool:
-        """Whether everything that was sent is recorded and evaluated."""
+        """Return True if everything that was sent is recorded and evaluated."""
         head = Vault.open(self.root).store.head()
         done = len(head.outcomes) >= self.sent and len(head.evaluations) == len(head.outcomes)
         return done and not self.vault.inbox.names()
@@ -270,7 +270,7 @@ def _medians(rows: list[Row]) -> Row:
 
 
 def losses(soak: Soak) -> list[Verdict]:
-    """Whether everything that was given is there, once."""
+    """Return the verdicts on the end state: everything that was sent is there once."""
     vault = Vault.open(soak.root)
     head = vault.store.head()
     events = sorted(one.event_id or "" for one in head.outcomes.values())

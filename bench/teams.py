@@ -41,7 +41,7 @@ SCENARIOS = [
 
 
 class Figures:
-    """What is counted of a scenario."""
+    """The counts of a scenario."""
 
     def __init__(self) -> None:
         self.syncs = self.stops = self.paths = self.broken = self.rounds = 0

@@ -321,7 +321,7 @@ def _lines(homes: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def measures() -> dict[str, tuple[str, list[str]]]:
-    """What is measured -> (the figure, its places)."""
+    """Return each measure by its name: the figure and its places."""
     empty, count = placeholders()
     sizes = class_sizes()
     return {

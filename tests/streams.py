@@ -49,9 +49,9 @@ def learned(vault: Vault, parts: Iterable[Sequence[Raw]], now: datetime = NOW) -
 
 
 def served(root: Path) -> Served:
-    """What the skills of a vault say: a title of each skill in skills/ -> its statements.
+    """Return the statements of each skill in skills/ by the skill's title.
 
-    A title is what the skill is about: its subject, its domain, or its own first line.
+    The title is the kind of the skill and its subject, its domain, or its own name.
     """
     found: Served = {}
     for name, skill in Vault.open(root).store.head().skills.items():

@@ -133,7 +133,7 @@ def _drawn(number: int, chance: random.Random) -> Raw:
 
 
 def everything() -> list[Raw]:
-    """What makes skills of every kind that is learned."""
+    """Return outcomes that make skills of every kind that is learned."""
     return [
         *deploys(),
         *drawn(1252, 10),

@@ -76,7 +76,7 @@ def drop(vault: Vault, name: str, folder: str = "inbox") -> None:
 
 
 def recorded(vault: Vault) -> int:
-    """How many outcomes are committed."""
+    """Count the committed outcomes."""
     return len(vault.store.head().outcomes)
 
 

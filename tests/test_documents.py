@@ -185,7 +185,7 @@ def _calls(line: str) -> Iterator[list[str]]:
 
 
 def _unknown(words: list[str]) -> Iterator[str]:
-    """What the command line does not know of a call's commands and options."""
+    """Yield the commands and options of a call that the command line does not know."""
     command: click.Command = cli
     for word in takewhile(lambda word: word != "--", words):  # behind it another program's begin
         if word.startswith("-") and word != "-":
@@ -288,7 +288,7 @@ def _anchor(heading: str) -> str:
 
 
 def _broken(document: Path, link: str) -> bool:
-    """Whether a link leads to no file of ours, or to no heading in it."""
+    """Return True if a link leads to no file of ours, or to no heading in it."""
     file, _, anchor = link.partition("#")
     place = document.parent / file if file else document
     if not place.exists():
@@ -344,7 +344,7 @@ def _transcripts() -> list[Transcript]:
 
 
 def _outputs(commands: list[str], place: Path) -> list[str]:
-    """What each of the commands prints, typed one after the other into one shell."""
+    """Type the commands one after the other into one shell and return the output of each."""
     script = "\n".join(f"echo '{STEP}'\n{command}" for command in commands)
     printed, code = run_script(f"set +e\n{script}\ntrue", place, os.environ)
     assert code == 0
@@ -399,7 +399,7 @@ def taught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
 
 
 def _run(page: Path) -> dict[str, Any]:
-    """What a page's one block of Python leaves behind."""
+    """Run a page's one block of Python and return the names it defines."""
     (text,) = _blocks(page, "python")
     names: dict[str, Any] = {}
     exec(text, names)  # noqa: S102 (our own text, which promises to run)

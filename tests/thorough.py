@@ -1,4 +1,4 @@
-"""How much is tried: CI tries a part of each table, `make thorough` all of it."""
+"""The share of each table that is tried: CI takes a part, `make thorough` takes all of it."""
 
 import os
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def one_of(every: int, cases: Sequence[T]) -> Sequence[T]:
 
 
 def examples(count: int) -> int:
-    """How many examples are drawn for a property: a quarter of so many, or all."""
+    """Return the number of examples for a property: a quarter of `count`, or all in `thorough`."""
     return count if THOROUGH else -(-count // 4)
 
 

@@ -1,4 +1,4 @@
-"""How well it is told whether skills help: simulated decisions, and real runs with and without.
+"""Quality of the estimates of skills' effects: simulated decisions, real runs with and without.
 
 The simulators are read from the labelled data, our side is the program's own: `lift` estimates,
 `recommend` chooses. Only the quality of the estimate is measured, not what a skill is worth.
@@ -40,7 +40,7 @@ def told(bench: Path) -> Rows:
 
 
 def defined(path: Path) -> dict[str, Any]:
-    """What a script imports and defines, without running it."""
+    """Return the names that a script imports and defines, without running it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
     tree.body = [node for node in tree.body if isinstance(node, kinds)]
@@ -74,7 +74,7 @@ def _stress(script: Mapping[str, Any]) -> Rows:
 
 
 def helping(x: Array, y: Array, domains: int = 4) -> Array:
-    """Which skills are said to help, by their verdict; the decisions go round the domains."""
+    """Return True for each skill whose verdict is that it helps; decisions go round the domains."""
     known = estimate_lifts([_sums(x[d::domains], y[d::domains]) for d in range(domains)], PRIOR)
     said = [
         effect.verdict_of(_evidence(known.get((str(skill), 0)), int(x[:, skill].sum())), POLICY)

@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def time(self) -> datetime:
-        """When it was decided, else when it ended."""
+        """The time of the decision, or of the end if no decision is known."""
         return self.made or self.ended
 
     @property
@@ -67,7 +67,7 @@ class Entry:
 
     @property
     def is_report(self) -> bool:
-        """Whether its reasoning may be of after the result."""
+        """True if the reasoning may have been written after the result."""
         early = self.made is not None and self.made < self.ended
         return not early or self.decision.get("reasoning_at") == "after"
 
@@ -97,7 +97,7 @@ def entries(vault: Path) -> list[Entry]:
 
 
 class Support(NamedTuple):
-    """What a skill of facts rests on: run -> whether it speaks for them, and who wrote how many."""
+    """The runs for (True) and against the facts of a skill, and the counts of these facts."""
 
     runs: Mapping[str, bool]
     facts: int

@@ -61,7 +61,7 @@ class Skill(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a skill counts: these outcomes, oldest first, of those of the vault."""
+    """The outcomes that a skill counts, oldest first, and all outcomes of the vault."""
 
     entries: Sequence[Entry]
     every: Sequence[Entry]
@@ -70,17 +70,17 @@ class Scope(NamedTuple):
     evidence: Evidence
 
     def ended(self, status: str) -> list[Entry]:
-        """Those that ended so."""
+        """Return the entries that ended with this status."""
         return [entry for entry in self.entries if entry.status == status]
 
     def behind(self, *names: str) -> list[Entry]:
-        """Those of the lists of a statement's evidence, oldest first."""
+        """Return the entries in these lists of a statement's evidence, oldest first."""
         ids = {name for key in names for name in self.evidence.get(key, ())}
         return [entry for entry in self.every if entry.id in ids]
 
 
 class Report:
-    """What was counted of a vault."""
+    """The counted figures of a vault, the wrong ones, and the sentences that nothing read."""
 
     def __init__(self) -> None:
         self.figures = 0
@@ -319,7 +319,7 @@ def _dated(line: str, scope: Scope) -> Iterator[Check]:
 
 
 def _balance(line: str, scope: Scope) -> Iterator[Check]:
-    """How all tries of an action ended."""
+    """Check the sentence about how all tries of an action ended."""
     tries = scope.behind("for")
     won, lost = ([e for e in tries if e.status == status] for status in ("success", "failure"))
     parts = [f"{len(won)} of {len(won) + len(lost)} worked"] if won or lost else []

@@ -1,4 +1,4 @@
-"""How often the status of a skill is right, as a vault keeps it: records in, `assess` out.
+"""Accuracy of the skills' statuses as a vault keeps them: records in, `assess` out.
 
 Simulated decisions become receipts and outcomes of a vault of its own. It is looked at once, at
 the end, or after each decision, as a daemon does.

@@ -34,7 +34,7 @@ def met(day: int, evidence: str) -> dict[str, Any]:
 
 
 def body(vault: Vault, name: str, shelf: str = "skills") -> str:
-    """What a skill's file says."""
+    """Return the text of a skill's file."""
     return (vault.root / shelf / name / "SKILL.md").read_text()
 
 
@@ -311,7 +311,7 @@ SITTINGS = int(os.environ.get("SKILLVAULT_SITTINGS", "3" if THOROUGH else "1"))
 
 
 def bodies(vault: Vault) -> dict[str, str]:
-    """What each served skill says."""
+    """Return the text of each served skill by its name."""
     return {name: skill.body for name, skill in vault.store.head().skills.items()}
 
 

@@ -30,18 +30,18 @@ def ended(
 
 
 def headlines(report: Report) -> list[str]:
-    """What a run did."""
+    """Return the headlines of a run's changes."""
     return [done.change.headline for done in report.done]
 
 
 def written(report: Report) -> list[str]:
-    """What a run did to the skills of subjects."""
+    """Return the headlines of a run's changes to the skills of subjects."""
     steps = ("generate", "refresh", "merge", "expire")
     return [line for line in headlines(report) if line.startswith(steps)]
 
 
 def shelf(vault: Vault, name: str) -> str:
-    """Where a skill stands."""
+    """Return the folder that holds a skill."""
     return vault.skill(name)[1].partition("/")[0]
 
 
@@ -66,7 +66,7 @@ def silenced(vault: Vault, person: Person) -> None:
 
 
 def settled(vault: Vault) -> bool:
-    """Whether another run does nothing and nothing waits."""
+    """Return True if another run does nothing and `check` finds no problem."""
     return vault.run(now=NOW).done == [] and vault.check().problems == []
 
 
@@ -197,7 +197,7 @@ def dated(vault: Vault, person: Person, name: str, ends: str) -> None:
 
 
 def ends(vault: Vault) -> str:
-    """When the warning ends."""
+    """Return the day on which the warning expires."""
     return (vault.skill(NAME)[0].expires or "")[:10]
 
 

@@ -52,7 +52,7 @@ class Disk:
 
 
 def _mounted(*args: str) -> str:
-    """What `mount` says; nothing where it did it."""
+    """Run `mount` and return its error, or an empty string if it succeeded."""
     try:
         done = subprocess.run(["mount", *args], capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -69,7 +69,7 @@ def record(world: World) -> None:
 
 
 def run(world: World) -> None:
-    """What is due is done."""
+    """Do what is due."""
     Vault.open(world.root).run(now=NOW)
 
 
@@ -88,12 +88,12 @@ def refused(world: World) -> list[str]:
 
 
 def fsck(world: World) -> str:
-    """What git finds broken."""
+    """Return what git finds broken."""
     return world.person.git("fsck", "--strict", "--no-dangling", "--no-progress", ok=False)
 
 
 def is_whole(world: World) -> None:
-    """What is committed can be read, and the person has their work, whatever failed."""
+    """Assert that git and `check` find no problem in the committed files, whatever failed."""
     assert fsck(world) == ""
     vault = Vault.open(world.root)
     head = vault.store.head()
@@ -103,19 +103,19 @@ def is_whole(world: World) -> None:
 
 
 def events(world: World) -> Counter[str]:
-    """How often each outcome is recorded."""
+    """Count the records of each outcome by its event id."""
     outcomes = Vault.open(world.root).store.head().outcomes.values()
     return Counter(one.event_id or "" for one in outcomes)
 
 
 def given(*, own: int) -> Counter[str]:
-    """What an agent handed over, as far as it did, and what was dropped."""
+    """Return the expected events: `own` outcomes of the agent, and the dropped files."""
     numbers = [*range(own), *range(RECORDED, RECORDED + DROPPED)]
     return Counter(f"event-{number}" for number in numbers)
 
 
 def taken(world: World) -> int:
-    """How many of the agent's own outcomes are in the vault or wait at its door."""
+    """Count the agent's own outcomes that the vault holds or that wait in the inbox."""
     recorded, waiting = events(world), Vault.open(world.root).inbox.names()
     here = [recorded[f"event-{n}"] > 0 or f"own-{n}.json" in waiting for n in range(RECORDED)]
     assert here == sorted(here, reverse=True)  # it hands them over one after the other
@@ -364,7 +364,7 @@ def watched(world: World, place: Path) -> Iterator[Daemon]:
 
 
 def of_space(daemon: Daemon) -> list[str]:
-    """What it says of the disk."""
+    """Return the daemon's lines about the full disk."""
     return [line for line in daemon.lines if "no space left" in line.lower()]
 
 

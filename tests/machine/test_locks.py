@@ -58,7 +58,7 @@ class Process:
         return self.child.wait(60)
 
     def watches(self) -> bool:
-        """Whether it is the daemon."""
+        """Return True if the process is the daemon."""
         return "watching inbox/" in self.said
 
     def kill(self) -> None:
@@ -92,7 +92,7 @@ def watch(start: Start) -> Process:
 
 
 def any_ended(processes: list[Process]) -> bool:
-    """Whether one of them is no more."""
+    """Return True if one of the processes has ended."""
     return any(one.child.poll() is not None for one in processes)
 
 

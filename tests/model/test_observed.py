@@ -24,7 +24,7 @@ def seen(by: str = "ci", status: str = "failure", day: int = 1, **changes: Any) 
 
 
 def claimed(day: int = 0, **changes: Any) -> Outcome:
-    """What the agent says itself: a success."""
+    """Make an outcome whose agent claims a success itself."""
     result = {"status": "success", "summary": "All checks pass now."}
     return outcome(raw(day, **{"decision__id": "d-1", "result": result, **changes}))
 

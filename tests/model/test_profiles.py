@@ -96,12 +96,12 @@ def learn(vault: Vault, *given: dict[str, Any], days: float = 0) -> None:
 
 
 def facts(vault: Vault) -> list[str]:
-    """What the facts state."""
+    """Return the texts of all facts, sorted."""
     return sorted(fact.text for fact in vault.memory.facts())
 
 
 def from_memory(vault: Vault) -> list[str]:
-    """Where the skills stand that facts made."""
+    """Return the folder of each skill that facts made."""
     links = vault.store.head().links.values()
     names = sorted({link.target.id for link in links if link.type == "derived"})
     return [vault.skill(name)[1] for name in names]
@@ -198,7 +198,7 @@ def losses(*targets: str, first: int = 0, **changes: Any) -> list[dict[str, Any]
 
 
 def names(vault: Vault, shelf: str = "skills") -> list[str]:
-    """What the skills on a shelf are called."""
+    """Return the names of the skills on a shelf."""
     return [skill.name for skill in vault.skills(shelf)]
 
 
@@ -271,7 +271,7 @@ def test_strategies(school: Vault) -> None:
 
 
 def ask(policy: Policy, decision: str | None = None, **scores: float) -> Selection:
-    """What is recommended of two skills, one of them long."""
+    """Recommend from two candidates, one of them long."""
     among = [Candidate(name, "warning", size, "coding") for name, size in (("a", 90), ("b", 5000))]
     query = Query(domain="coding", decision=decision, strategy="hybrid")
     matches = {name: Match(score, score) for name, score in scores.items()}
@@ -368,7 +368,7 @@ def test_clock(school: Vault) -> None:
 
 
 def state(vault: Vault) -> tuple[int, dict[str, str], list[str]]:
-    """How many commits there are, the texts in service, the facts."""
+    """Return the number of commits, the texts in service and the facts."""
     return len(vault.log()), bodies(vault), facts(vault)
 
 
@@ -396,7 +396,7 @@ def test_a_vault_that_goes_to_another_profile_and_back_keeps_what_it_has(
 
 
 def subject_of(vault: Vault, name: str) -> str:
-    """What the first line below a skill's title says that it is about."""
+    """Return the subject that the first line below a skill's title names."""
     return vault.skill(name)[0].body.split("*")[1].partition(":")[0]
 
 

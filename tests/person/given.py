@@ -1,4 +1,4 @@
-"""What the sequences begin with: a vault that has learned, lessons, a picture of everything."""
+"""The start of the sequences: a vault that has learned, lessons, a picture of everything."""
 
 import hashlib
 import os
@@ -84,7 +84,7 @@ def git(root: Path, *args: str, data: str = "", **env: str) -> subprocess.Comple
 
 
 def asked(root: Path, *args: str) -> str:
-    """What git says, without touching the index; nothing where it refuses."""
+    """Return git's output without touching the index, or an empty string if git refuses."""
     done = git(root, *args, GIT_OPTIONAL_LOCKS="0")
     return done.stdout if done.returncode == 0 else ""
 
@@ -164,7 +164,7 @@ class Picture:
 
     @property
     def normal(self) -> bool:
-        """Whether the program may commit."""
+        """True if the program may commit."""
         unmerged = any(self.staged(path) == ("unmerged", "") for path in self.index)
         on_main = self.branch == "refs/heads/main" and self.head != ""
         return on_main and not self.busy and not unmerged

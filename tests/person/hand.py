@@ -42,7 +42,7 @@ class Hand:
         return fit[pick % len(fit)] if fit else paths[pick % len(paths)]
 
     def at_home(self) -> bool:
-        """Whether the person stands on the vault's branch and is in the middle of nothing."""
+        """Return True if the person is on the vault's branch and no git operation is open."""
         home = self.root / ".git"
         on_main = (home / "HEAD").read_text() == "ref: refs/heads/main\n"
         return on_main and not any((home / name).exists() for name in BUSY)

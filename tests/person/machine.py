@@ -61,7 +61,7 @@ ACTS = st.sampled_from([(verb, how) for verb, ways in _DONE_IN_BETWEEN.items() f
 
 
 def _due(vault: Vault) -> object:
-    """What a run would do in a vault, or why it does not say so."""
+    """Return the headlines of a dry run, or the error that stops it."""
     try:
         return [done.change.headline for done in vault.run(dry=True).done]
     except SkillvaultError as error:
@@ -311,7 +311,7 @@ class PersonBeside(RuleBasedStateMachine):
         self._hold(before.branch == after.branch, "HEAD stands on another branch", after.branch)
 
     def _hands(self, before: Picture, after: Picture, made: list[Made]) -> None:
-        """What a person has in hand stays; what the program committed is clean."""
+        """Check that a person's uncommitted work stays and that the program's commits are clean."""
         touched = {path for one in made for path in one.touched}
         taken = {path for path in touched & before.hand if self._as_it_was(path, before, after)}
         for path in sorted(before.hand - taken):
@@ -323,12 +323,12 @@ class PersonBeside(RuleBasedStateMachine):
         self._hold(not (after.hand & taken), "left half of a path", sorted(after.hand & taken))
 
     def _as_it_was(self, path: str, before: Picture, after: Picture) -> bool:
-        """Whether the work tree held already exactly what was committed, and still does."""
+        """Return True if the work tree held the committed bytes before and still holds them."""
         same = before.work.get(path) == after.work.get(path)
         return same and before.saved(path) == after.tree.get(path)
 
     def _not_again(self, before: Picture, made: list[Made], report: Report | None) -> None:
-        """What a person took away is not made again, and no lost commit is named."""
+        """Check that nothing a person removed is made again and that no lost commit is named."""
         away = taken_away(self.root, before) if made else set()
         for one in made:
             again = sorted(one.refs & away)

@@ -174,7 +174,7 @@ def _taken_up(root: Path, place: str) -> list[str]:
 
 
 def let_time_pass(root: Path) -> None:
-    """What was set aside may be looked at again."""
+    """Age everything that was set aside, so that the program may look at it again."""
     for path in (root / ".git/skillvault/taken").glob("*"):
         os.utime(path, (1, 1))
 
@@ -194,7 +194,7 @@ def _reverted(root: Path) -> set[str]:
 
 
 def faults(root: Path) -> list[str]:
-    """What does not hold in a vault after all is done."""
+    """Return a sentence for each condition that a vault breaks after all is done."""
     recorded = events(root)
     waiting = {path.stem for path in (root / "inbox").glob("*.json")}
     known = recorded.keys() | _reverted(root)

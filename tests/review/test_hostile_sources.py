@@ -100,7 +100,7 @@ def indexed(*entries: dict[str, Any], **options: Any) -> Routes:
 
 
 class Case(NamedTuple):
-    """What a site serves, and the code of the reason why nothing comes of it."""
+    """A site and the code of the reason for which its source is refused."""
 
     routes: Callable[[], Routes]
     code: str

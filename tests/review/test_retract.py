@@ -23,7 +23,7 @@ def recorded(vault: Vault, *outcomes: dict[str, object]) -> list[str]:
 
 
 def served(vault: Vault) -> dict[str, str]:
-    """What the vault says: its living skills, and its facts that nothing contests, by name."""
+    """Return the texts of the living skills and of the facts that nothing contests, by name."""
     head = vault.store.head()
     skills = {name: skill.body.strip() for name, skill in head.skills.items()}
     runs, against = head.facts.supporter_counts(head.facts), head.facts.opponent_counts(head.facts)

@@ -1,4 +1,4 @@
-"""What waits for a person: which skills do, what rejecting one means, and how it is taken back."""
+"""Tests of review: the skills that wait, the meaning of a rejection, and its withdrawal."""
 
 from datetime import timedelta
 

@@ -87,7 +87,7 @@ class History:
 
 
 def whole(history: History) -> None:
-    """What must hold after everything: `check` is clean, and the person's words stand."""
+    """Assert that `check` is clean and that the person's words stand."""
     assert history.vault.check().problems == []
     assert history.person.status() == ""
     for name in history.edited:

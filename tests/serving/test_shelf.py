@@ -98,7 +98,7 @@ def test_a_later_layer_overrides_an_earlier_one_by_name(
 
 
 def _body(vault: Vault) -> str:
-    """What is served under the seed's name, by every door."""
+    """Return the text served under the seed's name; every way to ask for it must agree."""
     (one,) = vault.recommend("coding", pins=[SEED], k=1).recommended
     skill = vault.shelf.get(SEED)
     assert skill is not None

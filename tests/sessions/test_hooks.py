@@ -33,7 +33,7 @@ class Client:
         folder.mkdir(exist_ok=True)
 
     def tell(self, event: str, **values: Any) -> str:
-        """What an event's hook prints."""
+        """Run the hook of an event and return its output."""
         self.at += timedelta(minutes=1)
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
         payload = parse_payload(json.dumps(told).encode())
@@ -72,7 +72,7 @@ class Client:
 
 
 def notes_of(client: Client, session: str = "s-1") -> Path:
-    """Where a session is noted."""
+    """Return the path of a session's notes."""
     return SessionNotes(client.vault.store.git.dirs()[0] / "skillvault", session).path
 
 

@@ -132,7 +132,7 @@ _NUMBERS = itertools.count()
 
 
 def _begins(client: Client) -> bool:
-    """Whether another session, a new one each time, begins with what was learned."""
+    """Begin a new session and return True if it starts with learned lessons."""
     name = f"s-new-{next(_NUMBERS)}"
     return "<learned>" in client.tell("SessionStart", session_id=name, source="startup")
 

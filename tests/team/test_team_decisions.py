@@ -1,4 +1,4 @@
-"""What a person takes back in a clone that does not learn is what the learner would have left."""
+"""A decision taken back in any clone leaves the vault that the learner would have left."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -129,7 +129,7 @@ def _metadata(draw: st.DrawFn) -> list[str]:
 
 
 def spliced(before: bytes, after: bytes) -> bytes:
-    """What an edit took away: the bytes between the common beginning and the common end."""
+    """Return the bytes that an edit removed, between the common beginning and the common end."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -196,7 +196,7 @@ def record_files(*records: Record) -> dict[str, bytes]:
 
 
 def _place_of(owner: Ref) -> str:
-    """Where a record would stand that is not there."""
+    """Return the path that a missing record would have."""
     if owner.kind == "evaluation":
         return layout.outcome_path("perps", owner.id, "evaluations")
     return f"memory/perps/{owner.id}.md" if owner.kind == "fact" else layout.skill_path(owner.id)

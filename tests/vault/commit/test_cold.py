@@ -192,7 +192,7 @@ def test_a_sparse_checkout_of_a_person_is_left_alone(old_vault: Vault, person: P
 
 
 class Months:
-    """What a person does at random in closed months, and what stands there."""
+    """A person who works at random in closed months, and the contents of those months."""
 
     def __init__(self, vault: Vault, person: Person, seed: int) -> None:
         self._vault = vault
@@ -217,7 +217,7 @@ class Months:
             assert self.contents() == contents
 
     def status(self) -> str:
-        """What git says of the files, new and ignored ones too."""
+        """Return git's status of the files, new and ignored ones included."""
         return self._person.git("status", "--porcelain", "-uall", "--ignored=matching")
 
     def contents(self) -> dict[str, bytes]:

@@ -235,7 +235,7 @@ def test_the_last_path_of_a_layer_wins(tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is installed on this machine brings no layers."""
+    """Hide the installed packages of this machine, which could bring layers."""
     monkeypatch.setattr(shelves, "distributions", lambda: ())
 
 

@@ -38,7 +38,7 @@ def installed(site: Path, package: str, entry: str | None = None, name: str = ""
 
 
 def described(site: Path, entry_points: str, name: str = "") -> Path:
-    """What pip writes of a distribution beside its package."""
+    """Write the metadata that pip puts beside a package, and return its folder."""
     name = name or f"broken-{site.name}"
     about = site / f"{name.replace('.', '_')}-1.dist-info"
     about.mkdir(parents=True)

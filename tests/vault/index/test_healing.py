@@ -126,7 +126,7 @@ def place(vault: Vault) -> Path:
 
 
 def told(vault: Vault) -> tuple[object, ...]:
-    """What a fresh process is told by each command."""
+    """Return the answer that a fresh process gets from each command."""
     fresh = Vault.open(vault.root)
     served = fresh.recommend("perps", "a long that is stopped out in a cascade").recommended
     report = fresh.run(now=NOW)

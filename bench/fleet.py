@@ -65,7 +65,7 @@ class Costs(NamedTuple):
 
 
 def served(log: str, command: list[str]) -> int:
-    """The host's side of one request: run git's program, and write down what it took."""
+    """Serve one request as the host: run git's program and log its cost."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as git:
         counts = [0, 0]
         ways = ((0, sys.stdin.buffer, git.stdin), (1, git.stdout, sys.stdout.buffer))
@@ -91,7 +91,7 @@ def _carry(counts: list[int], way: int, source: BinaryIO, target: BinaryIO) -> N
 
 
 class Host:
-    """A bare repository, and what it cost to serve."""
+    """A bare repository that measures the cost of its requests."""
 
     def __init__(self, folder: Path, vault: Path) -> None:
         self.place = folder / "host.git"
@@ -110,7 +110,7 @@ class Host:
 
 
 def measured(folder: Path, outcomes: int) -> Costs:
-    """The costs in a vault of so many outcomes: the median of a few, in turns."""
+    """Return the costs in a vault of so many outcomes: the median of a few turns."""
     ground = Ground(folder, quick=True)
     vault = ground.recorded(outcomes)
     host = Host(folder, vault)
@@ -170,7 +170,7 @@ class Seen(NamedTuple):
 
 
 def hour(rate: float, sync: float, vaults: int = VAULTS, clones: int = CLONES) -> Seen:
-    """An hour of them all. `sync` is what one takes in seconds, from its fetch to its push."""
+    """Simulate an hour of all vaults; a sync takes `sync` seconds from its fetch to its push."""
     total = [0] * len(Seen._fields)
     for number in range(vaults):
         for place, count in enumerate(_hour_of_vault(Random(number), rate, sync, clones)):
@@ -179,7 +179,7 @@ def hour(rate: float, sync: float, vaults: int = VAULTS, clones: int = CLONES) -
 
 
 def _hour_of_vault(chance: Random, rate: float, sync: float, clones: int) -> Seen:
-    """One vault. An event: when, the clone, its push in this sync (0: none), what it fetched.
+    """Simulate one vault; an event is (time, clone, push of this sync or 0, fetched version).
 
     Outcomes do not depend on the past, so the next sync of a clone is drawn at the end of each.
     """

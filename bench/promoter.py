@@ -41,7 +41,7 @@ class Promoter:
         self._shelves: dict[str, str] = {}
 
     def facts(self, pairs: Sequence[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
-        """The first arrow, on what arrived; it comes in the order of time."""
+        """Promote new runs, given in the order of time, to facts."""
         runs = [evaluated_run(evaluation, outcome) for outcome, evaluation in pairs]
         for outcome, _ in pairs:
             self._outcomes[outcome.id] = outcome
@@ -58,7 +58,7 @@ class Promoter:
             yield change
 
     def skills(self, domain: str, at: datetime) -> Iterator[Change]:
-        """The second arrow, in one domain."""
+        """Promote the facts of one domain to skills."""
         material = self._material(self._facts[domain])
         plan = recurrence.plan_patterns(material, self._skills, self._policy)
         for skill in plan.left:
@@ -128,7 +128,7 @@ class Promoter:
 
 
 def _retold(change: Change, retellings: Sequence[Retelling]) -> Change:
-    """A change that writes the facts it retells as a whole: later runs are at most surer."""
+    """Return the change with the retold facts written as a whole instead of edited."""
     if not change.edits:
         return change
     facts = (replace(retold.fact, importance=retold.importance) for retold in retellings)

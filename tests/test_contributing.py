@@ -29,7 +29,7 @@ AGENDA = "from skillvault.loop.registry import AGENDA; print(*AGENDA.steps)"
 
 
 def blocks() -> dict[str, str]:
-    """The comment at the head of each block of the recipe -> the block."""
+    """Return each block of the recipe by the comment at its head."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     recipe = page[page.index("## Add a step") : page.index("## Add an import format")]
     code = map(textwrap.dedent, re.findall(r" *```python\n(.*?)```", recipe, re.DOTALL))
@@ -46,7 +46,7 @@ class Package:
             shutil.copytree(ROOT / name, self.source / name)
 
     def follow_recipe(self) -> None:
-        """Put each block of the recipe where it says."""
+        """Put each block of the recipe where its comment says."""
         for comment, text in blocks().items():
             path = self.source / comment.partition(",")[0].removeprefix("new: ")
             if comment.startswith("new: "):

@@ -48,7 +48,7 @@ main()
 
 
 def until(true: Callable[[], object]) -> None:
-    """Wait for it."""
+    """Wait until the condition is true."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -56,12 +56,12 @@ def until(true: Callable[[], object]) -> None:
 
 
 def still(seconds: float = 1.2) -> None:
-    """Give what should not happen the time to happen."""
+    """Wait long enough for an unwanted event to show."""
     time.sleep(seconds)
 
 
 def an_outcome(target: str = "checkout") -> bytes:
-    """An outcome of an hour ago, whatever the clock says."""
+    """Return an outcome of an hour ago by the real clock."""
     at = datetime.now(UTC) - timedelta(hours=1)
     made = (at - timedelta(hours=1)).isoformat()
     given = raw(occurred_at=at.isoformat(), decision__made_at=made, decision__target=target)
@@ -69,7 +69,7 @@ def an_outcome(target: str = "checkout") -> bytes:
 
 
 def drop(vault: Vault, name: str, folder: str = "inbox") -> None:
-    """As an agent does: written under another name, then renamed."""
+    """Write an outcome under another name and rename it, as an agent does."""
     draft = vault.root / folder / f".{name}.tmp"
     draft.write_bytes(an_outcome(name))
     draft.rename(vault.root / folder / f"{name}.json")
@@ -91,7 +91,7 @@ class Daemon:
         self.failure: BaseException | None = None
 
     def work(self, watch: Watch) -> None:
-        """Run until it ends, and keep what it died of."""
+        """Run the watch to its end and keep the error that ended it."""
         try:
             watch.run()
         except BaseException as error:

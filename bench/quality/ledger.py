@@ -97,7 +97,7 @@ def entries(vault: Path) -> list[Entry]:
 
 
 class Support(NamedTuple):
-    """The runs for (True) and against the facts of a skill, and the counts of these facts."""
+    """The runs for (True) and against a skill's facts; the counts of all and of human facts."""
 
     runs: Mapping[str, bool]
     facts: int

@@ -64,7 +64,7 @@ def trouble(level: tuple[str, int], disk: Disk) -> None:
 
 
 def record(world: World) -> None:
-    """An agent hands over its outcomes."""
+    """Record the agent's outcomes."""
     Vault.open(world.root).record(OWN, now=NOW)
 
 
@@ -74,7 +74,7 @@ def run(world: World) -> None:
 
 
 def refused(world: World) -> list[str]:
-    """Why `record` and `run` did not do it."""
+    """Return the errors with which `record` and `run` refuse."""
     said = []
     for act in (record, run):
         try:
@@ -123,7 +123,7 @@ def taken(world: World) -> int:
 
 
 def is_done(world: World, own: int) -> None:
-    """One run finishes everything, a second one finds nothing to do."""
+    """Assert that one run finishes everything and a second run finds nothing to do."""
     run(world)
     vault = Vault.open(world.root)
     head = vault.store.head()
@@ -134,7 +134,7 @@ def is_done(world: World, own: int) -> None:
 
 
 def is_as_if_nothing_was(world: World, before: tuple[str, str, dict[str, bytes]]) -> None:
-    """Handed over again, and gone on with, the vault tells of no trouble."""
+    """Assert that the vault takes the outcomes again and works on without trouble."""
     scenario.main(world.root)
     world.check(before)
 
@@ -209,7 +209,7 @@ def test_a_full_disk_leaves_no_draft_in_the_inbox(world: World, disk: Disk) -> N
 
 @contextmanager
 def full_with_a_bad_file(world: World, disk: Disk) -> Iterator[None]:
-    """A file that must be refused, and no room for the reason."""
+    """Drop a bad file on a full disk, which has no room for the reason of its refusal."""
     world.drop("worse.yaml", scenario.BAD)
     disk.fill(0)
     yield
@@ -353,7 +353,7 @@ class Daemon:
 
 @contextmanager
 def watched(world: World, place: Path) -> Iterator[Daemon]:
-    """A daemon that has said something; killed if it does not end."""
+    """Start a daemon and wait for its first words; kill it if it does not end."""
     daemon = Daemon(world.root, place)
     try:
         until(lambda: daemon.lines)
@@ -369,7 +369,7 @@ def of_space(daemon: Daemon) -> list[str]:
 
 
 def waits_idly(daemon: Daemon) -> None:
-    """It says what is the matter, lives, and does next to nothing."""
+    """Assert that the daemon reports the full disk, stays alive and does almost nothing."""
     until(lambda: of_space(daemon))
     before = spent(daemon.child.pid)
     time.sleep(RETRY + 1)
@@ -378,7 +378,7 @@ def waits_idly(daemon: Daemon) -> None:
 
 
 def goes_on(daemon: Daemon, world: World, disk: Disk) -> None:
-    """With room it takes everything at its next look, and ends when it is asked to."""
+    """Make room; the daemon takes everything at its next look and ends on request."""
     disk.empty()
     until(lambda: events(world) == given(own=0))
     until(lambda: "resumed" in daemon.lines)

@@ -59,13 +59,13 @@ def profile(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def policy(profile: str) -> Policy:
-    """Its policy."""
+    """The policy of the profile."""
     return parse_policy({"profile": profile})
 
 
 @pytest.fixture
 def school(vault: Vault, person: Person, profile: str) -> Vault:
-    """A vault of the profile, whose judge says what an outcome tells it to."""
+    """A vault of the profile; its judge returns the verdict that an outcome states."""
     choose(person, profile)
     return Vault(vault.root, EchoJudge())
 
@@ -77,7 +77,7 @@ def choose(person: Person, profile: str) -> None:
 
 
 def task(number: int, text: str, quality: float = 0.8, **changes: Any) -> dict[str, Any]:
-    """A success from which `text` is learned, by a verdict of this quality."""
+    """Make a success that teaches `text`, by a verdict of this quality."""
     fields = {
         "decision__reasoning": text,
         "decision__confidence": quality,
@@ -158,7 +158,7 @@ def test_patterns(school: Vault) -> None:
 
 
 def of_one_session(*words: str) -> list[dict[str, Any]]:
-    """Lessons of one session that are like each other and repeat none."""
+    """Make lessons of one session that are similar but do not repeat each other."""
     texts = (f"{word}1 {word}2 server counts attempts hourly" for word in words)
     return [task(n, text, source__session="s") for n, text in enumerate(texts)]
 
@@ -192,7 +192,7 @@ def test_promote_every(school: Vault) -> None:
 
 
 def losses(*targets: str, first: int = 0, **changes: Any) -> list[dict[str, Any]]:
-    """A loss on each target, on one day after the other, that tells the same."""
+    """Make a loss on each target, one a day, all with the same cause."""
     fields = {"decision__confidence": 0.1, **changes}
     return [trade(first + n, decision__target=t, **fields) for n, t in enumerate(targets)]
 
@@ -238,7 +238,7 @@ def test_merges(school: Vault) -> None:
 
 
 def strategy_links(vault: Vault) -> int:
-    """Of how many outcomes the strategy was made."""
+    """Count the outcomes from which the strategy was made."""
     links = vault.store.head().links.values()
     return sum(link.target.id == "strategy-coding" for link in links)
 
@@ -279,7 +279,7 @@ def ask(policy: Policy, decision: str | None = None, **scores: float) -> Selecti
 
 
 def shown(answer: Selection) -> dict[str, float]:
-    """Name -> relevance of what is recommended."""
+    """Return the relevance of each recommended skill by its name."""
     return {skill.name: skill.relevance for skill in answer.recommended}
 
 

@@ -16,7 +16,7 @@ LATER = NOW + timedelta(days=1)
 
 
 def recorded(vault: Vault, *outcomes: dict[str, object]) -> list[str]:
-    """Record outcomes; their ids in the order of time."""
+    """Record outcomes and return their ids in the order of time."""
     files = [(f"{number}.json", as_file(one)) for number, one in enumerate(outcomes)]
     vault.record(files, now=NOW)
     return sorted(vault.store.head().outcomes)
@@ -36,7 +36,7 @@ def served(vault: Vault) -> dict[str, str]:
 
 
 def both_ways(vault: Vault, outcomes: list[dict[str, object]], wrong: int, other: Vault) -> None:
-    """The vault that learned and then retracted says what one says that retracted on arrival."""
+    """Assert that a late retraction leaves the same as a retraction on arrival."""
     ids = recorded(vault, *outcomes)
     vault.run(now=NOW)
     retract(vault, ids[wrong], "a wrong label", now=LATER)

@@ -159,13 +159,13 @@ def files(**contents: str) -> Change:
 
 
 def applied(vault: Vault, change: Change) -> Snapshot:
-    """The vault after a change."""
+    """Apply a change and return the vault's snapshot."""
     thought_of(vault, change)()
     return vault.store.head()
 
 
 def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
-    """A change that is laid on HEAD as it is now; what commits it."""
+    """Stage a change on the present HEAD and return the function that commits it."""
     base = vault.store.head().commit
     try:
         laid = vault.store.stage(change)
@@ -176,14 +176,14 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
 
 
 def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staging:
-    """A vault with these records and files, which no git has."""
+    """Return a vault with these records and files in memory, without git."""
     view = Staging(IndexDatabase(None, lambda: None, AGENDA), lambda _: {})
     view.stage({**record_files(*records), **(files or {})})
     return view
 
 
 def record_files(*records: Record) -> dict[str, bytes]:
-    """path -> bytes of the files of these records, with the lists of the links among them."""
+    """Return the files of these records by path, with the lists of their links."""
     others = [record for record in records if not isinstance(record, Link)]
     places = {ref_of(record): layout.path_of(record) for record in others}
     files = {layout.path_of(record): encode(record) for record in others}
@@ -203,7 +203,7 @@ def _place_of(owner: Ref) -> str:
 
 
 def anew(root: Path) -> Vault:
-    """A vault whose index is built from nothing, beside the one there is."""
+    """Open a vault with an index that is built from nothing in memory."""
     vault = Vault(root)
     store = Store(root, AGENDA)
     store.__dict__["index"] = IndexDatabase(None, lambda: None, AGENDA)

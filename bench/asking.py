@@ -40,7 +40,7 @@ def _size(body: Body) -> int:
 
 
 def _judged(root: Path, exporter: str, path: Path) -> int:
-    """Import a file into a new vault whose judge is Claude, and do the loop; the outcomes."""
+    """Import a file into a new vault that Claude judges, run, and count the outcomes."""
     vault, _ = Vault.init(root, now=NOW)
     page = root / "vault.yaml"
     text = page.read_text(encoding="utf-8").partition("\njudge:")[0].rstrip()

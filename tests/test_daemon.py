@@ -145,7 +145,7 @@ def watching(
 
 
 class Deaf(EventEmitter):
-    """Watches a folder of a file system without events."""
+    """A watcher of a file system without events."""
 
     def queue_events(self, timeout: float) -> None:
         self.stopped_event.wait(timeout)
@@ -507,7 +507,7 @@ class Process:
         until(lambda: "watching inbox/" in self.err.read_text() or self.child.poll() is not None)
 
     def ended(self) -> int:
-        """Its exit code; it must end."""
+        """Wait for the end, which must come, and return the exit code."""
         return self.child.wait(PATIENCE)
 
 

@@ -14,7 +14,7 @@ only_thorough = pytest.mark.skipif(not THOROUGH, reason="`make thorough` tries i
 
 
 def one_of(every: int, cases: Sequence[T]) -> Sequence[T]:
-    """One case of so many; all of them if everything is tried."""
+    """Return one case of every `every`, or all cases if everything is tried."""
     return cases if THOROUGH else cases[::every]
 
 
@@ -24,7 +24,7 @@ def examples(count: int) -> int:
 
 
 def pairs(points: Sequence[T], actions: Sequence[U]) -> list[tuple[T, U]]:
-    """Pairs in which each point and each action occurs; every pair if everything is tried."""
+    """Return pairs that use each point and each action, or all pairs if everything is tried."""
     if THOROUGH:
         return list(product(points, actions))
     count = max(len(points), len(actions))

@@ -62,7 +62,7 @@ class Entry:
 
     @property
     def session(self) -> str:
-        """The session that it was of; one without is its own."""
+        """The session of the outcome; an outcome without one has its own."""
         return self.source.get("session") or self.id
 
     @property
@@ -73,7 +73,7 @@ class Entry:
 
     @cached_property
     def words(self) -> str:
-        """All its own texts, folded; what it was asked is none of them."""
+        """All of the outcome's own texts, folded, without the task."""
         decision = {key: value for key, value in self.decision.items() if key != "task"}
         own = {**self.data, "decision": decision}
         return " | ".join(folded(text) for text in texts_in(own))
@@ -86,7 +86,7 @@ class Entry:
 
 
 def load(path: Path) -> Any:
-    """A YAML file."""
+    """Load a YAML file."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 (a safe one)
 
 
@@ -105,7 +105,7 @@ class Support(NamedTuple):
 
 
 def support_of(vault: Path, skill: str) -> Support:
-    """By the links that lead to a skill, and to its facts."""
+    """Return the support of a skill by the links to it and to its facts."""
     facts = [link["source"]["id"] for link in _links(vault, skill) if link["type"] == "derived"]
     runs: dict[str, bool] = {}
     for link in (link for fact in facts for link in _links(vault, fact)):
@@ -120,7 +120,7 @@ _SIDES = {"promoted": True, "reinforced": True, "contradicted": False}
 
 
 def _links(vault: Path, target: str) -> list[dict[str, Any]]:
-    """The links that lead to a fact or skill, each with the id of the record it leads from."""
+    """Return the links to a fact or a skill."""
     return _by_target(vault).get(target, [])
 
 

@@ -240,13 +240,13 @@ _TABLES = (
 
 
 def shown(vault: Vault) -> set[tuple[Any, ...]]:
-    """All that a vault's index holds, but for what is due: (what it is of, its values)."""
+    """Return every row of a vault's index except those that mark work as due."""
     ask = vault.shelf.ready().rows
     return {(table, *row) for table in _TABLES for row in ask(f"select {table}")}
 
 
 def nested(depth: int) -> dict[str, Any]:
-    """A mapping of so many levels, the innermost value included."""
+    """Return a mapping with `depth` levels, the innermost value included."""
     found: Any = 1
     for _ in range(depth - 1):
         found = {"a": found}

@@ -21,7 +21,7 @@ def written(folder: Path, path: str, name: str, body: str = "Text.") -> bytes:
 
 
 def read(folder: Path) -> tuple[list[ShelfSkill], list[Problem]]:
-    """The skills of a folder by path, and what of it cannot be read."""
+    """Return the skills of a folder by path, and the problems of unreadable files."""
     paths = sorted(list_folder(folder).files)
     found = [shelves.read_layer_file(path, "domain", folder=str(folder)) for path in paths]
     skills = [one for one in found if isinstance(one, ShelfSkill)]

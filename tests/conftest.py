@@ -121,7 +121,7 @@ def _closed_off(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def now() -> datetime:
-    """The one time of all tests."""
+    """The time at which all tests run."""
     return NOW
 
 

@@ -218,7 +218,7 @@ def _code_lines(module: str) -> int:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in _NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in _documented(module):
+    for node in _documented(tree(module)):
         if ast.get_docstring(node, clean=False) is not None:
             lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return len(lines)
@@ -269,15 +269,20 @@ _NO_NOUN_CLASS = re.compile(
 )
 
 
-def _documented(module: str) -> Iterator[ast.Module | ast.ClassDef | _Function]:
+def _documented(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | _Function]:
     """The nodes of a module that may have a docstring."""
     kinds = (ast.Module, ast.ClassDef, *_FUNCTION)
-    return (node for node in ast.walk(tree(module)) if isinstance(node, kinds))
+    return (node for node in ast.walk(tree) if isinstance(node, kinds))
 
 
 def docstrings() -> list[str]:
-    """Every docstring of the package."""
-    nodes = (node for module in modules() for node in _documented(module))
+    """Every docstring of the package, its tests and its benches."""
+    root = PACKAGE.parent
+    paths = (
+        path for top in (PACKAGE.name, "tests", "bench") for path in (root / top).rglob("*.py")
+    )
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in sorted(paths))
+    nodes = (node for each in trees for node in _documented(each))
     return [text for node in nodes if (text := ast.get_docstring(node))]
 
 

@@ -1,10 +1,10 @@
-"""What a judge is asked of real outcomes: requests and tokens an outcome, with dollars.
+"""Cost of judging real outcomes: requests and tokens an outcome, with dollars.
 
     python bench/asking.py
 
 Claude answers on loopback, as in the tests; four characters count as a token, the schema included.
-The files of `../shared/data` are imported and judged at once. What the questions would have brought
-that are left out is not measured: the model that answers here says the same of everything.
+The files of `../shared/data` are imported and judged at once. The benchmark does not measure the
+value of the questions that are left out: the model that answers here says the same of everything.
 """
 
 import json
@@ -40,7 +40,7 @@ def _size(body: Body) -> int:
 
 
 def _judged(root: Path, exporter: str, path: Path) -> int:
-    """Import a file into a new vault whose judge is Claude, and do the loop; the outcomes."""
+    """Import a file into a new vault that Claude judges, run, and count the outcomes."""
     vault, _ = Vault.init(root, now=NOW)
     page = root / "vault.yaml"
     text = page.read_text(encoding="utf-8").partition("\njudge:")[0].rstrip()

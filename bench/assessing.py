@@ -1,4 +1,4 @@
-"""What skills changed, from a million uses: all of them, and after one more outcome."""
+"""Time to assess the skills after a million uses: all of them, and after one more outcome."""
 
 import random
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ SECONDS, AGAIN = 12, 0.6  # of a million: all of them, and one domain again
 
 
 def rows(ground: Ground) -> Iterator[Row]:
-    """A million uses in twenty domains; a tenth of them if there is little time."""
+    """Assess a million uses in twenty domains, or a tenth of them in a quick run."""
     yield from assessed(USES // 10 if ground.quick else USES)
 
 
 def assessed(count: int) -> Iterator[Row]:
-    """So many uses: all lifts, then those of one domain again."""
+    """Yield the time for all lifts of so many uses, then for those of one domain again."""
     database = IndexDatabase(None, lambda: None, AGENDA)
     database.begin()
     for name, found in (("outcome", _outcomes(count)), ("used", _used(count))):

@@ -1,4 +1,4 @@
-"""What a clone costs with and without the files of closed months, beside each other in one run.
+"""Cost of a clone with and without the files of closed months, side by side in one run.
 
     python bench/cold.py [OUTCOMES[/DAYS]]...
 

@@ -1,4 +1,4 @@
-"""What a commit costs: one outcome, and a thousand of them in the inbox, beside plain git."""
+"""Cost of a commit: one outcome, and a thousand of them in the inbox, beside plain git."""
 
 import subprocess
 import time
@@ -21,7 +21,7 @@ SETTLED = 0.6  # seconds after which the inbox takes a file
 
 
 def rows(ground: Ground) -> Iterator[Row]:
-    """One outcome at a time, its growth, and the inbox."""
+    """Yield the cost of one outcome at a time, its growth, and the cost of the inbox."""
     yield from _single(ground)
     yield from _inbox(ground, ground.new("inbox-new"), "new vault", 10)
     many = ground.copy(ground.vault(10_000), "inbox-many")
@@ -46,7 +46,7 @@ def _single(ground: Ground) -> Iterator[Row]:
 
 
 def _one_by_one(ground: Ground, size: int) -> tuple[Spent, Spent]:
-    """(ours, git's), one after the other on the same files."""
+    """Return our cost and git's, measured in turns on the same files."""
     root = ground.copy(ground.vault(size), "single-ours")
     _normal(root)
     git = ground.repository(root, "single-git")
@@ -127,7 +127,7 @@ def _inbox(ground: Ground, root: Path, where: str, times: float) -> Iterator[Row
 
 
 def _warm(root: Path, ends: datetime) -> Vault:
-    """A vault that is open and has taken an outcome in before, as a daemon's has."""
+    """Return an open vault that has already taken in an outcome, like a daemon's."""
     vault = Vault.open(root)
     (root / layout.INBOX / "first.json").write_bytes(arriving(1, ends, "first")[0][1])
     time.sleep(SETTLED)
@@ -136,7 +136,7 @@ def _warm(root: Path, ends: datetime) -> Vault:
 
 
 def _one_each(git: Path, pairs: list[dict[str, bytes]]) -> Spent:
-    """What the first and the last of so many commits cost; those between are made at once."""
+    """Return the cost of the first and last commits; those between are made at once."""
     half = COMMITS // 2
     found = [spent(partial(committed, git, pair)) for pair in pairs[:half]]
     committed(git, {path: data for pair in pairs[half:-half] for path, data in pair.items()})

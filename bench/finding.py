@@ -34,7 +34,7 @@ def rows(ground: Ground) -> Iterator[Row]:
 
 
 def _search(root: Path) -> Any:
-    """How the program is asked: by the words alone, as where no model is installed."""
+    """Return a search by words alone, as on a machine without a model."""
     return partial(Vault.open(root).search, k=10, semantic=False)
 
 

@@ -44,7 +44,7 @@ LONG = timedelta(days=60)
 
 
 class Cost(NamedTuple):
-    """What one request costs the host: milliseconds of its processor, bytes in and out."""
+    """The host's cost of one request: milliseconds of its processor, bytes in and out."""
 
     processor: float
     received: float
@@ -65,7 +65,7 @@ class Costs(NamedTuple):
 
 
 def served(log: str, command: list[str]) -> int:
-    """The host's side of one request: run git's program, and write down what it took."""
+    """Serve one request as the host: run git's program and log its cost."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as git:
         counts = [0, 0]
         ways = ((0, sys.stdin.buffer, git.stdin), (1, git.stdout, sys.stdout.buffer))
@@ -91,7 +91,7 @@ def _carry(counts: list[int], way: int, source: BinaryIO, target: BinaryIO) -> N
 
 
 class Host:
-    """A bare repository, and what it cost to serve."""
+    """A bare repository that measures the cost of its requests."""
 
     def __init__(self, folder: Path, vault: Path) -> None:
         self.place = folder / "host.git"
@@ -100,7 +100,7 @@ class Host:
         _git(self.place, "gc", "--quiet")
 
     def cost(self, clone: Path, command: str, *words: str) -> Cost:
-        """What one git command of a clone costs here."""
+        """Run one git command of a clone and return its cost here."""
         self._log.write_text("")
         program = {"push": "receive-pack"}.get(command, "upload-pack")
         served_by = shlex.join([sys.executable, __file__, "--serve", str(self._log), "git"])
@@ -110,7 +110,7 @@ class Host:
 
 
 def measured(folder: Path, outcomes: int) -> Costs:
-    """The costs in a vault of so many outcomes: the median of a few, in turns."""
+    """Return the costs in a vault of so many outcomes: the median of a few turns."""
     ground = Ground(folder, quick=True)
     vault = ground.recorded(outcomes)
     host = Host(folder, vault)
@@ -150,7 +150,7 @@ def _git(place: Path, *words: str) -> None:
 
 
 class Seen(NamedTuple):
-    """What the host saw in an hour: requests by kind, and syncs that gave up."""
+    """The host's load in an hour: requests by kind, and syncs that gave up."""
 
     idle: int
     pulls: int
@@ -159,7 +159,7 @@ class Seen(NamedTuple):
     given_up: int
 
     def load(self, costs: Costs) -> float:
-        """How much of one core of the host is at work."""
+        """Return the share of one core of the host that is at work."""
         pulls, pushes = self.pulls * costs.pull.processor, self.pushes * costs.push.processor
         refused = self.refused * costs.idle.processor  # it reads the refs and no more
         return (pulls + pushes + refused + self.idle * costs.idle.processor) / 1e3 / HOUR
@@ -170,7 +170,7 @@ class Seen(NamedTuple):
 
 
 def hour(rate: float, sync: float, vaults: int = VAULTS, clones: int = CLONES) -> Seen:
-    """An hour of them all. `sync` is what one takes in seconds, from its fetch to its push."""
+    """Simulate an hour of all vaults; a sync takes `sync` seconds from its fetch to its push."""
     total = [0] * len(Seen._fields)
     for number in range(vaults):
         for place, count in enumerate(_hour_of_vault(Random(number), rate, sync, clones)):
@@ -179,7 +179,7 @@ def hour(rate: float, sync: float, vaults: int = VAULTS, clones: int = CLONES) -
 
 
 def _hour_of_vault(chance: Random, rate: float, sync: float, clones: int) -> Seen:
-    """One vault. An event: when, the clone, its push in this sync (0: none), what it fetched.
+    """Simulate one vault; an event is (time, clone, push of this sync or 0, fetched version).
 
     Outcomes do not depend on the past, so the next sync of a clone is drawn at the end of each.
     """

@@ -1,4 +1,4 @@
-"""What an outcome costs as a vault grows: a generated stream, a thousand at a time.
+"""Cost of an outcome as a vault grows: a generated stream, a thousand at a time.
 
 One vault is kept open, as the daemon does. Printed are each step's processor seconds (git's
 included) per thousand outcomes, and how much the last thousand cost against the first. Those two

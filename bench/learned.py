@@ -50,14 +50,14 @@ KINDS: tuple[tuple[SkillKind, ...], ...] = (("guide",), ("warning", "pattern"))
 
 
 class Dated(NamedTuple):
-    """A change, and when it is committed."""
+    """A change and the time of its commit."""
 
     change: Change
     at: datetime
 
 
 class Known:
-    """What is known of an action or a subject: its outcomes, how far they are read, its skills."""
+    """An action or a subject: its outcomes, the number of those already read, its skills."""
 
     def __init__(self, kinds: tuple[SkillKind, ...]) -> None:
         self.kinds = kinds
@@ -70,7 +70,7 @@ class Known:
         self.linked: dict[SkillKind, set[str]] = defaultdict(set)
 
     def add(self, outcome: Outcome, evaluation: Evaluation) -> None:
-        """One more outcome, the latest."""
+        """Add one more outcome, the latest."""
         self.outcomes.append(outcome)
         self.evaluations[outcome.id] = evaluation
         number = len(self.outcomes)
@@ -79,7 +79,7 @@ class Known:
 
     @property
     def account(self) -> Account:
-        """What is read of it."""
+        """The account of the outcomes that are read."""
         read = tuple(self.outcomes[max(0, self.count - POLICY.evaluate.peers) : self.count])
         said = {one.id: self.evaluations[one.id] for one in read}
         return account_of(outcomes=read, evaluations=said, tasks={})
@@ -88,7 +88,7 @@ class Known:
 def learned(
     records: int, *, batch: int = BATCH, starts: datetime = START, seed: int = 1
 ) -> Iterator[Dated]:
-    """The commits of a vault that comes to so many records, oldest first.
+    """Yield the commits of a vault that grows to so many records, oldest first.
 
     The last batch may bring a few more than asked. The same arguments give the same commits.
     """
@@ -99,7 +99,7 @@ def learned(
 
 
 def recorded(outcomes: int, *, batch: int, starts: datetime, step: timedelta) -> Iterator[Dated]:
-    """The commits of a vault of so many outcomes with their evaluations, of which nothing is made.
+    """Yield the commits of a vault of outcomes and evaluations, from which nothing was made.
 
     A tenth of the work of `learned`, for what depends on the number of files alone.
     """
@@ -112,20 +112,20 @@ def recorded(outcomes: int, *, batch: int, starts: datetime, step: timedelta) ->
 
 
 def parsed(given: Iterable[dict[str, Any]]) -> list[Outcome]:
-    """Outcomes as the program reads them."""
+    """Parse outcomes as the program does."""
     late = START + timedelta(days=365 * 100)
     return [parse_outcome(one, trust="local", now=late) for one in given]
 
 
 def judged(outcome: Outcome) -> Evaluation:
-    """The evaluation of an outcome."""
+    """Evaluate an outcome."""
     verdict = JUDGE.verdict(BlindCase(outcome.domain, outcome.decision, outcome.context))
     insight = JUDGE.insight(evaluate.case_of(outcome), verdict)
     return evaluate.evaluation_of(outcome, JUDGE.info, verdict, insight, policy=POLICY)
 
 
 def evaluated(domain: str, evaluations: list[Evaluation]) -> Change:
-    """The commit of a domain's evaluations."""
+    """Return the change that commits a domain's evaluations."""
     return evaluate.evaluation_change(domain, evaluations, JUDGE.info)
 
 
@@ -134,12 +134,12 @@ def _end_of(outcomes: Iterable[Outcome]) -> datetime:
 
 
 def _place_of(written: Record) -> str:
-    """What tells a record from every other: its path, of a link its id."""
+    """Return the key that identifies a record: the id of a link, else the path."""
     return written.id if isinstance(written, Link) else layout.path_of(written)
 
 
 class Loop:
-    """What is known of the vault so far, and the commits of one more cycle."""
+    """The vault so far, and the commits of one more cycle."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
@@ -148,7 +148,7 @@ class Loop:
         self._promoter = Promoter(POLICY, self._names)
 
     def cycle(self, given: Iterable[dict[str, Any]]) -> Iterator[Dated]:
-        """Every step on what arrived."""
+        """Run every step on the new outcomes and yield the commits."""
         outcomes = parsed(given)
         at = _end_of(outcomes)
         for change in self._changes(outcomes, at):
@@ -174,7 +174,7 @@ class Loop:
             yield from self._refreshed(accounts)
 
     def _read(self, pairs: list[tuple[Outcome, Evaluation]]) -> list[Known]:
-        """The accounts of which more is read by now."""
+        """Add the outcomes and return the accounts that read more of them now."""
         changed: dict[Subject, Known] = {}
         for outcome, evaluation in pairs:
             of_action = (*outcome.subject[:2], None)

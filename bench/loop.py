@@ -1,4 +1,4 @@
-"""What one more outcome costs through the whole loop, beside git's add and commit of its files.
+"""Cost of one more outcome in the whole loop, beside git's add and commit of its files.
 
 Four streams feed a vault of their own each: few subjects, about a thousand subjects, one action,
 and many facts on one topic. At each size outcomes come one at a time, then in batches of a hundred.
@@ -100,10 +100,10 @@ STREAMS: dict[str, Callable[[Raw, Random], Raw]] = {
 
 
 class Cost(NamedTuple):
-    """What an outcome costs on average in a vault of a size; `batched` is one of a batch.
+    """Average cost of an outcome in a vault of a size; `batched` is the cost in a batch.
 
-    Half of them cost `usual` at most, 95 of 100 `late`; `processes` are git's, `objects` are new
-    in git.
+    Half of the outcomes cost at most `usual`, 95 of 100 at most `late`. `processes` counts git's
+    processes, `objects` the new objects in git.
     """
 
     ours: float
@@ -144,7 +144,7 @@ class FedVault:
             self._feed(min(BULK, size - self._count))
 
     def cost(self, single: int) -> Cost:
-        """What the next outcomes cost, one at a time and in batches."""
+        """Feed the next outcomes, one at a time and in batches, and return their cost."""
         root = self._vault.root
         self._feed(1)  # which pays for what is read once
         git = self._ground.repository(root, f"loop-git-{self._name}")
@@ -189,7 +189,7 @@ def _changed(root: Path, since: str) -> dict[str, bytes | None]:
 
 
 def _objects(root: Path) -> int:
-    """How many objects a repository has, loose or packed."""
+    """Count the objects of a repository, loose or packed."""
     command = ["git", "count-objects", "--verbose"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     counts = dict(line.split(": ") for line in done.stdout.splitlines())

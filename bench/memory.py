@@ -1,4 +1,4 @@
-"""What the runs of a made vault say and support, in memory: what promote asks of an index."""
+"""The runs of a made vault in memory, with the queries that promote asks of an index."""
 
 from bisect import insort
 from collections import defaultdict
@@ -20,7 +20,7 @@ class FactRuns:
         self._sessions: dict[str, set[str]] = defaultdict(set)
 
     def add(self, link: Link, outcome: Outcome) -> None:
-        """One more link of a run with a fact."""
+        """Add one more link of a run to a fact."""
         fact = link.target.id
         if link.type == "contradicted":
             self._opponents[fact].append(link.source.id)
@@ -32,23 +32,23 @@ class FactRuns:
         self._sessions[fact].add(outcome.source.session or outcome.id)
 
     def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
-        """Fact -> how many runs made or repeat it."""
+        """Return the number of runs that made or repeat each fact."""
         return {fact: len(self._supporters[fact]) for fact in facts if fact in self._supporters}
 
     def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
-        """Fact -> how many runs speak against it, of those against which any do."""
+        """Return the number of runs against each fact that has any."""
         return {fact: len(self._opponents[fact]) for fact in facts if fact in self._opponents}
 
     def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
-        """Fact -> how the run ended that made it."""
+        """Return the status of the run that made each fact."""
         return {fact: self._endings[fact] for fact in facts}
 
     def opponents(self, facts: Collection[str]) -> Sequence[str]:
-        """The runs that speak against any of these facts, in the order of time."""
+        """Return the runs against any of these facts, in the order of time."""
         return sorted({run for fact in facts for run in self._opponents[fact]})
 
     def counts_until(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
-        """Fact -> how many runs up to one are for it and against it."""
+        """Return the numbers of runs for and against each fact, up to one run."""
         both = {fact: (self._supporters[fact], self._opponents[fact]) for fact in facts}
         return {
             fact: (sum(run <= until for run in told), sum(run <= until for run in denied))
@@ -56,19 +56,19 @@ class FactRuns:
         }
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
-        """Whether all runs that made or repeat these facts are of one subject."""
+        """Return True if all runs that made or repeat these facts are of one subject."""
         return len(self.subjects(facts)) == 1
 
     def supporters(self, facts: Collection[str]) -> Sequence[str]:
-        """The runs that made or repeat any of these facts, in the order of time."""
+        """Return the runs that made or repeat any of these facts, in the order of time."""
         return sorted({run for fact in facts for run in self._supporters[fact]})
 
     def subjects(self, facts: Iterable[str]) -> set[Subject]:
-        """The subjects of the runs that made or repeat these facts."""
+        """Return the subjects of the runs that made or repeat these facts."""
         return set[Subject]().union(*(self._subjects[fact] for fact in facts))
 
     def sessions(self, facts: Iterable[str]) -> set[str]:
-        """The sessions of the runs that made or repeat these facts."""
+        """Return the sessions of the runs that made or repeat these facts."""
         return set[str]().union(*(self._sessions[fact] for fact in facts))
 
 

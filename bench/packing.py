@@ -24,7 +24,7 @@ _PLAIN = ("-c", "core.commitGraph=false", "-c", "core.untrackedCache=false")
 
 
 def rows(ground: Ground) -> Iterator[Row]:
-    """A day of outcomes, one at a time."""
+    """Yield the loose objects, size and speed of a repository after a day of outcomes."""
     outcomes = 1_000 if ground.quick else 15_000
     root = ground.copy(ground.recorded(outcomes), "packing")
     vault = Vault.open(root)
@@ -49,7 +49,7 @@ def rows(ground: Ground) -> Iterator[Row]:
 
 
 def _asked(root: Path, vault: str) -> Iterator[Row]:
-    """What git answers by the settings and by the graph of commits, beside git without them."""
+    """Yield git's speed with the settings and the commit graph, beside git without them."""
     paths = _git(root, "ls-files", "outcomes").splitlines()
     plain = root / ".git" / "plain-index"
     _git(root, "-c", "index.version=2", "read-tree", f"--index-output={plain}", "HEAD")

@@ -76,7 +76,7 @@ REFUSED_BY_DESIGN = ("merge", "cherry-pick")  # they end in a conflict
 
 
 class Person:
-    """A person and their git; `commands` counts what they typed, `refusals` what met a lock."""
+    """A person with git; `commands` counts all commands, `refusals` those that met a lock."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.root = root
@@ -88,7 +88,7 @@ class Person:
         self.done: Counter[str] = Counter()
 
     def act(self) -> None:
-        """One thing that a person does; then they are home again."""
+        """Do one thing as a person does, then return to main."""
         often = self.draw.random() < 0.5
         name = self.draw.choice(MOSTLY if often else tuple(SCRIPTS))
         self.done[name] += 1
@@ -100,12 +100,12 @@ class Person:
         self.go_home()
 
     def save(self) -> None:
-        """Another text in their own file."""
+        """Save another text in the person's own file."""
         self.saves += 1
         (self.root / MINE).write_text(f"text {self.saves}\n")
 
     def git(self, words: Sequence[str]) -> bool:
-        """A command, typed again while git says that something is locked."""
+        """Run a git command, and again while git reports a lock."""
         self.commands += 1
         done = self._typed(words)
         if locked := _meets_lock(done):
@@ -132,7 +132,7 @@ class Person:
         )
 
     def go_home(self) -> None:
-        """End what is in progress, stand on main with nothing open."""
+        """End every open operation and return to main."""
         for name, sign in (("rebase", "rebase-merge"), ("merge", "MERGE_HEAD"),
                            ("cherry-pick", "CHERRY_PICK_HEAD")):  # fmt: skip
             if (self.root / ".git" / sign).exists():
@@ -218,7 +218,7 @@ class Feeder(threading.Thread):
 
 
 def worked(root: Path, person: Person, minutes: float, *, kills: bool) -> tuple[int, Daemon]:
-    """All of them at work for so long; (how many outcomes there are, the daemon, which goes on)."""
+    """Let everybody work for some minutes; return the number of outcomes and the daemon."""
     daemon, feeder = Daemon(root), Feeder(root, minutes)
     feeder.start()
     start = time.monotonic()
@@ -241,7 +241,7 @@ def worked(root: Path, person: Person, minutes: float, *, kills: bool) -> tuple[
 
 
 def settled(root: Path, daemon: Daemon, sent: int) -> int:
-    """Wait until everything is taken, at most three minutes; the daemon's exit code."""
+    """Wait up to three minutes for the daemon to take everything; return its exit code."""
     end = time.monotonic() + 180
     while time.monotonic() < end:
         with suppress(SkillvaultError):
@@ -262,7 +262,7 @@ def _waiting(root: Path) -> Iterator[str]:
 
 
 def faults(root: Path, person: Person, sent: int) -> list[str]:
-    """What does not hold at the end."""
+    """Return a sentence for each condition that the vault breaks at the end."""
     texts = _git(root, "grep", "-h", "^event_id:", "main", "--", "outcomes").splitlines()
     recorded = Counter(str(yaml.safe_load(text)["event_id"]) for text in texts)
     kept = set(recorded) | set(_waiting(root))
@@ -293,7 +293,7 @@ def faults(root: Path, person: Person, sent: int) -> list[str]:
 
 @contextmanager
 def holds() -> Iterator[list[float]]:
-    """The milliseconds for which index.lock is held, one a publication."""
+    """Collect the milliseconds for which each publication holds index.lock."""
     times: list[float] = []
     since = 0.0
 
@@ -309,7 +309,7 @@ def holds() -> Iterator[list[float]]:
 
 
 def lock_times(root: Path) -> list[float]:
-    """Milliseconds of the lock in publications of so many files each, nobody else at work."""
+    """Return the lock's milliseconds in publications that nobody disturbs."""
     vault = Vault.open(root)
     items = stream(3 + PUBLICATIONS * FILES)
     names: Callable[[int], str] = "lock-{}.json".format

@@ -1,4 +1,4 @@
-"""What it costs to read a whole vault for the first time, beside the floor: bytes and YAML.
+"""Cost of the first read of a whole vault, beside the least possible: bytes and YAML.
 
 Each is measured in a child of its own, without what its imports take.
 
@@ -50,7 +50,7 @@ def _built(root: Path) -> tuple[Spent, float]:
 
 
 def _child(work: str, root: Path) -> tuple[Spent, float]:
-    """What the work costs in a process of its own, and that one's peak memory in MB."""
+    """Run the work in a process of its own; return its cost and its peak memory in MB."""
     command = [sys.executable, __file__, work, str(root)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     wall, processor, memory = json.loads(done.stdout)

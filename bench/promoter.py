@@ -23,9 +23,9 @@ _HEADINGS = ("Consolidated Learning", "Application", "Origin")
 
 
 class Promoter:
-    """What was promoted so far, and the commits of one more cycle.
+    """The facts and skills promoted so far, and the commits of one more cycle.
 
-    `names` are those of all skills of the vault.
+    `names` are the names of all skills of the vault.
     """
 
     def __init__(self, policy: Policy, names: set[str]) -> None:
@@ -41,7 +41,7 @@ class Promoter:
         self._shelves: dict[str, str] = {}
 
     def facts(self, pairs: Sequence[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
-        """The first arrow, on what arrived; it comes in the order of time."""
+        """Promote new runs, given in the order of time, to facts."""
         runs = [evaluated_run(evaluation, outcome) for outcome, evaluation in pairs]
         for outcome, _ in pairs:
             self._outcomes[outcome.id] = outcome
@@ -58,7 +58,7 @@ class Promoter:
             yield change
 
     def skills(self, domain: str, at: datetime) -> Iterator[Change]:
-        """The second arrow, in one domain."""
+        """Promote the facts of one domain to skills."""
         material = self._material(self._facts[domain])
         plan = recurrence.plan_patterns(material, self._skills, self._policy)
         for skill in plan.left:
@@ -98,7 +98,7 @@ class Promoter:
                 self._runs.add(record, self._outcomes[record.source.id])
 
     def _is_told(self, pattern: Pattern) -> bool:
-        """Whether a warning of facts would say again what the guide of their action says."""
+        """Return True if the guide of an action already says what this warning would say."""
         if pattern.kind != "warning" or pattern.skill:
             return False
         subjects = self._runs.subjects(fact.id for fact in pattern.facts)
@@ -128,7 +128,7 @@ class Promoter:
 
 
 def _retold(change: Change, retellings: Sequence[Retelling]) -> Change:
-    """A change that writes the facts it retells as a whole: later runs are at most surer."""
+    """Return the change with the retold facts written as a whole instead of edited."""
     if not change.edits:
         return change
     facts = (replace(retold.fact, importance=retold.importance) for retold in retellings)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """What was measured, in words, and how much."""
+    """A measured value with its name and its unit."""
 
     what: str
     value: float
@@ -16,7 +16,7 @@ class Figure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line; `theirs` and `ratio` are None where it stands against nothing."""
+    """One line of the table; `theirs` and `ratio` are None if there is nothing to compare."""
 
     work: str
     ours: Figure
@@ -28,24 +28,24 @@ class Row(NamedTuple):
 
 
 def faster(work: str, ours: Figure, theirs: Figure, times: float, note: str = "") -> Row:
-    """Ours takes less time than theirs by this factor or more."""
+    """Return a row: ours must take less time than theirs by this factor or more."""
     ratio = theirs.value / ours.value
     return Row(work, ours, theirs, ratio, f">= {times:g}x faster", ratio >= times, note)
 
 
 def within(work: str, ours: Figure, theirs: Figure, share: float, note: str = "") -> Row:
-    """Ours is at most this share of theirs."""
+    """Return a row: ours may be at most this share of theirs."""
     ratio = ours.value / theirs.value
     return Row(work, ours, theirs, ratio, f"<= {share:g}x", ratio <= share, note)
 
 
 def at_most(work: str, ours: Figure, limit: float, note: str = "") -> Row:
-    """Ours is at most so much."""
+    """Return a row: ours may be at most the limit."""
     return Row(work, ours, None, None, f"<= {limit:g} {ours.unit}", ours.value <= limit, note)
 
 
 def at_least(work: str, ours: Figure, limit: float, note: str = "") -> Row:
-    """Ours is so much or more."""
+    """Return a row: ours must be at least the limit."""
     return Row(work, ours, None, None, f">= {limit:g} {ours.unit}", ours.value >= limit, note)
 
 
@@ -60,19 +60,19 @@ class Spent(NamedTuple):
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """What one piece of work costs."""
+    """Do one piece of work and return its cost."""
     processor, wall = _processor(), time.perf_counter()
     work()
     return Spent(1e3 * (time.perf_counter() - wall), 1e3 * (_processor() - processor))
 
 
 def median(found: Sequence[Spent]) -> Spent:
-    """The median of each."""
+    """Return the medians of wall time and processor time."""
     return Spent(*(statistics.median(column) for column in zip(*found, strict=True)))
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The least value that is no less than this share of them."""
+    """Return the value below which this share of the values lies."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 

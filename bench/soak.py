@@ -1,8 +1,8 @@
-"""What a daemon costs while it runs: memory, descriptors, threads, children, and what it loses.
+"""Cost of a running daemon: memory, descriptors, threads, children, and lost outcomes.
 
-`skillvault watch` runs on a vault of its own while outcomes arrive a few per second, with now and
-then a file that is no outcome, one that is written slowly, and a commit of a person. Every ten
-seconds a row is printed; at the end what must hold, and the exit code is 1 where it does not.
+`skillvault watch` runs on a vault of its own while outcomes arrive a few per second. Now and then
+come a file that is no outcome, a file that is written slowly, and a commit of a person. Every ten
+seconds a row is printed; at the end come the conditions, and the exit code is 1 if one fails.
 
     python bench/soak.py [MINUTES]
 """
@@ -71,7 +71,7 @@ class Soak:
     # ── the agents and the person ────────────────────────────────────────────────────
 
     def feed(self, given: dict[str, Any]) -> None:
-        """One outcome, and what else is due."""
+        """Drop one outcome, and whatever else is due."""
         self.sent += 1
         data = json.dumps(given).encode()
         self._write_on()
@@ -107,13 +107,13 @@ class Soak:
             self.slow = None
 
     def end_slowly(self) -> None:
-        """Let the slow writer come to its end."""
+        """Let the slow writer finish its file."""
         while self.slow is not None:
             self._write_on()
             time.sleep(PAUSE)
 
     def _commit(self) -> None:
-        """A person saves a file and commits it; again where git says that it is locked."""
+        """Let a person save and commit a file; try again while git reports a lock."""
         self.commits += 1
         (self.root / "notes.md").write_text(f"note {self.commits}\n")
         for _ in range(20):
@@ -157,7 +157,7 @@ class Soak:
         return done.stdout.splitlines()
 
     def idle(self) -> bool:
-        """Whether everything that was sent is recorded and evaluated."""
+        """Return True if everything that was sent is recorded and evaluated."""
         head = Vault.open(self.root).store.head()
         done = len(head.outcomes) >= self.sent and len(head.evaluations) == len(head.outcomes)
         return done and not self.vault.inbox.names()
@@ -169,7 +169,7 @@ def _resident(place: Path) -> int:
 
 
 def children(pid: int) -> list[int]:
-    """The processes whose parent is this one, the dead ones that nobody asked about included."""
+    """Return the child processes of a process, zombies included."""
     found: list[int] = []
     for task in (Path("/proc") / str(pid) / "task").iterdir():
         found += [int(child) for child in (task / "children").read_text().split()]
@@ -177,7 +177,7 @@ def children(pid: int) -> list[int]:
 
 
 def fed(soak: Soak, pid: int, minutes: float) -> None:
-    """Outcomes for so long, a row every ten seconds."""
+    """Feed outcomes for some minutes and print a row every ten seconds."""
     count = int(minutes * 60 / PAUSE) + 1
     ahead = datetime.now(UTC) - timedelta(hours=1) - (START + count * STEP)
     given = (shifted(one, ahead) for one in stream(count))
@@ -194,7 +194,7 @@ def fed(soak: Soak, pid: int, minutes: float) -> None:
 
 
 def settled(soak: Soak, pid: int) -> int:
-    """Wait until all is done and the daemon sleeps; the children that it then still has."""
+    """Wait until all is done and the daemon sleeps; return the number of its children."""
     end = time.monotonic() + PATIENCE
     while not soak.idle() and time.monotonic() < end:
         time.sleep(1)
@@ -207,7 +207,7 @@ def settled(soak: Soak, pid: int) -> int:
 
 
 def ended(child: subprocess.Popen[bytes]) -> float:
-    """Seconds from SIGTERM to the daemon's end; it is killed after ten."""
+    """End the daemon and return the seconds it took; kill it after ten."""
     asked = time.monotonic()
     child.send_signal(signal.SIGTERM)
     try:
@@ -219,7 +219,7 @@ def ended(child: subprocess.Popen[bytes]) -> float:
 
 
 def anew(soak: Soak) -> float:
-    """The memory of a new daemon that has learned from one outcome in all of the vault."""
+    """Return the memory of a new daemon on the whole vault after one more outcome."""
     child = soak.start()
     try:
         for given in islice(stream(soak.sent + 1), soak.sent, None):
@@ -270,7 +270,7 @@ def _medians(rows: list[Row]) -> Row:
 
 
 def losses(soak: Soak) -> list[Verdict]:
-    """Whether everything that was given is there, once."""
+    """Return the verdicts on the end state: everything that was sent is there once."""
     vault = Vault.open(soak.root)
     head = vault.store.head()
     events = sorted(one.event_id or "" for one in head.outcomes.values())

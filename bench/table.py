@@ -74,7 +74,7 @@ def measured(families: Sequence[str], *, quick: bool) -> Iterator[Row]:
 
 
 def machine() -> dict[str, Any]:
-    """Where it was measured."""
+    """Return the properties of the machine that measures."""
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
     return {
         "python": platform.python_version(),

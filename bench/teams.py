@@ -22,7 +22,7 @@ DRIVER = "merge.skillvault"
 
 
 class Scenario(NamedTuple):
-    """So many clones, how many in a hundred outcomes two of them see, who learns, by which way."""
+    """A team: its clones, the share of outcomes that all see, the learner, the way to sync."""
 
     clones: int
     shared: int
@@ -41,14 +41,14 @@ SCENARIOS = [
 
 
 class Figures:
-    """What is counted of a scenario."""
+    """The counts of a scenario."""
 
     def __init__(self) -> None:
         self.syncs = self.stops = self.paths = self.broken = self.rounds = 0
         self.last = 0
 
     def row(self, scenario: Scenario) -> str:
-        """As a line of a table."""
+        """Return the figures as a line of a table."""
         return (
             f"| {scenario} | {self.stops} of {self.syncs} | "
             f"{100 * self.paths / max(1, self.syncs):.0f} | {self.broken} of {self.rounds} | "
@@ -57,7 +57,7 @@ class Figures:
 
 
 def git(root: Path, *args: str, ok: bool = True) -> str:
-    """A person's git; its output."""
+    """Run git as a person and return its output."""
     command = ["git", "-C", str(root), *args]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if ok and done.returncode:
@@ -66,7 +66,7 @@ def git(root: Path, *args: str, ok: bool = True) -> str:
 
 
 def clones_of(scenario: Scenario, place: Path) -> list[Vault]:
-    """The clones, all equal; with `pull` git merges on its own."""
+    """Make equal clones; with the way `pull`, git merges without our driver."""
     remote, roots = place / "team.git", [place / f"clone-{n}" for n in range(scenario.clones)]
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(remote)], check=True)
     Vault.init(roots[0], ["perps"], now=NOW)
@@ -86,7 +86,7 @@ def clones_of(scenario: Scenario, place: Path) -> list[Vault]:
 
 
 def outcomes(scenario: Scenario, clone: int, number: int) -> Iterator[tuple[str, bytes]]:
-    """Two of a clone in a round; of some the first is one that all see."""
+    """Yield a clone's two outcomes of a round; the first may be one that all clones see."""
     for part in range(2):
         is_shared = not part and number % 5 < scenario.shared * 2 * 5 // 100
         name = f"r{number}-{part}" + ("" if is_shared else f"-c{clone}")
@@ -96,7 +96,7 @@ def outcomes(scenario: Scenario, clone: int, number: int) -> Iterator[tuple[str,
 
 
 def edit(vault: Vault, number: int, now: datetime) -> None:
-    """A person writes a section of their own into a skill, and pins every fifth."""
+    """Let a person add a section to a skill, or pin it every fifth time."""
     skills = [skill for skill in vault.skills() if skill.status in ("testing", "proven")]
     if not skills:
         return
@@ -110,7 +110,7 @@ def edit(vault: Vault, number: int, now: datetime) -> None:
 
 
 def pulled(vault: Vault) -> int:
-    """`git pull`, the conflicts resolved by the other side, and push; how many paths conflicted."""
+    """Pull, resolve conflicts by the other side, push; return the number of conflicts."""
     git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", ok=False)
     paths = git(vault.root, "diff", "--name-only", "--diff-filter=U").splitlines()
     for path in paths:
@@ -123,7 +123,7 @@ def pulled(vault: Vault) -> int:
 
 
 def together(scenario: Scenario, vault: Vault, figures: Figures, now: datetime) -> None:
-    """One clone's sync, counted."""
+    """Sync one clone and count the conflicts."""
     figures.syncs += 1
     pulls = scenario.way == "pull"
     paths = pulled(vault) if pulls else len(api.sync(vault, now=now).problems)
@@ -132,7 +132,7 @@ def together(scenario: Scenario, vault: Vault, figures: Figures, now: datetime) 
 
 
 def measured(scenario: Scenario, rounds: int, place: Path) -> Figures:
-    """The figures of a scenario after so many rounds."""
+    """Play the rounds of a scenario and return its figures."""
     vaults, figures = clones_of(scenario, place), Figures()
     for number in range(rounds):
         now = NOW + timedelta(hours=number)
@@ -150,7 +150,7 @@ def measured(scenario: Scenario, rounds: int, place: Path) -> Figures:
 
 
 def _settle(scenario: Scenario, vaults: list[Vault], figures: Figures, now: datetime) -> None:
-    """One more run of the first and a sync of all; then how many commits a run still makes."""
+    """Sync until nothing is open, then count the commits that a run still makes."""
     for _ in range(2):
         vaults[0].run(now=now)
         for vault in [*vaults, *vaults]:

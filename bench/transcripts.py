@@ -1,4 +1,4 @@
-"""How much memory an import of many transcripts takes, and that it ends.
+"""Memory of an import of many transcripts, which must come to its end.
 
     python bench/transcripts.py [GIGABYTES]
 

@@ -53,7 +53,7 @@ def made(root: Path, changes: Iterable[Dated]) -> Path:
 
 
 def _instructions(changes: Iterable[Dated]) -> Iterator[bytes]:
-    """What fast-import reads."""
+    """Yield the instructions for git fast-import."""
     first = b"from refs/heads/main^0\n"
     kept: dict[str, bytes] = {}
     places: dict[Ref, str] = {}
@@ -72,7 +72,7 @@ def _commit(message: bytes, at: datetime) -> bytes:
 
 
 def _files(change: Change, kept: dict[str, bytes]) -> Iterator[bytes]:
-    """What a change writes and moves; `kept` has the skills and the lists of links as they are."""
+    """Yield the files that a change writes and moves; `kept` maps each path to its content."""
     for move in change.moves:
         yield f"R {move.source} {move.target}\n".encode()
         moved = kept.pop(f"{move.source}/SKILL.md", None)

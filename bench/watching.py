@@ -1,4 +1,4 @@
-"""What `skillvault watch` costs while nothing happens, and how soon a file is committed."""
+"""Cost of `skillvault watch` while nothing happens, and its delay from a file to the commit."""
 
 import os
 import signal

@@ -33,7 +33,7 @@ def write_files(folder: Path, files: Mapping[str, str], mode: int = 0o644) -> No
 
 
 class Workplace:
-    """Where the developer of the week works."""
+    """The folders, repositories and environment in which the developer of the week works."""
 
     def __init__(self, root: Path, repositories: Repositories) -> None:
         self.root, self.home = root, root / "home"

@@ -1,4 +1,4 @@
-"""What every test has: a home of its own, no sockets, a vault, a person with a git."""
+"""Fixtures of all tests: a home of its own, no sockets, a vault, a person with git."""
 
 import gc
 import os
@@ -61,7 +61,7 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 def _holds_vaults(place: Path) -> bool:
-    """Whether there is room in a folder, and a hook in it can be run."""
+    """Return True if a folder has enough room and a hook in it can be run."""
     if not os.access(place, os.W_OK):
         return False
     disk = os.statvfs(place)
@@ -87,7 +87,7 @@ def _close_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _session_closed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is made once a session has the same home as a test: a machine may have no identity."""
+    """A home for the fixtures of the session, since a machine may have no git identity."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         _close_off(tmp_path_factory.mktemp("home"), monkeypatch)
         yield
@@ -95,7 +95,7 @@ def _session_closed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(scope="session")
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where each test has its home."""
+    """The folder that holds the home of each test."""
     return tmp_path_factory.mktemp("homes")
 
 
@@ -121,7 +121,7 @@ def _closed_off(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def now() -> datetime:
-    """The one time of all tests."""
+    """The time at which all tests run."""
     return NOW
 
 

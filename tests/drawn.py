@@ -98,7 +98,7 @@ TASKS = (
 
 
 class Drawn:
-    """What one seed gives."""
+    """The outcomes that one seed gives."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
@@ -129,7 +129,7 @@ class Drawn:
         return text.format(a=a, b=b, n=n, m=m, c=self._any(CODE))
 
     def _sentence(self) -> str:
-        """One that others say too, or one's own."""
+        """Return a sentence that other outcomes say too, or a new one."""
         shared = self._is_chorus or self._chance.random() < 0.6
         return str(self._any(self._pool)) if shared else self._filled(self._any(SENTENCES))
 

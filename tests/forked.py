@@ -30,19 +30,19 @@ _FORKING.set_forkserver_preload(
 
 
 def started(root: Path, failpoint: str = "") -> BaseProcess:
-    """`skillvault run`, at work."""
+    """Start `skillvault run` in a process, and return the process."""
     process = _FORKING.Process(target=_run, args=(root, _environment(failpoint)))
     process.start()
     return process
 
 
 def log_of(root: Path) -> Path:
-    """What the commands in a vault said, one after the other."""
+    """Return the file with the output of the commands in a vault, in their order."""
     return root.with_name(f"{root.name}.log")
 
 
 def done(root: Path, failpoint: str = "") -> int | None:
-    """Its exit code, when it has ended."""
+    """Run `skillvault run` in a process, and return its exit code."""
     process = started(root, failpoint)
     process.join()
     return process.exitcode
@@ -69,7 +69,7 @@ def program(
 
 
 def played(root: Path, failpoint: str = "") -> int | None:
-    """The exit code of the scenario of tests/crash, when it has ended."""
+    """Play the scenario of tests/crash, and return its exit code."""
     process = _FORKING.Process(target=_play, args=(root, _environment(failpoint)))
     process.start()
     process.join()
@@ -77,14 +77,14 @@ def played(root: Path, failpoint: str = "") -> int | None:
 
 
 def called(call: Callable[[Path], None], root: Path, failpoint: str = "") -> int | None:
-    """The exit code of a function about a vault, when it has ended."""
+    """Call a function about a vault in a process, and return its exit code."""
     process = calling(call, root, failpoint)
     process.join()
     return process.exitcode
 
 
 def calling(call: Callable[[Path], None], root: Path, failpoint: str = "") -> BaseProcess:
-    """A function about a vault, at work."""
+    """Start a process that calls a function about a vault, and return the process."""
     process = _FORKING.Process(target=_call, args=(call, root, _environment(failpoint)))
     process.start()
     return process

@@ -1,4 +1,4 @@
-"""What must be so of every text that the program writes, whatever outcomes it was made of.
+"""Rules for every text that the program writes, whatever outcomes it was made of.
 
 Each rule takes a text and says what is wrong with it, in words for who mends the writer.
 """
@@ -59,7 +59,7 @@ class Text(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What a host shows of it."""
+        """The description that a host shows of the skill."""
         return str(self.front["description"])
 
     @property
@@ -75,13 +75,13 @@ class Text(NamedTuple):
 
 
 def text_of(raw: str, files: Mapping[str, str], sources: Sequence[str] | None) -> Text:
-    """A SKILL.md as the reference parser reads it, with its files."""
+    """Return a SKILL.md as the reference parser reads it, with its files."""
     front, body = parse_frontmatter(raw)
     return Text(front, body, files, sources)
 
 
 def read_text(folder: Path, sources: Sequence[str] | None) -> Text:
-    """A skill's folder."""
+    """Read the text of a skill from its folder."""
     paths = sorted((folder / "references").glob("*.md"))
     files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     return text_of((folder / "SKILL.md").read_text(encoding="utf-8"), files, sources)
@@ -99,7 +99,7 @@ def bullets(text: str) -> list[tuple[str, str]]:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text of an outcome, however deep."""
+    """Yield every text of an outcome, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -111,7 +111,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def problems(text: Text) -> list[str]:
-    """What is wrong with a text."""
+    """Return what is wrong with a text."""
     return [f"{text.name}: {words}" for rule in RULES for words in rule(text)]
 
 
@@ -146,7 +146,7 @@ def cut_quotes(text: Text) -> Iterator[str]:
 
 
 class _Ends:
-    """Where quotations end in the texts that they are of."""
+    """The ends of quotations in the texts that they come from."""
 
     def __init__(self, sources: Iterable[str]) -> None:
         self._text = "\n\n".join(re.sub(r"\*\*", "", source) for source in sources)
@@ -237,7 +237,7 @@ RULES: tuple[Callable[[Text], Iterator[str]], ...] = (
 
 
 def told_in_both(texts: Iterable[Text]) -> Iterator[str]:
-    """What one subject's warning and its pattern both say, so that neither helps."""
+    """Yield what one subject's warning and its pattern both say, so that neither helps."""
     by_subject: dict[str, dict[str, Text]] = {}
     for text in texts:
         metadata = text.front["metadata"]
@@ -263,12 +263,12 @@ def _lines(text: Text) -> Iterator[str]:
 
 
 def _is_no_praise(line: str) -> bool:
-    """Whether it quotes a claim that was refused, or a message."""
+    """Return True if a line quotes a claim that was refused, or a message."""
     return re.search(r"it reported “|[Ee]nded with “", line) is not None
 
 
 def _parts(line: str) -> Iterator[str]:
-    """A statement, what it quotes, and the deed that it tells."""
+    """Yield a statement, its quotations, and the deed that it tells."""
     yield _folded(line)
     deed, arrow, _ = line.partition(ARROW)
     yield from [_folded(deed)] * bool(arrow)

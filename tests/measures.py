@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 @cache
 def modules() -> list[str]:
-    """Every module of the package as a path below it, without its ending, sorted."""
+    """Return the path of each module below the package, without its ending, sorted."""
     return sorted(str(p.relative_to(PACKAGE).with_suffix("")) for p in PACKAGE.rglob("*.py"))
 
 
@@ -64,7 +64,7 @@ def functions(module: str) -> Iterator[_Function]:
 
 
 def _own(function: _Function) -> Iterator[ast.AST]:
-    """The nodes of a function without those of functions in it."""
+    """Yield the nodes of a function without those of its inner functions."""
     nodes: list[ast.AST] = [*function.body]
     while nodes:
         node = nodes.pop()
@@ -74,7 +74,7 @@ def _own(function: _Function) -> Iterator[ast.AST]:
 
 
 def local_names(module: str) -> Iterator[Place]:
-    """The parameters and variables of each function, a name once a function."""
+    """Yield the parameters and variables of each function, each name once a function."""
     for function in functions(module):
         arguments = function.args
         lines = {
@@ -89,13 +89,13 @@ def local_names(module: str) -> Iterator[Place]:
 
 
 def placeholders() -> tuple[list[Place], int]:
-    """(the local names that say nothing, how many local names there are)."""
+    """Return (the local names that say nothing, the number of all local names)."""
     names = [place for module in modules() for place in local_names(module)]
     return [place for place in names if place.name in PLACEHOLDERS], len(names)
 
 
 def repeated_functions(modules_each: int = 4) -> dict[str, set[str]]:
-    """Function name -> its modules, of those that are defined in at least so many.
+    """Return each function name that several modules define, with its modules.
 
     Dunders are left out, and the methods of a protocol's implementations are not.
     """
@@ -108,7 +108,7 @@ def repeated_functions(modules_each: int = 4) -> dict[str, set[str]]:
 
 
 def repeated_classes() -> dict[str, set[str]]:
-    """Class name -> its modules, of those that are defined in two or more."""
+    """Return each class name that two or more modules define, with its modules."""
     homes: defaultdict[str, set[str]] = defaultdict(set)
     for module in modules():
         for node in ast.walk(tree(module)):
@@ -130,13 +130,13 @@ def class_sizes() -> list[tuple[int, Place]]:
 
 
 def _is_command(function: _Function) -> bool:
-    """True for a function that click calls, which has an argument an option."""
+    """Return True for a function that click calls, which has one argument for each option."""
     decorators = map(ast.unparse, function.decorator_list)
     return any(word in text for text in decorators for word in ("click", "option", "command"))
 
 
 def many_arguments(most: int = 4) -> list[Place]:
-    """The functions with more positional arguments than that, those that click calls left out."""
+    """Return the functions with more than `most` positional arguments, click's left out."""
     places = []
     for module in modules():
         for function in functions(module):
@@ -177,7 +177,7 @@ def imported(module: str) -> frozenset[str]:
 
 
 def cycle(module: str) -> list[str]:
-    """The modules by which one imports itself; none if it does not."""
+    """Return the modules by which a module imports itself, or none."""
     trails = [[name] for name in imported(module)]
     seen: set[str] = set()
     while trails:
@@ -191,7 +191,7 @@ def cycle(module: str) -> list[str]:
 
 
 def cycles() -> dict[str, list[str]]:
-    """Module -> the trail by which it imports itself."""
+    """Return, for each module that imports itself, the trail by which it does."""
     return {module: trail for module in modules() if (trail := cycle(module))}
 
 
@@ -218,7 +218,7 @@ def _code_lines(module: str) -> int:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in _NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in _documented(module):
+    for node in _documented(tree(module)):
         if ast.get_docstring(node, clean=False) is not None:
             lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return len(lines)
@@ -269,15 +269,20 @@ _NO_NOUN_CLASS = re.compile(
 )
 
 
-def _documented(module: str) -> Iterator[ast.Module | ast.ClassDef | _Function]:
+def _documented(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | _Function]:
     """The nodes of a module that may have a docstring."""
     kinds = (ast.Module, ast.ClassDef, *_FUNCTION)
-    return (node for node in ast.walk(tree(module)) if isinstance(node, kinds))
+    return (node for node in ast.walk(tree) if isinstance(node, kinds))
 
 
 def docstrings() -> list[str]:
-    """Every docstring of the package."""
-    nodes = (node for module in modules() for node in _documented(module))
+    """Every docstring of the package, its tests and its benches."""
+    root = PACKAGE.parent
+    paths = (
+        path for top in (PACKAGE.name, "tests", "bench") for path in (root / top).rglob("*.py")
+    )
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in sorted(paths))
+    nodes = (node for each in trees for node in _documented(each))
     return [text for node in nodes if (text := ast.get_docstring(node))]
 
 
@@ -321,7 +326,7 @@ def _lines(homes: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def measures() -> dict[str, tuple[str, list[str]]]:
-    """What is measured -> (the figure, its places)."""
+    """Return each measure by its name: the figure and its places."""
     empty, count = placeholders()
     sizes = class_sizes()
     return {

@@ -22,7 +22,7 @@ WAYS = ("bulk", "one at a time", "random batches", "random order")
 
 
 def batches(stream: Sequence[Raw], way: str, seed: int = 0) -> list[list[Raw]]:
-    """The stream as it arrives in a way."""
+    """Split a stream into the batches in which it arrives."""
     chance = random.Random(seed)
     if way == "bulk":
         return [list(stream)]
@@ -40,7 +40,7 @@ def batches(stream: Sequence[Raw], way: str, seed: int = 0) -> list[list[Raw]]:
 
 
 def learned(vault: Vault, parts: Iterable[Sequence[Raw]], now: datetime = NOW) -> Vault:
-    """A vault after it took each part of a stream in and learned from it."""
+    """Record each part of a stream, learn from it, and return the vault."""
     for number, part in enumerate(parts):
         files = [(f"{number}-{i}.json", json.dumps(one).encode()) for i, one in enumerate(part)]
         vault.record(files, now=now)
@@ -49,9 +49,9 @@ def learned(vault: Vault, parts: Iterable[Sequence[Raw]], now: datetime = NOW) -
 
 
 def served(root: Path) -> Served:
-    """What the skills of a vault say: a title of each skill in skills/ -> its statements.
+    """Return the statements of each skill in skills/ by the skill's title.
 
-    A title is what the skill is about: its subject, its domain, or its own first line.
+    The title is the kind of the skill and its subject, its domain, or its own name.
     """
     found: Served = {}
     for name, skill in Vault.open(root).store.head().skills.items():

@@ -46,7 +46,7 @@ REASONINGS = (
 
 @pytest.fixture(scope="session")
 def empty(_session_closed_off: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The vault that every stream arrives in a copy of."""
+    """An empty vault; every stream arrives in a copy of it."""
     root = tmp_path_factory.mktemp("empty") / "vault"
     Vault.init(root, ["coding", "perps"], now=START)
     gc.collect()  # a vault that nobody uses any more still holds its index open
@@ -56,7 +56,7 @@ def empty(_session_closed_off: None, tmp_path_factory: pytest.TempPathFactory) -
 def in_a_way(
     empty: Path, place: Path, stream: list[Raw], way: str, *, seed: int = 0, now: datetime = NOW
 ) -> Vault:
-    """A vault that was new before the stream reached it in a way."""
+    """Copy the empty vault, let a stream arrive in a way, and return the vault."""
     return learned(Vault(unguarded(empty, place)), batches(stream, way, seed), now)
 
 
@@ -91,7 +91,7 @@ def losses() -> list[Raw]:
 
 
 def shortcuts() -> list[Raw]:
-    """One deed of four actions, all of which failed."""
+    """Make failures of four actions that all took the same shortcut."""
     parts = ("api", "table", "page", "job")
     return [
         raw(day, decision__action=f"change-{part}", event_id=f"shortcut-{day}",
@@ -111,7 +111,7 @@ STREAMS: dict[str, Callable[[], list[Raw]]] = {
 
 
 def drawn(seed: int, count: int) -> list[Raw]:
-    """So many outcomes, the same for a seed."""
+    """Draw outcomes at random, the same ones for a seed."""
     chance = random.Random(seed)
     return [_drawn(number, chance) for number in range(count)]
 
@@ -133,7 +133,7 @@ def _drawn(number: int, chance: random.Random) -> Raw:
 
 
 def everything() -> list[Raw]:
-    """What makes skills of every kind that is learned."""
+    """Return outcomes that make skills of every kind that is learned."""
     return [
         *deploys(),
         *drawn(1252, 10),

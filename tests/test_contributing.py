@@ -29,7 +29,7 @@ AGENDA = "from skillvault.loop.registry import AGENDA; print(*AGENDA.steps)"
 
 
 def blocks() -> dict[str, str]:
-    """The comment at the head of each block of the recipe -> the block."""
+    """Return each block of the recipe by the comment at its head."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     recipe = page[page.index("## Add a step") : page.index("## Add an import format")]
     code = map(textwrap.dedent, re.findall(r" *```python\n(.*?)```", recipe, re.DOTALL))
@@ -46,7 +46,7 @@ class Package:
             shutil.copytree(ROOT / name, self.source / name)
 
     def follow_recipe(self) -> None:
-        """Put each block of the recipe where it says."""
+        """Put each block of the recipe where its comment says."""
         for comment, text in blocks().items():
             path = self.source / comment.partition(",")[0].removeprefix("new: ")
             if comment.startswith("new: "):
@@ -59,7 +59,7 @@ class Package:
             path.write_text(source.replace(line, both))
 
     def python(self, *args: str) -> str:
-        """What a Python that knows this package alone prints."""
+        """Run a Python that knows this package alone, and return its output."""
         place = {"PYTHONPATH": str(self.source)}
         done = subprocess.run(
             [sys.executable, *args],
@@ -73,7 +73,7 @@ class Package:
         return done.stdout
 
     def skillvault(self, *args: str) -> str:
-        """What a command prints."""
+        """Run a command of the program and return its output."""
         return self.python("-m", "skillvault", *args)
 
     def record(self, day: int, score: float) -> None:
@@ -82,12 +82,12 @@ class Package:
         self.skillvault("run", "record", "--now", NOW)
 
     def waiting(self) -> int:
-        """How much the step has to do."""
+        """Return the number of items that the step has to work on."""
         waiting: dict[str, int] = json.loads(self.skillvault("status", "--json"))["waiting"]
         return waiting["praise"]
 
     def git(self, *args: str) -> str:
-        """What git prints."""
+        """Run git and return its output."""
         args = ("git", *args)
         return subprocess.run(
             args, cwd=self.vault, capture_output=True, text=True, check=True

@@ -48,7 +48,7 @@ main()
 
 
 def until(true: Callable[[], object]) -> None:
-    """Wait for it."""
+    """Wait until the condition is true."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -56,12 +56,12 @@ def until(true: Callable[[], object]) -> None:
 
 
 def still(seconds: float = 1.2) -> None:
-    """Give what should not happen the time to happen."""
+    """Wait long enough for an unwanted event to show."""
     time.sleep(seconds)
 
 
 def an_outcome(target: str = "checkout") -> bytes:
-    """An outcome of an hour ago, whatever the clock says."""
+    """Return an outcome of an hour ago by the real clock."""
     at = datetime.now(UTC) - timedelta(hours=1)
     made = (at - timedelta(hours=1)).isoformat()
     given = raw(occurred_at=at.isoformat(), decision__made_at=made, decision__target=target)
@@ -69,14 +69,14 @@ def an_outcome(target: str = "checkout") -> bytes:
 
 
 def drop(vault: Vault, name: str, folder: str = "inbox") -> None:
-    """As an agent does: written under another name, then renamed."""
+    """Write an outcome under another name and rename it, as an agent does."""
     draft = vault.root / folder / f".{name}.tmp"
     draft.write_bytes(an_outcome(name))
     draft.rename(vault.root / folder / f"{name}.json")
 
 
 def recorded(vault: Vault) -> int:
-    """How many outcomes are committed."""
+    """Count the committed outcomes."""
     return len(vault.store.head().outcomes)
 
 
@@ -91,7 +91,7 @@ class Daemon:
         self.failure: BaseException | None = None
 
     def work(self, watch: Watch) -> None:
-        """Run until it ends, and keep what it died of."""
+        """Run the watch to its end and keep the error that ended it."""
         try:
             watch.run()
         except BaseException as error:
@@ -145,7 +145,7 @@ def watching(
 
 
 class Deaf(EventEmitter):
-    """Watches a folder of a file system without events."""
+    """A watcher of a file system without events."""
 
     def queue_events(self, timeout: float) -> None:
         self.stopped_event.wait(timeout)
@@ -507,7 +507,7 @@ class Process:
         until(lambda: "watching inbox/" in self.err.read_text() or self.child.poll() is not None)
 
     def ended(self) -> int:
-        """Its exit code; it must end."""
+        """Wait for the end, which must come, and return the exit code."""
         return self.child.wait(PATIENCE)
 
 

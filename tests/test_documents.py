@@ -131,7 +131,7 @@ def test_every_setting_named_exists(document: Path) -> None:
 
 
 def _policies() -> list[tuple[str, str]]:
-    """(page, text) of every YAML block that belongs into a `vault.yaml`."""
+    """Return (page, text) of every YAML block that belongs in a `vault.yaml`."""
     keys = {key.partition(".")[0] for key, _ in settings()}
     return [
         (_name(page), textwrap.dedent(text))
@@ -157,7 +157,7 @@ def test_policies_are_shown_for_layers_boosts_and_claude() -> None:
 
 
 def _typed(text: str) -> Iterator[str]:
-    """The lines of code blocks that a reader would type, and the commands in sentences."""
+    """Yield the lines that a reader would type, and the commands in sentences."""
     for block in FENCE.finditer(text):
         lines = block["text"].splitlines()
         if block["kind"] in ("console", "text"):
@@ -185,7 +185,7 @@ def _calls(line: str) -> Iterator[list[str]]:
 
 
 def _unknown(words: list[str]) -> Iterator[str]:
-    """What the command line does not know of a call's commands and options."""
+    """Yield the commands and options of a call that the command line does not know."""
     command: click.Command = cli
     for word in takewhile(lambda word: word != "--", words):  # behind it another program's begin
         if word.startswith("-") and word != "-":
@@ -288,7 +288,7 @@ def _anchor(heading: str) -> str:
 
 
 def _broken(document: Path, link: str) -> bool:
-    """Whether a link leads to no file of ours, or to no heading in it."""
+    """Return True if a link leads to no file of ours, or to no heading in it."""
     file, _, anchor = link.partition("#")
     place = document.parent / file if file else document
     if not place.exists():
@@ -331,7 +331,7 @@ class Transcript(NamedTuple):
         return f"{_name(self.page)}:{self.mark}"
 
     def steps(self) -> list[tuple[str, str]]:
-        """(command, output as shown), in order."""
+        """Return (command, output as shown) of each step, in order."""
         blocks = FENCE.finditer(_between(self.page, self.mark))
         text = "".join(block["text"] for block in blocks if block["kind"] == "console")
         steps = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
@@ -344,7 +344,7 @@ def _transcripts() -> list[Transcript]:
 
 
 def _outputs(commands: list[str], place: Path) -> list[str]:
-    """What each of the commands prints, typed one after the other into one shell."""
+    """Type the commands one after the other into one shell and return the output of each."""
     script = "\n".join(f"echo '{STEP}'\n{command}" for command in commands)
     printed, code = run_script(f"set +e\n{script}\ntrue", place, os.environ)
     assert code == 0
@@ -352,12 +352,12 @@ def _outputs(commands: list[str], place: Path) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """A transcript without what differs from day to day."""
+    """Return a transcript without its dates and commit ids."""
     return DATE.sub("DATE", SHA.sub("SHA", text)).strip()
 
 
 def _pattern(shown: str) -> str:
-    """A regular expression for an output as shown, in which `…` may stand for anything."""
+    """Return a regular expression for a shown output, in which `…` matches anything."""
     return ".*?".join(re.escape(part) for part in _plain(shown).split("…"))
 
 
@@ -399,7 +399,7 @@ def taught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
 
 
 def _run(page: Path) -> dict[str, Any]:
-    """What a page's one block of Python leaves behind."""
+    """Run a page's one block of Python and return the names it defines."""
     (text,) = _blocks(page, "python")
     names: dict[str, Any] = {}
     exec(text, names)  # noqa: S102 (our own text, which promises to run)

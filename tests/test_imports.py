@@ -1,4 +1,4 @@
-"""What a question loads: no reading command pays for a package that it does not use."""
+"""A reading command imports no package that it does not use."""
 
 import subprocess
 import sys

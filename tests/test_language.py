@@ -1,4 +1,4 @@
-"""How plain the code reads: no measure may get worse. `python -m tests.measures` prints them."""
+"""The code reads as plainly as before; `python -m tests.measures` prints the measures."""
 
 from tests import measures
 

@@ -1,4 +1,4 @@
-"""What people install: the wheel and the sdist carry all that they need, and no index is named."""
+"""The wheel and the sdist carry everything that people need, and no document names an index."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""How large the code may be: lines a package, modules with one importer, repeated names.
+"""Limits on the size of the code: lines a package, modules with one importer, repeated names.
 
 A number may only fall. To raise one needs a line in CHANGELOG.md that says what users get for it.
 """

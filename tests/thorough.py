@@ -1,4 +1,4 @@
-"""How much is tried: CI tries a part of each table, `make thorough` all of it."""
+"""The share of each table that is tried: CI takes a part, `make thorough` takes all of it."""
 
 import os
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ only_thorough = pytest.mark.skipif(not THOROUGH, reason="`make thorough` tries i
 
 
 def one_of(every: int, cases: Sequence[T]) -> Sequence[T]:
-    """One case of so many; all of them if everything is tried."""
+    """Return one case of every `every`, or all cases if everything is tried."""
     return cases if THOROUGH else cases[::every]
 
 
 def examples(count: int) -> int:
-    """How many examples are drawn for a property: a quarter of so many, or all."""
+    """Return the number of examples for a property: a quarter of `count`, or all in `thorough`."""
     return count if THOROUGH else -(-count // 4)
 
 
 def pairs(points: Sequence[T], actions: Sequence[U]) -> list[tuple[T, U]]:
-    """Pairs in which each point and each action occurs; every pair if everything is tried."""
+    """Return pairs that use each point and each action, or all pairs if everything is tried."""
     if THOROUGH:
         return list(product(points, actions))
     count = max(len(points), len(actions))

@@ -1,4 +1,4 @@
-"""Whether what separates outcomes is found, and nothing where there is none: simulated streams.
+"""Detection of the causes of outcomes in simulated streams, and false alarms without a cause.
 
     python bench/quality/causes.py [BENCH [FIRST]]
 
@@ -33,7 +33,7 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 class _Answer(NamedTuple):
-    """What was named of a stream."""
+    """The causes that were named of a stream."""
 
     is_right: bool
     names_follower: bool

@@ -1,4 +1,4 @@
-"""What the ranking is compared with: FTS5's own bm25, and shared words."""
+"""Baselines for the ranking: FTS5's own bm25, and shared words."""
 
 import re
 import sqlite3

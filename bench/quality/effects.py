@@ -1,4 +1,4 @@
-"""How well it is told whether skills help: simulated decisions, and real runs with and without.
+"""Quality of the estimates of skills' effects: simulated decisions, real runs with and without.
 
 The simulators are read from the labelled data, our side is the program's own: `lift` estimates,
 `recommend` chooses. Only the quality of the estimate is measured, not what a skill is worth.
@@ -40,7 +40,7 @@ def told(bench: Path) -> Rows:
 
 
 def defined(path: Path) -> dict[str, Any]:
-    """What a script imports and defines, without running it."""
+    """Return the names that a script imports and defines, without running it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
     tree.body = [node for node in tree.body if isinstance(node, kinds)]
@@ -74,7 +74,7 @@ def _stress(script: Mapping[str, Any]) -> Rows:
 
 
 def helping(x: Array, y: Array, domains: int = 4) -> Array:
-    """Which skills are said to help, by their verdict; the decisions go round the domains."""
+    """Return True for each skill whose verdict is that it helps; decisions go round the domains."""
     known = estimate_lifts([_sums(x[d::domains], y[d::domains]) for d in range(domains)], PRIOR)
     said = [
         effect.verdict_of(_evidence(known.get((str(skill), 0)), int(x[:, skill].sum())), POLICY)
@@ -121,7 +121,7 @@ class _Ours:
         self._status = dict.fromkeys(range(len(world.L)), "testing")
 
     def pick(self, domain: int) -> list[int]:
-        """At most three of a domain's lessons."""
+        """Recommend at most three of a domain's lessons."""
         self._asked += 1
         candidates = [self._candidate(int(i)) for i in np.flatnonzero(self._world.dom == domain)]
         query = Query(domain="d", limit=3, decision=f"{self._seed}-{self._asked}")
@@ -163,12 +163,12 @@ class _Ours:
             ).status
 
     def est(self) -> Array:
-        """The lift of each lesson."""
+        """Return the lift of each lesson."""
         known = (self._lifts.get((str(i), 0)) for i in range(len(self._world.L)))
         return np.array([lift.lift if lift else 0.0 for lift in known])
 
     def retired(self) -> Array:
-        """The lessons that are not recommended any more, for they are said to hurt."""
+        """Return True for each lesson whose verdict is that it hurts."""
         known = (self._candidate(i).evidence for i in range(len(self._world.L)))
         return np.array([effect.verdict_of(one, self.rules) == "hurts" for one in known])
 
@@ -242,7 +242,7 @@ def _cells(path: Path) -> Rows:
 
 
 def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
-    """Task -> (the lift of its skill, whether it is said to help)."""
+    """Return, by task, the lift of its skill and True if the verdict is that it helps."""
     rows: list[Observation] = []
     totals: dict[str, tuple[int, int]] = {}
     for cell in cells:
@@ -261,7 +261,7 @@ def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
 
 
 def _rated(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
-    """Task -> (the rate of its skill's runs, whether half of them succeeded)."""
+    """Return, by task, the success rate with its skill and True if it is at least one half."""
     rates: dict[str, list[float]] = {}
     for cell in cells:
         rates.setdefault(cell.task, []).append(cell.having / cell.trials)
@@ -269,7 +269,7 @@ def _rated(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
 
 
 def _held_out(cells: Sequence[_Cell]) -> dict[str, float]:
-    """Task -> the difference that its skill made."""
+    """Return, by task, the difference that its skill made."""
     gains: dict[str, list[float]] = {}
     for cell in cells:
         gains.setdefault(cell.task, []).append((cell.having - cell.without) / cell.trials)
@@ -277,14 +277,14 @@ def _held_out(cells: Sequence[_Cell]) -> dict[str, float]:
 
 
 def _ranked(found: Mapping[str, tuple[float, bool]], truth: Mapping[str, float]) -> float:
-    """Spearman's rank correlation."""
+    """Return Spearman's rank correlation of the tasks' values with the truth."""
     tasks = sorted(found.keys() & truth.keys())
     ranks = [_ranks([found[task][0] for task in tasks]), _ranks([truth[task] for task in tasks])]
     return correlation(*ranks)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """The places of the values, those of equal ones shared."""
+    """Return the rank of each value; equal values share their mean rank."""
     return [mean([i for i, v in enumerate(sorted(values)) if v == value]) for value in values]
 
 

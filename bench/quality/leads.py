@@ -1,9 +1,9 @@
-"""Whether leads are told of few outcomes, and nothing where there is none: simulated streams.
+"""Detection of leads in few outcomes of simulated streams, and false alarms without a cause.
 
     python bench/quality/leads.py [STREAMS [FIRST]]
 
-Every stream is looked at as the program does, at its reading points, the last of which is the
-end. With sessions, three decisions or so share a session and, where the shape says so, their luck.
+The rule reads every stream at the program's reading points, the last of which is the end. With
+sessions, about three decisions share a session and, if the shape says so, their luck.
 """
 
 import sys
@@ -29,7 +29,7 @@ Rng = np.random.Generator
 
 
 class _Shape(NamedTuple):
-    """How streams without a cause are drawn: keys named and numeric; how luck and numbers go."""
+    """Settings of a stream without a cause: its named and numeric keys, its luck, its numbers."""
 
     named: int = 6
     numeric: int = 6
@@ -136,14 +136,14 @@ def looks(count: int) -> list[int]:
 
 
 def alarms(seed: int, make: Callable[[int], list[Outcome]]) -> tuple[bool, bool]:
-    """Whether anything is told of a stream at any look, and at its end."""
+    """Return (whether any look at a stream tells a lead, whether the last look does)."""
     outcomes = make(seed)
     told = [bool(leads(outcomes[:look])) for look in looks(len(outcomes))]
     return any(told), told[-1]
 
 
 def is_told(seed: int, make: Callable[[int], list[Outcome]]) -> bool:
-    """Whether the planted key is told first."""
+    """Return True if the planted key is told first."""
     told = leads(make(seed))
     return bool(told) and told[0].conditions[0].key == "planted"
 
@@ -168,7 +168,7 @@ def rows(streams: int, first: int) -> Iterator[str]:
 
 
 def timed() -> Iterator[str]:
-    """How long a test takes."""
+    """Yield the time that a test takes, for two numbers of outcomes."""
     for count in (40, 200):
         contexts = noise(np.random.default_rng(1), count, _Shape())
         outcomes = [

@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def time(self) -> datetime:
-        """When it was decided, else when it ended."""
+        """The time of the decision, or of the end if no decision is known."""
         return self.made or self.ended
 
     @property
@@ -62,18 +62,18 @@ class Entry:
 
     @property
     def session(self) -> str:
-        """The session that it was of; one without is its own."""
+        """The session of the outcome; an outcome without one has its own."""
         return self.source.get("session") or self.id
 
     @property
     def is_report(self) -> bool:
-        """Whether its reasoning may be of after the result."""
+        """True if the reasoning may have been written after the result."""
         early = self.made is not None and self.made < self.ended
         return not early or self.decision.get("reasoning_at") == "after"
 
     @cached_property
     def words(self) -> str:
-        """All its own texts, folded; what it was asked is none of them."""
+        """All of the outcome's own texts, folded, without the task."""
         decision = {key: value for key, value in self.decision.items() if key != "task"}
         own = {**self.data, "decision": decision}
         return " | ".join(folded(text) for text in texts_in(own))
@@ -86,7 +86,7 @@ class Entry:
 
 
 def load(path: Path) -> Any:
-    """A YAML file."""
+    """Load a YAML file."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 (a safe one)
 
 
@@ -97,7 +97,7 @@ def entries(vault: Path) -> list[Entry]:
 
 
 class Support(NamedTuple):
-    """What a skill of facts rests on: run -> whether it speaks for them, and who wrote how many."""
+    """The runs for (True) and against a skill's facts; the counts of all and of human facts."""
 
     runs: Mapping[str, bool]
     facts: int
@@ -105,7 +105,7 @@ class Support(NamedTuple):
 
 
 def support_of(vault: Path, skill: str) -> Support:
-    """By the links that lead to a skill, and to its facts."""
+    """Return the support of a skill by the links to it and to its facts."""
     facts = [link["source"]["id"] for link in _links(vault, skill) if link["type"] == "derived"]
     runs: dict[str, bool] = {}
     for link in (link for fact in facts for link in _links(vault, fact)):
@@ -120,7 +120,7 @@ _SIDES = {"promoted": True, "reinforced": True, "contradicted": False}
 
 
 def _links(vault: Path, target: str) -> list[dict[str, Any]]:
-    """The links that lead to a fact or skill, each with the id of the record it leads from."""
+    """Return the links to a fact or a skill."""
     return _by_target(vault).get(target, [])
 
 

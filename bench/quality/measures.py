@@ -31,7 +31,7 @@ def f1(pairs: Sequence[tuple[bool, bool]]) -> tuple[float, float, float]:
 
 
 def auc(pairs: Sequence[tuple[float, bool]]) -> float:
-    """How often a true one scores more than another, of (score, true) pairs; ties count half."""
+    """Return how often a true pair scores more than another, of (score, true) pairs."""
     true = [score for score, is_true in pairs if is_true]
     others = [score for score, is_true in pairs if not is_true]
     wins = sum((a > b) + (a == b) / 2 for a in true for b in others)

@@ -61,7 +61,7 @@ class Skill(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a skill counts: these outcomes, oldest first, of those of the vault."""
+    """The outcomes that a skill counts, oldest first, and all outcomes of the vault."""
 
     entries: Sequence[Entry]
     every: Sequence[Entry]
@@ -70,17 +70,17 @@ class Scope(NamedTuple):
     evidence: Evidence
 
     def ended(self, status: str) -> list[Entry]:
-        """Those that ended so."""
+        """Return the entries that ended with this status."""
         return [entry for entry in self.entries if entry.status == status]
 
     def behind(self, *names: str) -> list[Entry]:
-        """Those of the lists of a statement's evidence, oldest first."""
+        """Return the entries in these lists of a statement's evidence, oldest first."""
         ids = {name for key in names for name in self.evidence.get(key, ())}
         return [entry for entry in self.every if entry.id in ids]
 
 
 class Report:
-    """What was counted of a vault."""
+    """The counted figures of a vault, the wrong ones, and the sentences that nothing read."""
 
     def __init__(self) -> None:
         self.figures = 0
@@ -88,7 +88,7 @@ class Report:
         self.unread: list[str] = []
 
     def add(self, skill: Skill, line: str, checks: Iterable[Check]) -> None:
-        """Count what a sentence says."""
+        """Count the figures of a sentence and note the wrong ones."""
         for is_right, truth in checks:
             self.figures += 1
             if not is_right:
@@ -99,7 +99,7 @@ class Report:
 
 
 def skills(vault: Path) -> Iterator[Skill]:
-    """The program's own texts in skills/."""
+    """Yield the skills in skills/ that the program generated."""
     for path in sorted(vault.glob("skills/*/SKILL.md")):
         _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
         keys = yaml.safe_load(front)
@@ -123,7 +123,7 @@ _ITEM = re.compile(r"^- (?:\[ \] )?(.+)$", re.MULTILINE)
 
 
 def policy_of(vault: Path) -> dict[str, float]:
-    """The bounds that a vault sets itself."""
+    """Return the bounds of a vault's own policy, or the defaults."""
     own = load(vault / "vault.yaml")
     evaluate, generate = own.get("evaluate") or {}, own.get("generate") or {}
     return {
@@ -136,7 +136,7 @@ def policy_of(vault: Path) -> dict[str, float]:
 
 
 def recount(vault: Path) -> Report:
-    """Count every figure of a vault's skills."""
+    """Count every figure of a vault's skills again."""
     report, every, policy = Report(), entries(vault), policy_of(vault)
     for skill in skills(vault):
         if skill.evidence:
@@ -158,7 +158,7 @@ def recount(vault: Path) -> Report:
 def _recount_account(
     report: Report, skill: Skill, every: Sequence[Entry], policy: dict[str, float]
 ) -> None:
-    """Count each statement of the outcomes that its evidence names."""
+    """Check each statement against the outcomes that its evidence names."""
     ids = set(skill.evidence["read"])
     read = [entry for entry in every if entry.id in ids]
     report.add(skill, "evidence", [(len(read) == len(ids), f"{len(read)} of them are there")])
@@ -175,7 +175,7 @@ def _recount_account(
 
 
 def _scopes(skill: Skill, every: Sequence[Entry], policy: dict[str, float]) -> Iterator[Scope]:
-    """Of which outcomes a text may be: its head says how many, and when the last one ended."""
+    """Yield the outcomes that a text may count, by the number and the last day in its head."""
     head = " ".join(skill.head)
     if "memory fact" in head:
         yield Scope(every, every, policy, skill.support, {})
@@ -211,7 +211,7 @@ def _tell(report: Report, skill: Skill, scope: Scope, line: str, forms: "Forms")
 
 
 def _deed(line: str, scope: Scope) -> Iterator[Check]:
-    """A deed with how many of those that did the same ended so."""
+    """Check the counts of a deed: its runs, and those that ended as it says."""
     runs = scope.behind("for", "against")
     yield bool(runs), "no outcome"
     if m := re.search(
@@ -257,7 +257,7 @@ def _claimed(line: str, scope: Scope) -> Iterator[Check]:
 
 
 def _refused(line: str, scope: Scope) -> Iterator[Check]:
-    """Refused answers: so many of the failures behind it hold the value."""
+    """Check the refused answers: that many of the failures hold each value."""
     behind = scope.behind("for")
     yield all(e.status == "failure" for e in behind), "not all of them failed"
     for value, runs in re.findall(r"(?::|,) (\S.*?) \((\d+) runs?\)", line):
@@ -319,7 +319,7 @@ def _dated(line: str, scope: Scope) -> Iterator[Check]:
 
 
 def _balance(line: str, scope: Scope) -> Iterator[Check]:
-    """How all tries of an action ended."""
+    """Check the sentence about how all tries of an action ended."""
     tries = scope.behind("for")
     won, lost = ([e for e in tries if e.status == status] for status in ("success", "failure"))
     parts = [f"{len(won)} of {len(won) + len(lost)} worked"] if won or lost else []
@@ -334,7 +334,7 @@ def _balance(line: str, scope: Scope) -> Iterator[Check]:
 
 
 def _separates(line: str, scope: Scope) -> Iterator[Check]:
-    """A rule or a lead: its counts and its ids, of the outcomes that it was read of."""
+    """Check the counts and ids of a rule or a lead against the outcomes that it read."""
     rule = scope.evidence["rule"]
     until, line = moment(rule["until"]), line.removeprefix(f"{shown(rule['action'])}: ")
     entries = [e for e in scope.entries if e.action == rule["action"]]
@@ -421,7 +421,7 @@ def _ended_so(result: str) -> Callable[[Entry], bool]:
 
 
 def _rule(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """A rule of an action with all its counts, as of the outcomes that it names."""
+    """Check all counts of an action's rule against the outcomes that it names."""
     holds = conditions(match["clause"])
     if holds is None:
         yield False, f"the clause {match['clause']!r} is in no known form"
@@ -450,7 +450,7 @@ def _holding(clause: str, of: Sequence[Entry]) -> list[Holds] | None:
 
 
 def _told_lead(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """A lead of an action that a strategy tells, as of any day of its outcomes."""
+    """Check a strategy's lead of an action against any point of the action's outcomes."""
     of = _of_action(match["action"], scope)
     holds = _holding(match["clause"], of)
     stated = tuple(int(match[name]) for name in ("k", "n", "ok", "on"))
@@ -491,13 +491,13 @@ def _of_action(action: str | None, scope: Scope) -> list[Entry]:
 
 
 def _windows(of: Sequence[Entry], day: str, count: int | None, scope: Scope) -> list[list[Entry]]:
-    """The latest outcomes of an action to a day, of which only the day is told."""
+    """Return the latest outcomes of an action up to each outcome that ended on a day."""
     ends = [place for place, entry in enumerate(of, 1) if entry.day == day]
     return [list(of[max(0, end - (count or int(scope.policy["peers"]))) : end]) for end in ends]
 
 
 def _outlier(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """A value far from its peers': of some outcome of that day, among those of its action."""
+    """Check that a value of that day is far from those of its action's other outcomes."""
     truths: list[str] = []
     for entry in (e for e in scope.entries if e.day == match["day"]):
         peers = [e for e in scope.entries if e.action == entry.action and e.id != entry.id]
@@ -570,7 +570,7 @@ def _succeeded(match: re.Match[str], scope: Scope) -> Iterator[Check]:
 
 
 def _origin(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """The runs that stand behind facts, by the links that lead to these."""
+    """Check the counts of runs behind facts by the links to these facts."""
     if match["n"]:
         against = int(match["against"] or 0)
         point = sorted(scope.support.runs)[: int(match["n"]) + against]
@@ -600,13 +600,13 @@ def _of_runs(match: re.Match[str], runs: Sequence[Entry]) -> Iterator[Check]:
 
 
 def _sums(skill: Skill) -> Iterator[Check]:
-    """As many facts as are listed."""
+    """Check that the head states the number of listed facts."""
     if stated := re.search(r"From (\d+) memory", "\n".join(skill.head)):
         yield int(stated[1]) == len(skill.facts), f"{len(skill.facts)} facts are listed"
 
 
 def _fact(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """An insight of one outcome: its score and its words are one outcome's."""
+    """Check that the score of a fact is that of an outcome of its subject."""
     about = [e for e in scope.every if e.about.casefold() in match[0].casefold()]
     truths = {percent(e.score) for e in about if e.score is not None}
     yield match["score"] in truths, f"{sorted(truths)}"

@@ -1,11 +1,11 @@
-"""How well skills are found and served, texts compared, uses, effects, causes, verdicts told.
+"""Quality of search, serving, sameness, usage, effects, causes and verdicts.
 
     python bench/quality/run.py [BENCH]
 
-BENCH is the folder of labelled data, `../shared/bench` beside the repository by default; where
-it is absent nothing is measured. Intervals are 95 %, by the bootstrap; a gain is paired, and
-told apart from none where its interval leaves out 0. All data is for choosing, none is held back
-but half of the pairs that say the same or not, and of the texts that a verdict is given on.
+BENCH is the folder of labelled data, `../shared/bench` beside the repository by default; if it is
+absent, nothing is measured. Intervals are 95 %, by the bootstrap. A gain is paired, and counts as a
+gain if its interval leaves out 0. All data is for choosing. Only half of the pairs that say the
+same or not is held back, and half of the texts for the verdict.
 """
 
 import sys

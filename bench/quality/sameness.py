@@ -1,8 +1,8 @@
-"""When two texts say the same: pairs by people, and pairs as agents write them, at one threshold.
+"""Accuracy of the rule that two texts say the same, on pairs by people and pairs by agents.
 
 The rule was chosen on one half of the pairs of `same/pairs.jsonl`, by their hash, and is reported
-on the other. `lessons.tsv` beside this file is ours: what agents' lessons look like, the last 42 of
-them long; `same/lessons.jsonl` is not.
+on the other. `lessons.tsv` beside this file is ours: it shows how agents' lessons look, the last 42
+of them long; `same/lessons.jsonl` is not ours.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ METHODS: dict[str, Says] = {
 
 
 def held_back(pair: Mapping[str, Any]) -> bool:
-    """Whether a pair is in the half on which nothing was chosen."""
+    """Return True if a pair is in the half on which nothing was chosen."""
     return int(sha256(f"{pair['a']}\n{pair['b']}".encode()).hexdigest(), 16) % 2 == 1
 
 

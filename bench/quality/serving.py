@@ -1,4 +1,4 @@
-"""What an agent is served: the right few, nothing where nothing fits, through `recommend` itself.
+"""Quality of serving through `recommend`: the right few skills, and nothing where none fits.
 
 The vault learns the runs of `agent-runs` and the examples of `vault_template`. `tasks.jsonl` holds
 tasks that somebody wrote who saw no skill, in three sets: the share at which a text answers was
@@ -30,7 +30,7 @@ FIRST = 2  # places among which the right skill should stand
 
 
 class Task(NamedTuple):
-    """What is asked in a domain; `subject` is what it is about as recorded, None for other work."""
+    """A question in a domain; `subject` is its recorded subject, None for other work."""
 
     domain: str
     text: str
@@ -65,7 +65,7 @@ def _learn(root: Path, files: Sequence[Path]) -> Vault:
 
 
 def _everyday_row(what: str, vault: Vault, prompts: Sequence[str]) -> str:
-    """How many of the prompts, asked in each domain, are served a skill or a fact."""
+    """Return the row of prompts that are served a skill or a fact, each asked in every domain."""
     domains = vault.store.head().domains
     answers = [vault.recommend(domain, text) for domain in domains for text in prompts]
     served = [answer for answer in answers if answer.recommended or answer.facts]
@@ -112,9 +112,9 @@ def _subjects(vault: Vault) -> dict[str, set[str]]:
 
 
 def _is_related(name: str, task: Task, about: Mapping[str, Collection[str]]) -> bool:
-    """Whether a skill is about what a task is to do, on whatever it is to be done.
+    """Return True if a skill is about the action of a task, whatever its target.
 
-    Nothing is about other work, not even what is about all of a domain.
+    No skill is about other work, not even one about all of a domain.
     """
     if task.subject is None:
         return False
@@ -123,7 +123,7 @@ def _is_related(name: str, task: Task, about: Mapping[str, Collection[str]]) -> 
 
 
 def _is_general(name: str) -> bool:
-    """Whether a skill is about all of its domain, so that no task of it is another subject."""
+    """Return True if a skill is about all of its domain, so that it fits every task there."""
     return name.startswith("strategy-")
 
 
@@ -136,7 +136,7 @@ def _names(answer: Selection) -> list[str]:
 
 
 def _routing_told(folder: Path) -> Iterator[str]:
-    """How many of the right skills are shown, and nDCG@10 as they are."""
+    """Yield the number of right skills that are shown, and nDCG@10 in the order shown."""
     gains: retrieval.Gains = defaultdict(dict)
     for row in retrieval.lines(folder / "qrels.jsonl"):
         gains[row["qid"]][row["did"].replace("_", "-")] = 1.0  # as a skill is named

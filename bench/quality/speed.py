@@ -1,4 +1,4 @@
-"""How long a search takes among 10,000 documents, beside FTS5's own OR query.
+"""Time of a search among 10,000 documents, beside FTS5's own OR query.
 
     python bench/quality/speed.py [COUNT]
 

@@ -1,4 +1,4 @@
-"""How often the status of a skill is right, as a vault keeps it: records in, `assess` out.
+"""Accuracy of the skills' statuses as a vault keeps them: records in, `assess` out.
 
 Simulated decisions become receipts and outcomes of a vault of its own. It is looked at once, at
 the end, or after each decision, as a daemon does.
@@ -27,7 +27,7 @@ _WHO |= {"GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@example.com"}
 
 
 class Judged(NamedTuple):
-    """A skill at the end: what it changes in truth, what is estimated, its status, all it had."""
+    """A skill at the end: true effect, estimate and error, status, every status it had."""
 
     truth: float
     lift: float
@@ -37,7 +37,7 @@ class Judged(NamedTuple):
 
 
 def judged(world: tuple[Any, ...], root: Path, *, each: bool) -> Iterator[Judged]:
-    """The skills of a world as a vault judges them; `each`: looked at after each decision."""
+    """Yield a world's skills as a vault judges them, once or after each decision."""
     skills, decisions, truth = world
     vault = _vault(root, skills)
     had: dict[str, set[str]] = {name: set() for name in skills}

@@ -1,4 +1,4 @@
-"""Which skills real runs and single sentences used: F1 and precision beside a plain mention."""
+"""Detection of the skills that runs and sentences used: F1 and precision, beside mentions."""
 
 import re
 from collections.abc import Callable, Iterator

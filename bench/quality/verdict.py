@@ -1,4 +1,4 @@
-"""Whether the blind verdict tells an honest reasoning from a hollow one, and runs that end well.
+"""Accuracy of the blind verdict on honest and hollow texts, and on real runs.
 
     python bench/quality/verdict.py [SHARED]
 
@@ -31,7 +31,7 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 class Judgement(NamedTuple):
-    """What a verdict says of a decision, and whether the decision was a good one."""
+    """A verdict on a decision, and the truth about the decision."""
 
     quality: float
     says_good: bool

@@ -1,4 +1,4 @@
-"""What the table measures beside ours does what it stands for."""
+"""Each baseline in the benchmark's table does what it stands for."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The measured vaults are vaults: they read, hold, and are the same each time."""
+"""The measured vaults are sound: they can be read, pass the check, and are equal each time."""
 
 import subprocess
 from itertools import islice
@@ -16,7 +16,7 @@ RECORDS = 400
 
 @pytest.fixture(autouse=True)
 def _unnamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `made` sets is taken back."""
+    """The git names of the environment, put back after each test because `made` sets them."""
     for end in ("NAME", "EMAIL"):
         for who in ("AUTHOR", "COMMITTER"):
             monkeypatch.setenv(f"GIT_{who}_{end}", "bench")

@@ -17,9 +17,9 @@ _PATIENCE = 60.0
 
 
 class Terminal:
-    """A command of the program on a screen of so many columns, or one of another `program`.
+    """A command of this program, or of another `program`, on a screen of so many columns.
 
-    It has the environment of the test if no other is given.
+    It has the environment of the test unless another one is given.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What the screen shows."""
+        """The text that the screen shows."""
         return "\n".join(line.rstrip() for line in self._screen.display).strip()
 
     def wait(self, shows: Callable[[str], bool], *, raw: bool = False) -> str:
-        """What the screen shows once it shows this, and (`raw`) takes single keys."""
+        """Wait until `shows` holds and (`raw`) single keys are taken; return the screen's text."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             ready, _, _ = select.select([self._master], [], [], 0.05)
@@ -67,7 +67,7 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def end(self) -> int:
-        """Wait until the program has ended; its exit code."""
+        """Wait until the program has ended, and return its exit code."""
         while self._read():
             pass
         os.close(self._master)

@@ -38,7 +38,7 @@ def claimed(vault: Vault) -> Vault:
 
 
 def ending(vault: Vault, decision: str) -> tuple[str, str, bool]:
-    """How a decision ended, who saw it, and whether it is a surprise."""
+    """Return how a decision ended, who saw it, and whether it is a surprise."""
     stats = vault.stats(decision=decision)
     return stats["outcome"], stats["observed_by"], stats["surprise"]
 

@@ -1,4 +1,4 @@
-"""What a shell completes, and what a mistyped command is answered with."""
+"""The words that a shell completes, and the answer to a mistyped command."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from tests.given import as_file, raw
 
 
 def offered(*words: str, vault: Path | None = None) -> list[str]:
-    """What bash is offered for the last word."""
+    """Return the completions that bash is offered for the last word."""
     line = ["skillvault", *(("--vault", str(vault)) if vault else ()), *words]
     environment = {
         COMPLETING: "bash_complete",

@@ -18,7 +18,7 @@ CLAUDE, CODEX = SAMPLES / "claude_code.jsonl", SAMPLES / "codex.jsonl"
 
 
 def distill(vault: Vault, what: object, *options: str) -> Result:
-    """What the command prints."""
+    """Run `distill` and return its result."""
     place = ["--vault", str(vault.root), "--now", NOW.isoformat()]
     return CliRunner().invoke(cli, ["distill", str(what), *place, *options])
 

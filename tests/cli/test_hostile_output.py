@@ -156,7 +156,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def _names(vault: Vault) -> Iterator[tuple[str, str]]:
-    """(what a command calls it, name) of what is in the vault."""
+    """Yield (the parameter that takes it, name) for everything in the vault."""
     for shelf in ("skills", "proposed", "archive"):
         yield from (("name", entry_.name) for entry_ in vault.skills(shelf))
     head = vault.store.head()
@@ -169,7 +169,7 @@ _CHANGING = {"mcp", "watch", "setup", "hook", "merge-driver"}
 
 
 def _calls(vault: Vault, source: Path) -> Iterator[list[str]]:
-    """Each command without what it asks for, with names of what is there, and with steering."""
+    """Yield each command without its arguments, with names from the vault, and with steering."""
     names: dict[str, list[str]] = {}
     for key, name in _names(vault):
         names.setdefault(key, []).append(name)
@@ -182,7 +182,7 @@ def _calls(vault: Vault, source: Path) -> Iterator[list[str]]:
 def _calls_of(
     name: str, command: click.Command, names: dict[str, list[str]]
 ) -> Iterator[list[str]]:
-    """One command in each way."""
+    """Yield the calls of one command."""
     options = {option for param in command.params for option in param.opts}
     words = [*name.split(), *(["--dry-run"] if "--dry-run" in options else [])]
     reason = ["--reason", STEERING] if name in ("retract", "skill reject") else []
@@ -199,7 +199,7 @@ def _calls_of(
 
 
 def _calls_about(source: Path) -> Iterator[list[str]]:
-    """What else is asked of the vault, and of a hostile source."""
+    """Yield more calls about the vault, and calls about a hostile source."""
     for format_ in ("prompt", "xml", "json"):
         task = ("--domain", "coding", "--task", "a test of the checkout is flaky", "--with-learned")
         yield ["recommend", *task, "--format", format_, "--explain", "--untrusted"][:-1]

@@ -1,4 +1,4 @@
-"""What `--json` says; `test_shapes.py` compares its keys with docs/cli.md."""
+"""The output of `--json`; `test_shapes.py` compares its keys with docs/cli.md."""
 
 import json
 from collections.abc import Callable

@@ -15,7 +15,7 @@ from tests.given import as_file, raw, trade
 
 
 def say(vault: Vault, *args: str, code: int = 0) -> str:
-    """What a command prints."""
+    """Run a command, check its exit code, and return its output."""
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args])
     assert result.exit_code == code, (result.output, result.exception)
     return result.output
@@ -38,7 +38,7 @@ def _learn(vault: Vault) -> None:
 
 
 def subjects(text: str) -> list[str]:
-    """What stands behind the commit and its day in each line."""
+    """Return each line of a log without the commit and its day."""
     return [line.split(" ", 2)[2] for line in text.splitlines()]
 
 

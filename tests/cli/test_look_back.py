@@ -29,7 +29,7 @@ def changed(vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch) -> Va
 
 
 def call(vault: Vault, *args: str) -> str:
-    """What a command prints; a refusal is raised."""
+    """Run a command and return its output; raise its refusal."""
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args])
     if isinstance(result.exception, UsageError):
         raise result.exception

@@ -43,12 +43,12 @@ TOOLS = [
 def ask(
     vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *, may_review: bool = False
 ) -> _Value:
-    """What a talk with the vault's server comes to, in this process."""
+    """Talk with the vault's server in this process, and return the result of the talk."""
     return _talk_with(server_of(Vault(vault.root), may_review=may_review), talk)
 
 
 def ask_program(vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *words: str) -> _Value:
-    """What a talk with a process of its own comes to, over stdin and stdout."""
+    """Talk with a server process over stdin and stdout, and return the result of the talk."""
     command = ["-m", "skillvault", "--vault", str(vault.root), "mcp", *words]
     # What the server inherits otherwise is no home of a test's.
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
@@ -292,7 +292,7 @@ MALFORMED: list[tuple[str, int, object]] = [
 
 
 def raw_answers(vault: Vault, lines: list[str], count: int, *words: str) -> list[dict[str, Any]]:
-    """The first answers of a server to these lines, in their order; it has no other trouble."""
+    """Return the first answers of a server to these lines; the server has no other trouble."""
     who = {"name": "raw", "version": "1"}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": who}
     opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}

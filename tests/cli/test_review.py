@@ -20,7 +20,7 @@ LATER = NOW + timedelta(days=1)
 
 
 def say(vault: Vault, *args: str) -> str:
-    """What a command prints."""
+    """Run `review` and return its output."""
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), "review", *args])
     assert result.exit_code == 0, (result.output, result.exception)
     return result.output
@@ -42,7 +42,7 @@ def waiting(vault: Vault, person: Person) -> Vault:
 
 
 def shows(text: str) -> bool:
-    """Whether a whole proposal is on the screen."""
+    """Return True if a whole proposal is on the screen."""
     return KEYS in text
 
 
@@ -260,7 +260,7 @@ def stating(vault: Vault) -> Vault:
 
 
 def decide(vault: Vault, *keys: tuple[str, str]) -> str:
-    """What the terminal shows at last, where a person waits for a text and types."""
+    """Type each answer once the terminal shows its text, and return the last screen."""
     terminal = Terminal(vault.root, "review", columns=100)
     for text, typed in keys:
         is_line = text.endswith(("?", ":"))

@@ -283,7 +283,7 @@ def test_a_request_that_makes_no_sense_is_refused(
 
 
 def _stats(vault: Vault, *about: str) -> str:
-    """What `stats` says beside its table."""
+    """Return what `stats` prints beside its table."""
     return CliRunner().invoke(cli, ["--vault", str(vault.root), "stats", *about]).stderr
 
 

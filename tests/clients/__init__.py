@@ -1,1 +1,1 @@
-"""What is known of agents' clients."""
+"""The facts that are known about agents' clients."""

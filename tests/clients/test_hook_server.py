@@ -44,7 +44,7 @@ class Answers:
 
 
 def ask(root: Path, payload: bytes = b"{}") -> bytes | None:
-    """What the client gets of the server for an event."""
+    """Send an event to the server as the client does, and return the answer."""
     return hook_client.ask(["Stop", "--vault", str(root)], payload)
 
 

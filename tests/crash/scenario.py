@@ -1,4 +1,4 @@
-"""What a machine does in a vault, again and again until it is done: the process to be killed.
+"""The process to be killed: a machine's work in a vault, repeated until it is done.
 
 python -m tests.crash.scenario ROOT
 """
@@ -33,7 +33,7 @@ def given(number: int) -> dict[str, Any]:
 
 
 def _note_rules(vault: Vault) -> Path:
-    """Note the rules that nobody noted yet; where the code is that bears half of them out."""
+    """Note the rules that nobody noted yet; return the code, which supports half of them."""
     code = vault.root.with_name(f"{vault.root.name}-code")
     code.mkdir(exist_ok=True)
     for name in "abc":
@@ -45,13 +45,13 @@ def _note_rules(vault: Vault) -> Path:
 
 
 def noted(root: Path) -> str:
-    """All that stands of rules in the work tree."""
+    """Return the text of all rules in the work tree."""
     paths = (root / "LEARNINGS.md", root / "skills/learned/resources/expertise.yaml")
     return "".join(path.read_text() for path in paths if path.exists())
 
 
 def main(root: Path) -> None:
-    """Record, run, decide, and let time pass; each again where it was cut off."""
+    """Record, run, decide, and let time pass; repeat each step that was cut off."""
     vault = Vault.open(root)
     # A clock that went back would find the outcomes it took before in the future.
     turned = root.with_name(f"{root.name}-turned-late")

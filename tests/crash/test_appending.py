@@ -99,7 +99,10 @@ def _capture(code: Path, root: Path) -> None:
 
 
 def _reached(point: str) -> str:
-    """Where the patterns are committed: what was appended before is committed as it stands."""
+    """Return the point of the commit of the patterns.
+
+    The text that was appended before is committed first, as it stands.
+    """
     return point if point.startswith("late") else f"{point}:2"
 
 

@@ -43,7 +43,7 @@ def world(template: World, tmp_path: Path) -> World:
 
 
 def prepared(world: World, point: str) -> None:
-    """Bring a world to where a point lies ahead."""
+    """Bring a world into a state in which the next run reaches the point."""
     if point in RECOVERY:
         assert world.run(f"{RECOVERY[point]}=kill") == KILLED
     if point in MENDED:
@@ -120,7 +120,7 @@ def test_kills_at_any_time_are_recovered_from(
 
 
 def _unlock(world: World) -> None:
-    """What git left when it was killed itself is old by the time anybody looks."""
+    """Make the locks of a killed git look old, as they are by the time anybody looks."""
     time.sleep(1)  # for a git that goes on alone
     for lock in (world.root / ".git").rglob("*.lock"):
         if lock.parent.name != "skillvault":

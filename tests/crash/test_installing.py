@@ -23,7 +23,7 @@ NEW = {"SKILL.md": b"Second.", "new.md": b"new\n", "same.md": b"same\n"}
 
 
 def publish(root: Path, files: dict[str, bytes]) -> None:
-    """What the author has at a time: a skill of these files, and another one."""
+    """Replace the files of the author's skill `review`; other skills stay."""
     folder = author_of(root) / "review"
     folder.mkdir(parents=True, exist_ok=True)
     for place in folder.iterdir():
@@ -39,7 +39,7 @@ def author_of(root: Path) -> Path:
 
 
 def play(root: Path) -> None:
-    """Install, update, and put the new version over the old one; each where it was cut off."""
+    """Install, update, and approve the new version; repeat each step that was cut off."""
     vault = Vault.open(root)
     vault.store.recover()
     source = parse_source(str(author_of(root)))
@@ -58,7 +58,7 @@ def versions(root: Path) -> list[dict[str, bytes]]:
 
 
 def is_one_version(files: dict[str, bytes]) -> bool:
-    """Whether files are all those of one version, and of no other."""
+    """Return True if the files are all those of one version, and of no other."""
     text = files["SKILL.md"]
     version = next(v for v in (OLD, NEW, {"SKILL.md": b"Other."}) if v["SKILL.md"] in text)
     return files.keys() == version.keys()

@@ -100,7 +100,7 @@ class World:
         )
 
     def run(self, point: str = "") -> int | None:
-        """How the machine ended."""
+        """Play the scenario in the vault, and return the exit code of its process."""
         return forked.played(self.root, point)
 
     def hand(self) -> tuple[str, str, dict[str, bytes]]:
@@ -113,7 +113,7 @@ class World:
         return person.git("diff", "--cached"), "\n".join(sorted(status)), seen
 
     def check(self, before: tuple[str, str, dict[str, bytes]]) -> None:
-        """Once it ran to its end, nothing tells of what happened on the way."""
+        """Check that after a finished run nothing shows what happened on the way."""
         assert self.hand() == before
         assert self.person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
         vault = Vault.open(self.root)

@@ -1,4 +1,4 @@
-"""What the tests of this room share: the real files beside the repository, and the intake."""
+"""Helpers of the exchange tests: the real files beside the repository, and the intake."""
 
 import json
 from collections.abc import Iterable
@@ -25,25 +25,25 @@ def shared(name: str) -> Path:
 
 
 def written(path: Path, value: Any) -> Path:
-    """The path, holding the value as JSON or the text as it is."""
+    """Write a value as JSON, or a text as it is, and return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     return path
 
 
 def read(format_name: str, path: Path, domain: str | None = None) -> list[dict[str, Any]]:
-    """The mappings of a file of which no record is refused."""
+    """Return the mappings of a file; none of its records may be refused."""
     return [taken(item) for _, item in formats.read_outcomes(format_name, path, domain)]
 
 
 def one(format_name: str, path: Path, domain: str | None = None) -> dict[str, Any]:
-    """The one mapping of a file."""
+    """Return the only mapping of a file."""
     (found,) = read(format_name, path, domain)
     return found
 
 
 def taken(item: dict[str, Any] | BadInputError) -> dict[str, Any]:
-    """The mapping, after the intake took it."""
+    """Let the intake take a mapping, and return it."""
     if isinstance(item, BadInputError):
         raise item
     intake.parse_outcome(item, trust="local", now=NOW)
@@ -51,12 +51,12 @@ def taken(item: dict[str, Any] | BadInputError) -> dict[str, Any]:
 
 
 def refused(format_name: str, path: Path) -> BadInputError:
-    """The one error of a file that is refused as a whole."""
+    """Return the only error of a file that is refused as a whole."""
     with pytest.raises(BadInputError) as caught:
         list(formats.read_outcomes(format_name, path))
     return caught.value
 
 
 def outcomes(items: Iterable[dict[str, Any]]) -> list[records.Outcome]:
-    """The records that the intake makes of the mappings."""
+    """Return the records that the intake makes of the mappings."""
     return [intake.parse_outcome(item, trust="local", now=NOW) for item in items]

@@ -18,7 +18,7 @@ SKILL = b"---\nname: review\ndescription: Reviews a change. Use before a merge.\
 
 
 class Reply(NamedTuple):
-    """What a path answers. `pause`: seconds before each byte of the body, or of the headers."""
+    """The answer of a path. `pause`: seconds before each byte of the body, or of the headers."""
 
     body: bytes = b""
     status: int = 200
@@ -66,7 +66,7 @@ def _mode(data: bytes) -> int:
 
 
 def digest(content: bytes) -> str:
-    """As an index writes it."""
+    """Return the digest of a content as an index writes it."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 

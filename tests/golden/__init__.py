@@ -24,9 +24,9 @@ OBJECT = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[0-9a-f]{10}|[0-9a-f]{7})(?![\w-
 
 
 def played(story: str, place: Path) -> str:
-    """What the story's person sees, and the vault's log and files afterwards.
+    """Play a story; return what its person sees, and the vault's log and files afterwards.
 
-    Whoever asks Claude there asks the API of tests/judge.
+    Where the story asks Claude, it asks the API of tests/judge.
     """
     with serving() as api:
         return _played(story, place, api.url)

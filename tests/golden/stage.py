@@ -1,6 +1,6 @@
-"""Where each story is played once a run of the tests, whichever workers ask for it.
+"""Stories that are played once in a run of the tests, whichever workers ask for them.
 
-Played as the program is now: what was played is gone when the run ends.
+The present program plays them, and the result is deleted when the run ends.
 """
 
 import fcntl
@@ -12,14 +12,14 @@ from tests.golden import played
 
 
 class Stage:
-    """Stories in a folder that all workers share; what stands there is only read."""
+    """Stories in a folder that all workers share; its files are only read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(exist_ok=True)
 
     def text(self, story: str) -> str:
-        """What the story's person sees, and the vault's log and files afterwards."""
+        """Return what the story's person sees, and the vault's log and files afterwards."""
         self._play(story)
         return self._text(story).read_text(encoding="utf-8")
 

@@ -23,5 +23,5 @@ def test_the_texts_of_a_story_pass_the_lints(story: str, stage: Stage) -> None:
 
 
 def is_generated(path: Path) -> bool:
-    """Whether the program wrote a SKILL.md."""
+    """Return True if the program wrote a SKILL.md."""
     return "\n  origin: generated\n" in path.read_text(encoding="utf-8")

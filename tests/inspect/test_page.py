@@ -1,4 +1,4 @@
-"""What a page tells: its numbers are those of `stats` and `status`, its week the commits' own."""
+"""A page has the numbers of `stats` and `status`, and its week those of the commits."""
 
 from datetime import timedelta
 

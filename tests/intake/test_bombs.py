@@ -1,4 +1,4 @@
-"""What is made to break a reader is refused with its code, or taken, in little time and memory."""
+"""Input made to break a reader is refused with its code, or taken, in little time and memory."""
 
 import contextlib
 import itertools
@@ -179,7 +179,7 @@ def test_the_last_of_many_json_keys_twice_is_refused_within_a_second(tmp_path: P
 
 
 def said(name: str, data: bytes) -> str:
-    """What a refusal says."""
+    """Return the message of a refusal."""
     with pytest.raises(BadInputError) as caught:
         parse_outcome(parse_incoming(name, data), trust="local", now=NOW)
     return caught.value.message
@@ -215,7 +215,7 @@ NAMES = (LONG, b"a\nb.json", b"\xff\xfe.json", b"\x1b[31m.json", b"-rf.json", b"
 
 
 def place(vault: Vault, name: bytes) -> Path:
-    """Where a file of such a name lies in the inbox."""
+    """Return the path of a file with such a name in the inbox."""
     return Path(os.fsdecode(os.fsencode(vault.root / "inbox") + b"/" + name))
 
 

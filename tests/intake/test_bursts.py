@@ -88,7 +88,7 @@ def numbers(vault: Vault) -> list[int]:
 
 
 def told(commits: list[str]) -> int:
-    """How many outcomes the subjects of the record commits tell of."""
+    """Return how many outcomes the subjects of the record commits count."""
     found = (re.match(r"record: (\d+) outcome", line) for line in commits)
     return sum(int(match[1]) for match in found if match)
 

@@ -31,7 +31,7 @@ def expected(meta: dict[str, Any], new: str) -> dict[str, Any]:
 
 
 def check_bytes(file: Made, after: bytes) -> None:
-    """What is not the value stands where it stood; where there was none, all does."""
+    """Check that every byte outside the value stayed; without a value, every byte of the file."""
     if file.value is None:
         assert spliced(file.data, after) in (b"", b"{}")
         return

@@ -304,7 +304,7 @@ def _below(name: str, command: click.Command | None) -> Iterator[tuple[str, clic
 
 
 def takes_text(param: click.Parameter) -> bool:
-    """Whether anything can be typed there."""
+    """Return True if a parameter takes any text."""
     texts = click.types.StringParamType | click.Path | click.types.UnprocessedParamType
     return isinstance(param.type, texts) and not getattr(param, "is_flag", False)
 
@@ -496,7 +496,7 @@ def test_what_goes_wrong_in_a_hook_is_logged_without_secrets(world: World) -> No
 
 
 def _given(entry: str, number: int = 0) -> dict[str, Any]:
-    """What of a record is no free text, and a day of its own."""
+    """Return the fields of a record that are no free text, with a day of its own."""
     at = f"2026-11-1{number}T09:00:00Z"
     whole = {
         "outcome": {"id": None, "received": None, "event_id": f"e-{number}", "occurred_at": at},

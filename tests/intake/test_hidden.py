@@ -82,7 +82,7 @@ PLAIN = {"NO_COLOR": "1"}  # no escapes of our own
 
 
 def _call(vault: Vault, *args: str) -> str:
-    """What a command prints on both streams."""
+    """Run a command and return its output on both streams."""
     result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args], color=True, env=PLAIN)
     assert result.exception is None or isinstance(result.exception, SystemExit), args
     return result.stdout + result.stderr

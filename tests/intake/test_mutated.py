@@ -61,7 +61,7 @@ WRONG: tuple[Any, ...] = (
 
 
 def paths(given: Given, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The path of every key."""
+    """Yield the path of every key."""
     for key, value in given.items():
         yield (*above, key)
         if isinstance(value, dict):
@@ -69,13 +69,13 @@ def paths(given: Given, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
 
 
 def put(given: Given, path: tuple[str, ...], value: Any) -> Given:
-    """The outcome with another value at a path."""
+    """Return the outcome with another value at a path."""
     head, *rest = path
     return {**given, head: put(given[head], tuple(rest), value) if rest else value}
 
 
 def wrong_types() -> Iterator[Mutant]:
-    """Each key with each wrong value, the forms in turn."""
+    """Yield each key with each wrong value, in the forms by turns."""
     keys = list(paths(original(1)))
     for at, path in enumerate(keys):
         for which, value in enumerate(WRONG):
@@ -89,24 +89,24 @@ def wrong_types() -> Iterator[Mutant]:
 
 
 def at(rng: random.Random, data: bytes) -> int:
-    """A place in the bytes."""
+    """Return a random place in the bytes."""
     return rng.randrange(len(data))
 
 
 def inserted(rng: random.Random, data: bytes, piece: bytes) -> bytes:
-    """The bytes with a piece somewhere in between."""
+    """Insert a piece at a random place."""
     place = at(rng, data)
     return data[:place] + piece + data[place:]
 
 
 def chunk(rng: random.Random, data: bytes) -> tuple[int, int]:
-    """Where a chunk of the bytes begins and ends."""
+    """Return the beginning and the end of a random chunk of the bytes."""
     first = at(rng, data)
     return first, min(len(data), first + rng.randint(1, 60))
 
 
 def flipped(rng: random.Random, data: bytes) -> bytes:
-    """Some bytes with one bit the other way."""
+    """Flip one bit in some of the bytes."""
     found = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         found[at(rng, data)] ^= 1 << rng.randrange(8)
@@ -114,50 +114,50 @@ def flipped(rng: random.Random, data: bytes) -> bytes:
 
 
 def truncated(rng: random.Random, data: bytes) -> bytes:
-    """The beginning, or the end."""
+    """Keep only the beginning, or the end."""
     place = at(rng, data)
     return data[:place] if rng.random() < 0.7 else data[place:]
 
 
 def doubled(rng: random.Random, data: bytes) -> bytes:
-    """A chunk twice."""
+    """Repeat a chunk."""
     first, last = chunk(rng, data)
     return data[:last] + data[first:last] + data[last:]
 
 
 def deleted(rng: random.Random, data: bytes) -> bytes:
-    """Without a chunk."""
+    """Delete a chunk."""
     first, last = chunk(rng, data)
     return data[:first] + data[last:]
 
 
 def swapped(rng: random.Random, data: bytes) -> bytes:
-    """Two chunks, each in the place of the other."""
+    """Exchange two chunks."""
     (a, b), (c, d) = sorted((chunk(rng, data), chunk(rng, data)))
     return data[:a] + data[c:d] + data[min(b, c) : c] + data[a:b] + data[d:]
 
 
 def controlled(rng: random.Random, data: bytes) -> bytes:
-    """With control characters, NUL among them, plain or of the upper half."""
+    """Insert control characters, NUL among them, plain or of the upper half."""
     codes = [rng.choice([*range(32), 0x7F, 0x80, 0x85, 0x9B, 0x2028, 0xFFFE]) for _ in range(3)]
     return inserted(rng, data, "".join(map(chr, codes)).encode())
 
 
 def not_utf8(rng: random.Random, data: bytes) -> bytes:
-    """With bytes that are no UTF-8: halves, overlong forms, surrogates."""
+    """Insert bytes that are no UTF-8: halves, overlong forms, surrogates."""
     pieces = (b"\xff", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xe2\x82")
     return inserted(rng, data, rng.choice(pieces))
 
 
 def marked(rng: random.Random, data: bytes) -> bytes:
-    """With byte order marks: at the front, twice, in between, or of UTF-16."""
+    """Add byte order marks: at the front, twice, in between, or of UTF-16."""
     return rng.choice(
         (BOM + data, BOM * 2 + data, inserted(rng, data, BOM), data.decode().encode("utf-16"))
     )
 
 
 def huge(rng: random.Random, data: bytes) -> bytes:
-    """A number becomes a huge one."""
+    """Replace a digit by a huge number."""
     numbers = (b"9" * 299, b"9" * 20_000, b"1e999", b"-1e308", b"1" + b"0" * 400 + b".5", b"1e-999")
     digits = [i for i, byte in enumerate(data) if chr(byte).isdigit()]
     place = rng.choice(digits)
@@ -165,13 +165,13 @@ def huge(rng: random.Random, data: bytes) -> bytes:
 
 
 def deep(rng: random.Random, data: bytes) -> bytes:
-    """With nesting in between."""
+    """Insert 3 to 2,000 openings of nested values."""
     piece = rng.choice((b"[", b'{"a":', b"- ", b"? ", b"{", b"[{"))
     return inserted(rng, data, piece * rng.choice((3, 25, 2000)))
 
 
 def line_more(rng: random.Random, data: bytes, line: bytes) -> bytes:
-    """With a line more, or in JSON with a member more."""
+    """Add a line, or in JSON a member."""
     if data.startswith(b"{"):
         return data[:-1] + b", " + line + b"}"
     ends = [i + 1 for i, byte in enumerate(data) if byte == 0x0A]
@@ -180,13 +180,13 @@ def line_more(rng: random.Random, data: bytes, line: bytes) -> bytes:
 
 
 def key_twice(rng: random.Random, data: bytes) -> bytes:
-    """With a key that stands there already."""
+    """Add a key that is there already."""
     key = rng.choice((b"domain", b"decision", b"result", b"occurred_at", b"event_id"))
     return line_more(rng, data, b'"%s": "coding"' % key)
 
 
 def tagged(rng: random.Random, data: bytes) -> bytes:
-    """With tags, anchors, aliases, merge keys, documents, directives."""
+    """Insert tags, anchors, aliases, merge keys, documents, directives."""
     lines = (
         b'x: !!python/object/apply:os.system ["true"]', b"x: !!python/name:os.system", b"x: !t y",
         b"x: &a [1]", b"x: *a", b"x: &a {b: *a}", b"<<: {domain: perps}", b"<<: *a", b"---", b"...",
@@ -203,7 +203,7 @@ MUTATIONS: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 
 
 def of_bytes(count: int) -> Iterator[Mutant]:
-    """So many mutants, the same every time; each kind in each form as often."""
+    """Yield so many mutants, the same every time; every mutation meets every form equally often."""
     for number in range(count):
         rng = random.Random(number)
         mutate = MUTATIONS[number % len(MUTATIONS)]
@@ -220,7 +220,7 @@ def _again(mutate: Callable[..., bytes] | None, rng: random.Random, data: bytes)
 
 
 def mutants() -> list[Mutant]:
-    """All of them."""
+    """Return all mutants."""
     found = list(wrong_types())
     return [*found, *of_bytes(COUNT - len(found))]
 
@@ -229,7 +229,7 @@ def mutants() -> list[Mutant]:
 
 
 def fed(vault: Vault, given: list[Mutant]) -> Report:
-    """What a run reports of files that lie in the inbox."""
+    """Put files into the inbox, and return the report of the run that records them."""
     for name, data in given:
         (vault.root / "inbox" / name).write_bytes(data)
     return vault.run(["record"], now=NOW)

@@ -1,4 +1,4 @@
-"""Who saw how a decision ended is what an entry point knows, never what an agent says."""
+"""An entry point knows who saw how a decision ended; an agent's claim never decides it."""
 
 import asyncio
 import json

@@ -16,7 +16,7 @@ from tests.given import redacted
 
 
 def taken(name: str, data: bytes) -> str:
-    """What becomes of a file: the code of its refusal, or `taken`."""
+    """Take a file in; return the code of its refusal, or `taken`."""
     try:
         redacted(codec.parse_incoming(name, data))
     except BadInputError as error:
@@ -25,7 +25,7 @@ def taken(name: str, data: bytes) -> str:
 
 
 def seconds(path: Path, most: int = 2) -> float | None:
-    """How long a file takes, in seconds of the processor; None where it is beyond `most`."""
+    """Return the processor seconds that a file takes; None if it takes more than `most`."""
     code = forked.called(partial(_take, most), path)
     said = forked.log_of(path).read_text()
     assert code in (0, -signal.SIGXCPU), said
@@ -33,7 +33,7 @@ def seconds(path: Path, most: int = 2) -> float | None:
 
 
 def _take(most: int, path: Path) -> None:
-    """Print how long it took."""
+    """Take a file in, and print how long it took."""
     start = time.process_time()
     limit = int(start) + 1 + most
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))

@@ -86,7 +86,7 @@ class Desk:
         end_hook_server(self.vault.root)
 
     def outcomes(self) -> list[Outcome]:
-        """What the vault has of it, once the run that the session's end started is over."""
+        """Return the client's outcomes, once the run that the session's end started is over."""
         until = time.monotonic() + 60
         while self.vault.inbox.names() and time.monotonic() < until:
             time.sleep(0.2)

@@ -63,7 +63,7 @@ class Program:
     def run(
         self, *args: str, cwd: Path, told: str = "", **more: str
     ) -> subprocess.CompletedProcess[str]:
-        """What it prints and how it ends, the codes for a terminal left out.
+        """Run the program; return its output and its end, without the codes for a terminal.
 
         `told` is what it reads on stdin, `more` is added to its environment.
         """
@@ -111,10 +111,10 @@ def codex_list(codex: Program, cwd: Path) -> dict[str, str]:
 
 
 def as_json(path: Path) -> Any:
-    """A JSON file."""
+    """Return the value of a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def copied(source: Path, target: Path) -> Path:
-    """A folder once more, as somebody else has it."""
+    """Copy a folder, as somebody else has it, and return the copy."""
     return Path(shutil.copytree(source, target, symlinks=True))

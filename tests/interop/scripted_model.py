@@ -35,7 +35,7 @@ class ScriptedModel:
         self._turn = threading.Lock()
 
     def reply_to(self, request: dict[str, Any]) -> list[Block]:
-        """What it says to a request."""
+        """Return the model's reply to a request."""
         with self._turn:
             if not request.get("tools"):
                 return [words("ok")]

@@ -41,7 +41,7 @@ def _open_terminal(desk: ClaudeDesk, model: ScriptedModel) -> Terminal:
 
 
 def _last_screen(terminal: Terminal) -> str:
-    """What the screen has shown when the person leaves."""
+    """Leave as a person does, and return the text of the last screen."""
     terminal.press("/exit")
     terminal.wait(lambda text: "/exit" in text)
     terminal.press("\r")

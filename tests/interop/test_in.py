@@ -1,4 +1,4 @@
-"""What comes in is what other programs take: ClawHub's own client, repositories that there are."""
+"""Skills come in as other programs take them: ClawHub's own client, existing repositories."""
 
 from pathlib import Path
 

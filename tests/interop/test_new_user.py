@@ -23,7 +23,7 @@ BLOCK = re.compile(
 
 
 def commands_of_the_page() -> list[str]:
-    """What the page says that somebody new types."""
+    """Return the commands that the page tells somebody new to type."""
     match = BLOCK.search((ROOT / "docs/agents.md").read_text(encoding="utf-8"))
     assert match
     return [line.partition("  #")[0].strip() for line in match[1].splitlines()]
@@ -41,7 +41,7 @@ class Newcomer:
         subprocess.run(["git", "init", "-q"], cwd=home / "shop", check=True)
 
     def types(self, command: str, **more: str) -> None:
-        """One line in one shell, which keeps its folder and what was exported."""
+        """Type one line in a shell, which keeps its folder and what was exported."""
         begun = time.monotonic()
         state = self.home / ".shell"
         keep = f"export -p > {state} && echo cd \\'$PWD\\' >> {state}"
@@ -74,7 +74,7 @@ class Newcomer:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is published."""
+    """The wheel that is published."""
     place = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)

@@ -34,7 +34,7 @@ def client(tmp_path: Path) -> Program:
 
 
 def _skills(client: Program, *args: str) -> str:
-    """What it says, in a project of its own."""
+    """Run the client in a project of its own, and return its output."""
     project = client.home / "project"
     project.mkdir(exist_ok=True)
     done = client.run(*args, cwd=project)

@@ -232,7 +232,7 @@ def test_real_skills_come_in_whole_and_go_out_whole(
 
 
 def _read_back(page: Path) -> tuple[dict[str, object], bytes]:
-    """What a page says, a description that was too long as it was, and its text to the byte."""
+    """Return the keys of a page, its full description among them, and its text to the byte."""
     content = page.read_bytes()
     meta = meta_of(content)
     away = meta.get("metadata", {}).get("agent-skills.description")

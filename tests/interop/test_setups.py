@@ -26,7 +26,7 @@ PLACES = (
 
 
 def _contents(folder: Path) -> dict[str, bytes | None]:
-    """What stands in each file that a client reads; None for no file."""
+    """Return the content of each file that a client reads; None if there is no file."""
     files = {name: folder / name for name in PLACES}
     return {name: file.read_bytes() if file.exists() else None for name, file in files.items()}
 

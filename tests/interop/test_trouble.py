@@ -28,7 +28,7 @@ def session(desk: ClaudeDesk, *more_turns: list[Block]) -> list[str]:
 
 
 def blocks_of(text: str, desk: ClaudeDesk) -> int:
-    """How often a request names the skill of a vault in a block of a prompt."""
+    """Return how often a request names the vault's skill in a block of a prompt."""
     return text.count(f'<skill name=\\"{desk.skill}\\"')
 
 

@@ -82,7 +82,7 @@ def replies(asked: dict[str, Request]) -> tuple[dict[str, object], int | None, s
 
 
 def claude(words: list[str]) -> tuple[str, bool]:
-    """What `claude -p` prints, and whether it fails."""
+    """Return the output of `claude -p`, and whether it fails."""
     options = dict(pairwise(words))
     parts = (options["--system-prompt"], sys.stdin.read(), options["--json-schema"])
     answers, status, fault = replies(questions_of(parts[0], parts[1], json.loads(parts[2])))
@@ -96,7 +96,7 @@ def claude(words: list[str]) -> tuple[str, bool]:
 
 
 def codex(words: list[str]) -> tuple[str, bool]:
-    """What `codex exec --json` prints, and whether it fails."""
+    """Return the output of `codex exec --json`, and whether it fails."""
     options = dict(pairwise(words))
     place = Path(options["--output-schema"])
     parts = (place.with_name("system.md").read_text(), sys.stdin.read(), place.read_text())
@@ -152,7 +152,7 @@ def speak_after_the_kill(output: str) -> None:
 
 
 def error_of(output: str, status: int | None, words: str) -> str:
-    """What either client prints instead of an answer."""
+    """Return the output of either client in the place of an answer."""
     if "structured_output" in output:
         said = {"subtype": "success", "is_error": True, "api_error_status": status}
         return json.dumps({"type": "result", **said, "result": words})

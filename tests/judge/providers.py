@@ -1,7 +1,7 @@
-"""Who judges in a vault: the model behind the API, or an agent that says the same in files.
+"""The judges of a vault: the model behind the API, or an agent that says the same in files.
 
-The suites of money and kills play both, that of faults a client, too. One script answers all, as
-`server.claude` does.
+The tests of money and kills use both of them, and the tests of faults use a client too. One
+script answers all of them, as `server.claude` does.
 """
 
 import json
@@ -47,12 +47,12 @@ class ClaudeAsker:
 
     @property
     def calls(self) -> int:
-        """How many requests were paid for."""
+        """The number of requests that were paid for."""
         return self._ledger.spent_today().calls
 
     @property
     def closed(self) -> str | float | None:
-        """Until when nobody is asked."""
+        """The time until which nobody is asked."""
         return self._ledger.closed_reason()
 
 
@@ -81,12 +81,12 @@ class VaultAsker:
 
     @property
     def calls(self) -> int:
-        """How many requests were paid for."""
+        """The number of requests that were paid for."""
         return self._vault.status().judge.calls
 
     @property
     def closed(self) -> str | float | None:
-        """Why nobody is asked."""
+        """The reason why nobody is asked."""
         return self._vault.status().judge.closed
 
 
@@ -107,7 +107,7 @@ class ByClaude:
         self.api = api
 
     def asker(self, _vault: Vault, place: Path, clock: Clock, *, seconds: float) -> ClaudeAsker:
-        """Who asks for verdicts, each within so many seconds."""
+        """Return an asker of verdicts, each of which may take so many seconds."""
         return ClaudeAsker(place, clock, seconds)
 
     def begun(self, vault: Vault) -> BaseProcess:
@@ -123,16 +123,16 @@ class ByClaude:
         return vault.run(["evaluate"], now=NOW)
 
     def replied(self, vault: Vault) -> int:
-        """How many questions were answered so far, kept or not."""
+        """Return how many questions were answered so far, kept or not."""
         return len(self.api.requests)
 
     def answered_twice(self, vault: Vault) -> int:
-        """How many questions were answered more than once."""
+        """Return how many answers came after the first one to the same question."""
         asked = Counter(told(body) for body in self.api.requests)
         return sum(count - 1 for count in asked.values())
 
     def kinds(self, vault: Vault) -> set[str]:
-        """What was asked for."""
+        """Return the kinds of the questions that were asked."""
         return {asked_for(body) for body in self.api.requests}
 
 
@@ -154,7 +154,7 @@ class ByAgent:
         self.api = api
 
     def asker(self, vault: Vault, place: Path, _clock: Clock, *, seconds: float) -> VaultAsker:
-        """Who asks for verdicts, in a copy of a vault; nobody waits for them."""
+        """Return an asker of verdicts in a copy of a vault; nobody waits for them."""
         return VaultAsker(
             copy_vault(vault, place),
             lambda v: answer_all(self.api.script, v.root),
@@ -183,11 +183,11 @@ class ByAgent:
         return report
 
     def replied(self, vault: Vault) -> int:
-        """How many questions were answered so far, kept or not."""
+        """Return how many questions were answered so far, kept or not."""
         return len(list(replies_of(vault.root).glob("*")))
 
     def answered_twice(self, vault: Vault) -> int:
-        """How many answers stand in more than one commit; those that stand in none count too."""
+        """Return how many answers are committed more than once, or never."""
         made = Counter(
             str(end) for one in vault.log() for end in one.targets if str(end).startswith("answer:")
         )
@@ -195,7 +195,7 @@ class ByAgent:
         return sum(count - 1 for count in made.values()) + len(written.difference(made))
 
     def kinds(self, vault: Vault) -> set[str]:
-        """What was asked for."""
+        """Return the kinds of the questions that were asked."""
         kinds = {answer.kind for answer in vault.store.head().answers.values()}
         names = {"verdict": "verdict", "insight": "insight", "contrast": "insight"}
         return {names.get(kind, "text") for kind in kinds}
@@ -208,7 +208,7 @@ class ByClient:
         self.api = api
 
     def asker(self, vault: Vault, place: Path, clock: Clock, *, seconds: float) -> VaultAsker:
-        """Who asks for verdicts, in a copy of a vault; to start a client takes a second."""
+        """Return an asker of verdicts in a copy of a vault; a client takes a second to start."""
 
         def answer(vault: Vault) -> None:
             report = ClientCalls(vault.store, vault.queue, clock.wall).ask_waiting()
@@ -229,7 +229,7 @@ def copy_vault(vault: Vault, place: Path) -> Vault:
 
 
 def replies_of(root: Path, agent: str = "agent") -> Path:
-    """Where an agent writes its replies."""
+    """Return the folder where an agent writes its replies; make it if it is missing."""
     place = root.with_name(f"{root.name}-{agent}-replies")
     place.mkdir(exist_ok=True)
     return place
@@ -245,7 +245,7 @@ def request_of(question: AskedQuestion) -> Body:
 
 
 def file_of(answer: Answer) -> bytes:
-    """What of an answer stands in an agent's file: its text, or whatever else came."""
+    """Return an answer as an agent's file holds it: its text, or whatever else came."""
     if answer.how in ("reset", "hang"):
         return b""
     body = answer.body

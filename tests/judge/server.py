@@ -21,7 +21,7 @@ _FENCED = re.compile(r"<record>\n(.*?)\n</record>", re.DOTALL)
 
 
 class Answer(NamedTuple):
-    """What goes over the wire: `body` as it is, where `how` is not a fault of the wire."""
+    """An answer on the wire: `body` as it is, unless `how` is a fault of the wire."""
 
     status: int = 200
     body: bytes = b""
@@ -58,7 +58,7 @@ def error(status: int, kind: str, said: str = "no", **headers: str) -> Answer:
 
 
 def asked_for(body: Body) -> str:
-    """What a request wants: `verdict`, `insight`, `opinion` or `text`, by its schema."""
+    """Return what a request wants, by its schema: `verdict`, `insight`, `opinion` or `text`."""
     wanted = body["output_config"]["format"]["schema"]["required"]
     names = {"suggestion": "opinion", "quality_score": "verdict", "key_insight": "insight"}
     return next((name for key, name in names.items() if key in wanted), "text")
@@ -108,7 +108,7 @@ OPINION: Body = {
 
 
 def claude(body: Body) -> Answer:
-    """What a sensible model answers."""
+    """Answer a request as a sensible model does."""
     what = asked_for(body)
     if what == "verdict":
         return message(VERDICT)
@@ -132,7 +132,7 @@ def written(data: Body) -> Body:
 
 
 class Server:
-    """What was sent, and what is to be answered; `script` may be changed at any time."""
+    """The requests that came, and the answers to come; `script` may be changed at any time."""
 
     def __init__(self, script: Script, url: str = "") -> None:
         self.script = script

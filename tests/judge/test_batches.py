@@ -15,14 +15,14 @@ ONE = BATCH * cost(MODELS[THOROUGH], Usage(1000, 200))
 
 
 def given(vault: Vault, count: int) -> None:
-    """So many outcomes, each with grounds of its own."""
+    """Record so many outcomes, each with grounds of its own."""
     for day in range(count):
         one = trade(day, decision__reasoning=f"Ground {day}.", decision__target=f"T{day}")
         vault.record([(f"{day}.json", as_file(one))], now=NOW)
 
 
 def asked(api: Server) -> list[list[str]]:
-    """What each batch asked for."""
+    """Return what each batch asked for."""
     return [[asked_for(one["params"]) for one in batch] for batch in api.batches.values()]
 
 

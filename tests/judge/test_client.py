@@ -53,7 +53,7 @@ def calls_of(vault: Vault, clock: Clock | None = None) -> ClientCalls:
 
 
 def judges(vault: Vault) -> set[str]:
-    """Who gave the verdicts."""
+    """Return the names of the judges that gave the verdicts."""
     return {one.judge.name for one in vault.store.head().evaluations.values()}
 
 
@@ -344,7 +344,7 @@ def test_the_hooks_of_a_child_do_nothing(asked: Vault, monkeypatch: pytest.Monke
 
 
 def run_python(*words: str, told: str) -> subprocess.CompletedProcess[str]:
-    """What a Python prints and how it ends."""
+    """Run Python with these words and this input; return its output and its end."""
     return subprocess.run(
         [sys.executable, *words], input=told, capture_output=True, text=True, check=False
     )

@@ -66,7 +66,7 @@ def fill(vault: Vault) -> None:
 
 
 def answer(body: Body) -> Answer:
-    """What a sensible model answers; an insight names the figure of its decision."""
+    """Answer as a sensible model does; an insight names the figure of its decision."""
     if server.asked_for(body) != "insight":
         return server.claude(body)
     figure = FIGURE.search(server.record(body)["decision"]["reasoning"])
@@ -157,7 +157,7 @@ def jumping_clock() -> Callable[[], float]:
 
 @pytest.fixture
 def second_asker(asked: Vault, api: Server) -> Iterator[list[str]]:
-    """What a second asker is told while the first one's lock is removed."""
+    """The messages that a second asker gets while the first one's lock is removed."""
     said: list[str] = []
 
     def remove_lock(body: Body) -> Answer:

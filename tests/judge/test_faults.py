@@ -29,7 +29,7 @@ _NO_USAGE = {k: v for k, v in json.loads(_WHOLE).items() if k != "usage"}
 
 
 class Fault(NamedTuple):
-    """What the wire does, how many requests that is worth, and what comes of it."""
+    """A fault of the wire, the number of requests that follow, and the error it ends in, if any."""
 
     answer: Answer
     requests: int
@@ -82,12 +82,12 @@ IN_A_FILE = ("missing-fields", "slow")
 
 
 def _slow(name: str) -> float:
-    """How long a question may take where this happens."""
+    """Return the seconds that a question may take with a fault of this name."""
     return DEADLINE if name in ("hang", "drip") else 60.0
 
 
 def _of(fault: Fault, body: Body) -> Answer:
-    """What is answered where verdicts fail."""
+    """Return the fault for a verdict, and a sensible answer for anything else."""
     return fault.answer if asked_for(body) == "verdict" else claude(body)
 
 

@@ -36,7 +36,7 @@ def decision(**changes: Any) -> Body:
 
 
 def ask(vault: Vault, given: Body) -> Result:
-    """What the command says."""
+    """Run `judge` on a decision and return its result."""
     command = ["--vault", str(vault.root), "judge", "-", "--json", "--now", "2026-11-20T12:00:00Z"]
     return CliRunner().invoke(cli, command, input=json.dumps(given))
 

@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("SKILLVAULT_KILLS", "2"))
 
 @pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.name)
 def provider(request: pytest.FixtureRequest, vault: Vault, api: Server) -> Provider:
-    """Who judges in the vault."""
+    """The provider that judges in the vault."""
     judging: Provider = request.param(api)
     appoint(vault, provider=judging.name)
     return judging

@@ -33,12 +33,12 @@ def judged(root: Path, successes: int = SIDES, failures: int = SIDES) -> Vault:
 
 
 def call(vault: Vault, *command: str, **options: Any) -> Result:
-    """What a command says."""
+    """Run a command on the vault and return its result."""
     return CliRunner().invoke(cli, ["--vault", str(vault.root), *command], **options)
 
 
 def said(vault: Vault, *command: str, **options: Any) -> dict[str, Any]:
-    """What a command says as data."""
+    """Run a command and return its data."""
     answer: dict[str, Any] = json.loads(call(vault, *command, "--json", **options).stdout)
     return answer
 

@@ -1,4 +1,4 @@
-"""What a judge may send and spend: caps, the circuit, outages, what is set aside.
+"""The limits of a judge's requests and costs: caps, the circuit, outages, what is set aside.
 
 A day of simulated time passes in seconds; each request is counted by the server.
 """
@@ -45,7 +45,7 @@ by_both = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: pr
 
 
 def tried(act: Callable[[], object]) -> bool:
-    """Whether something was answered; the judge's refusals are no errors here."""
+    """Return True if a call is answered, False if the judge refuses it."""
     try:
         act()
     except (UnavailableError, NoAnswerError):
@@ -54,7 +54,7 @@ def tried(act: Callable[[], object]) -> bool:
 
 
 def most_in_an_hour(times: list[float]) -> int:
-    """How many of these stand within any one hour."""
+    """Return the largest number of these times within any one hour."""
     return max((sum(0 <= t - first < HOUR for t in times) for first in times), default=0)
 
 
@@ -171,7 +171,7 @@ def given(vault: Vault, *reasons: str) -> list[str]:
 
 
 def poisoned(answer: Answer) -> Callable[[Body], Answer]:
-    """A script that answers so to whatever speaks of poison."""
+    """Return a script that answers so to requests that speak of poison, and sensibly to others."""
     return lambda body: answer if "poison" in told(body) else claude(body)
 
 

@@ -52,6 +52,6 @@ def findings_of(
     policy: Policy | None = None,
     evaluations: Sequence[Evaluation] = (),
 ) -> Findings:
-    """What these outcomes say for a kind of skill."""
+    """Return the findings of these outcomes for a kind of skill."""
     about = account(outcomes, evaluations=evaluations)
     return statements.findings_of(about, kind, policy or Policy())

@@ -1,4 +1,4 @@
-"""What the program rewrites is what it wrote; a person's sections stay byte for byte."""
+"""The program rewrites what it wrote; a person's sections stay byte for byte."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the numbers of a skill lead to, in words."""
+"""The consequences of a skill's numbers, in words."""
 
 from datetime import UTC, datetime
 

@@ -24,7 +24,7 @@ def _stands(
     first: int = 0,
     **skills: Skill,
 ) -> SkillState:
-    """Where one outcome stands, with the skills that there are by kind."""
+    """Return the state of one outcome, given the existing skills by kind."""
     ordered = sorted(outcomes, key=lambda o: o.order)[first:read]
     told = [
         (findings_of(ordered, kind), ExistingSkill(skill=skills.get(kind), shelf="skills"))

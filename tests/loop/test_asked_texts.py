@@ -18,7 +18,7 @@ from tests.loop.test_general import FIVE, general, learned
 def recurring(vault: Vault) -> Vault:
     """A vault whose judge is an agent, with a fact that recurs in each of two domains.
 
-    Of the outcomes nothing is asked any more: a text is asked for after them.
+    No question about an outcome is left, since texts are asked for only after those.
     """
     appoint(vault, provider="agent")
     learned(vault, *FIVE)
@@ -29,7 +29,7 @@ def recurring(vault: Vault) -> Vault:
 
 
 def texts_asked(vault: Vault) -> list[AskedQuestion]:
-    """What is asked about skills that facts made."""
+    """Return the questions about skills that facts made."""
     return [question for question in every(vault) if question.kind == "recurrence"]
 
 
@@ -83,7 +83,7 @@ def test_a_section_that_a_person_wrote_stays(recurring: Vault, person: Person) -
 
 
 def labelled(question: AskedQuestion) -> AgentReply:
-    """What an agent says of sessions, with labels."""
+    """Answer as an agent that describes sessions, with labels."""
     told = json.loads(answered(question).text)
     return AgentReply(question.key, json.dumps({**told, "tags": ["retries"], "roles": ["builder"]}))
 

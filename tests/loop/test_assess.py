@@ -67,7 +67,7 @@ def receipts(first: int, count: int, *, held_out: bool = False) -> list[tuple[st
 
 
 def learned(vault: Vault, *outcomes: tuple[str, bytes], now: datetime = NOW) -> list[str]:
-    """What `assess` commits once these are recorded."""
+    """Record outcomes, and return the headlines that `assess` commits for them."""
     vault.record(outcomes, now=now)
     report = vault.run(["assess"], now=now)
     return [done.change.headline for done in report.done]

@@ -1,4 +1,4 @@
-"""capture: rules that code bears out become patterns, and rules again when it does so no more."""
+"""capture: a rule that code supports becomes a pattern, and a rule again when it no longer does."""
 
 import os
 import random
@@ -203,7 +203,7 @@ def test_only_what_changed_makes_it_due(vault: Vault, person: Person, code: Code
 
 
 def looks(vault: Vault, at: datetime) -> int:
-    """How often evidence was looked for in a run of the loop."""
+    """Return how often a run of the loop looked for evidence: 0 or 1."""
     before = vault.store.head().captures.last_scan
     vault.run(now=at)
     return int(vault.store.head().captures.last_scan != before)
@@ -663,7 +663,7 @@ def test_this_repository_decides_on_twenty_rules(
 
 @pytest.fixture(scope="session")
 def repository_evidence(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bool]:
-    """Whether what is committed here bears each of the rules out."""
+    """Each rule, with whether the files that are committed here support it."""
     root = Path(__file__).resolve().parents[2]
     base = open_code_base(root, tmp_path_factory.mktemp("no-vault"))
     found = evidence_of([base], {rule: () for rule, _ in TWENTY}, CapturePolicy())

@@ -72,7 +72,7 @@ def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def claimed(pattern: Path, tmp_path: Path) -> Vault:
-    """A copy of it."""
+    """A copy of the vault `pattern`."""
     return Vault(Path(shutil.copytree(pattern, tmp_path / "vault", symlinks=True)))
 
 
@@ -85,7 +85,7 @@ def _evidence(vault: Vault) -> object:
 
 
 def _counts(vault: Vault) -> tuple[int, int, int, int]:
-    """How often the skill was applied, with success, shown, held out."""
+    """Return how often the skill was applied, applied with success, shown, and held out."""
     (one,) = vault.stats(SKILL)
     return one.times_applied, one.success_count, one.shown, one.held_out
 
@@ -96,7 +96,10 @@ def _refused(vault: Vault) -> list[str]:
 
 
 class Attempt(NamedTuple):
-    """Files for a door; they become apart (no evidence), own, or the code by which they go."""
+    """Files that somebody sends in, and what becomes of them.
+
+    `becomes`: `apart` (no evidence), `own`, or the code by which they are refused.
+    """
 
     becomes: str
     files: tuple[dict[str, Any], ...]
@@ -235,7 +238,7 @@ def test_an_untrusted_session_takes_no_other_s_id(claimed: Vault, first: str) ->
 
 
 def test_what_a_pull_brought_is_counted_apart(claimed: Vault) -> None:
-    """What another clone recorded passes no door here."""
+    """An outcome that another clone recorded passes no entry point here."""
     before = _evidence(claimed)
     other = Vault(Path(shutil.copytree(claimed.root, claimed.root.parent / "other", symlinks=True)))
     person = Person(other.root)

@@ -1,4 +1,4 @@
-"""Facts in their clusters, as they are kept: what changed is followed, and it is as if all were."""
+"""Clusters of facts as they are kept: following what changed gives the same as following all."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
 
 
 def left_of_all(run: Run) -> Iterator[object]:
-    """What there is to do in whole domains, whatever changed."""
+    """Yield all that there is to do in whole domains, whatever changed."""
     for domain in run.view.facts.domains_with_facts():
         found = material_of_facts(run, run.view.facts.by_domain([domain]))
         skills = derived_skills(run, set(found.skills_of.values()))
@@ -142,7 +142,7 @@ def trace(database: Connection, queries: list[str]) -> None:
 
 
 def queries_for_one_more(vault: Vault, figures: int) -> int:
-    """How many queries promote runs to link a run more, in a vault with so many facts alike."""
+    """Return the fewest queries by which `promote` links one more run, among many facts alike."""
     known = list(topic(figures * 4, figures, seed=1))
     known += [said(number, 1, won=True) for number in range(len(known), len(known) + 40)]
     record(vault, 0, known)
@@ -161,7 +161,7 @@ def queries_for_one_more(vault: Vault, figures: int) -> int:
 
 
 def test_a_run_more_costs_as_many_queries_with_many_facts_alike(tmp_path: Path) -> None:
-    """But at a point, and where a fact comes or goes: then a skill is written of all of them."""
+    """At a point, and when a fact comes or goes, more are due: a skill is written of all facts."""
     vaults = [Vault.init(tmp_path / name, ["coding"], now=NOW)[0] for name in ("few", "many")]
     few, many = (queries_for_one_more(v, n) for v, n in zip(vaults, (12, 96), strict=True))
     assert abs(many - few) <= few / 10, (few, many)

@@ -76,7 +76,7 @@ def _message(role: str, kind: str, text: str) -> Line:
 
 
 def _payloads(step: Line, call: str) -> Iterator[Line]:
-    """What a rollout holds of a step."""
+    """Yield the payloads of a step in a rollout."""
     if "say" in step:
         yield _message("assistant", "output_text", step["say"])
     elif "edit" in step:

@@ -21,7 +21,7 @@ def learned(vault: Vault) -> str:
 
 
 def aged(vault: Vault, now: datetime = LATER, domain: str = "perps") -> Report:
-    """What a run does once something happened in a domain."""
+    """Let something happen in a domain, and return the report of the next run."""
     vault.record([("late.json", as_file(passing(domain, now)))], now=now)
     vault.run(["evaluate"], now=now)
     return vault.run(now=now)

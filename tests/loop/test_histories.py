@@ -1,7 +1,7 @@
-"""What is taken back late leaves what would be there had it been taken back at once.
+"""A late withdrawal leaves the same as an immediate one.
 
-A history is drawn and played in two vaults: in one what it made is undone, or an outcome is
-retracted, at its end; in the twin right after it came. Both say the same then. People edit,
+A history is drawn and played in two vaults. In the first, what it made is undone, or an outcome
+is retracted, at its end; in the twin, right after it came. Both say the same then. People edit,
 take back and remove in between.
 """
 
@@ -58,28 +58,28 @@ class World:
         return [c.sha for c in reversed(makers) if "weigh" not in c.subject]
 
     def edit(self, name: str) -> None:
-        """A person adds a section of theirs."""
+        """Add a person's section to a skill."""
         path = self.vault.root / "skills" / name / "SKILL.md"
         path.write_text(path.read_text() + MINE)
         self.person.git("commit", "-qam", f"Ask first in {name}")
         self.edited.append((name, self.person.git("rev-parse", "HEAD")))
 
     def take_back_edit(self) -> None:
-        """A person reverts their last edit, if git can."""
+        """Revert the person's last edit, if git can."""
         _, commit = self.edited.pop()
         self.person.git("revert", "--no-edit", commit, ok=False)
         self.person.git("revert", "--abort", ok=False)
 
     def remove(self, name: str) -> None:
-        """A person removes a skill."""
+        """Remove a skill, as a person."""
         self.person.git("rm", "-rq", f"skills/{name}")
         self.person.git("commit", "-qm", f"Remove {name}")
 
     def says(self) -> dict[tuple[str, str], "Said"]:
-        """What it says: its skills, proposals and facts, by kind and name.
+        """Return what the vault says: its skills, proposals and facts, by kind and name.
 
-        What came first is a date too: by it a fact and a group of subjects have the words in their
-        names, and of two that say the same one makes what the other makes firmer.
+        The earliest record matters: it gives a fact or a group of subjects the words of its name,
+        and of two records that say the same, it makes what the later one supports.
         """
         head = self.vault.store.head()
         shelves = {"skill": head.skills, "proposal": head.skills.proposed}
@@ -116,12 +116,12 @@ class Said(NamedTuple):
 
     @property
     def counted(self) -> str:
-        """Of how many outcomes it tells; "" if it does not say so."""
+        """The number of outcomes that it tells of; "" if it does not say so."""
         return next(iter(_COUNTED.findall(self.texts[-2])), "") if len(self.texts) > 1 else ""
 
 
 def known_by(name: str) -> str:
-    """The name, of one that stands for several its kind and key."""
+    """Return a name; for an evolved skill its kind and key, as its words may differ."""
     return f"evolved {name.rpartition('-')[2]}" if name.startswith("evolved-") else name
 
 
@@ -135,7 +135,7 @@ class History:
         self.now = NOW
 
     def outcome(self) -> dict[str, Any]:
-        """One more outcome, of few subjects, so that they meet."""
+        """Return one more outcome, of one of few subjects, so that they meet."""
         chance, self._number = self._chance, self._number + 1
         day = chance.randrange(18)
         own = {"event_id": f"e{self._number}", "decision__reasoning": chance.choice(REASONS)}
@@ -152,19 +152,19 @@ class History:
         )
 
     def arrivals(self) -> list[tuple[str, bytes]]:
-        """One to three files for the inbox."""
+        """Return one to three files for the inbox."""
         outcomes = [self.outcome() for _ in range(self._chance.randint(1, 3))]
         return [(f"{self._number}-{n}.json", as_file(one)) for n, one in enumerate(outcomes)]
 
     def learn(self) -> None:
-        """The same outcomes arrive in both worlds, and the loop runs."""
+        """Let the same outcomes arrive in both worlds, and run the loop."""
         files = self.arrivals()
         for world in self._worlds:
             world.vault.record(files, now=self.now)
             world.vault.run(now=self.now)
 
     def work_on(self, spared: str = "") -> None:
-        """Some steps: outcomes, and a person who edits, reverts, removes what both have."""
+        """Play some steps: outcomes come, and a person edits, reverts, removes what both have."""
         first, second = self._worlds
         for _ in range(self._chance.randint(2, 4)):
             self.now += timedelta(hours=1)
@@ -184,11 +184,11 @@ class History:
                     world.remove(name)
 
     def choose_place(self, count: int) -> int:
-        """One of so many places."""
+        """Choose one of so many places."""
         return self._chance.randrange(count)
 
     def choose(self, names: set[str]) -> str:
-        """One of these names."""
+        """Choose one of these names."""
         return self._chance.choice(sorted(names))
 
 
@@ -201,7 +201,7 @@ def twins(tmp_path: Path, _new_vault: Path) -> tuple[World, World]:
 
 
 def assert_alike(late: World, early: World, now: datetime) -> None:
-    """Both say the same, are sound, and nothing more is due in either."""
+    """Check that both say the same and are sound, and that nothing more is due in either."""
     for world in (late, early):
         world.vault.run(now=now)
     said, twin = late.says(), early.says()

@@ -1,4 +1,4 @@
-"""A judge's replies are checked at the door, whoever made the judge."""
+"""A judge's replies are checked when they come in, whoever made the judge."""
 
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,26 @@ INSIGHT = InsightText(key_insight="The timeout hides the cause of it.", insight_
 
 
 class Answering(OfflineJudge):
-    """A judge that gives these answers; a text that is not given is the offline one."""
+    """A judge that gives these answers; without a text, it writes what the offline judge writes."""
 
     def __init__(self, verdict: Any = VERDICT, insight: Any = INSIGHT, draft: Any = "") -> None:
         self._replies = verdict, insight, draft
 
     def verdict(self, *_: Any) -> Verdict:
-        """The one that was given."""
+        """Return the given verdict."""
         return self._replies[0]  # type: ignore[no-any-return]
 
     def insight(self, *_: Any) -> InsightText | None:
-        """The one that was given."""
+        """Return the given insight."""
         return self._replies[1]  # type: ignore[no-any-return]
 
     def write(self, brief: Brief) -> Draft | None:
-        """The one that was given."""
+        """Return the given draft, or the offline judge's if none was given."""
         return super().write(brief) if self._replies[2] == "" else self._replies[2]
 
 
 def _run(vault: Vault, judge: OfflineJudge) -> Any:
-    """What a run with this judge reports of one failure that is graded."""
+    """Run with this judge on one graded failure, and return the report."""
     result = {"score": -0.3, "status": "failure", "summary": "stopped out"}
     asked = Vault(vault.root, judge)
     asked.record([("a.json", as_file(raw(result=result)))], now=NOW)

@@ -29,18 +29,18 @@ DEEDS = {
 
 
 def met(day: int, evidence: str) -> dict[str, Any]:
-    """A try of another deed, which met something else."""
+    """Make an outcome with this evidence and the reasoning that belongs to it."""
     return raw(day, result__evidence=evidence, decision__reasoning=DEEDS[evidence])
 
 
 def body(vault: Vault, name: str, shelf: str = "skills") -> str:
-    """What a skill's file says."""
+    """Return the text of a skill's file."""
     return (vault.root / shelf / name / "SKILL.md").read_text()
 
 
 @pytest.fixture
 def approved(vault: Vault, person: Person) -> Vault:
-    """A vault in which every new skill waits, and a guide was let in."""
+    """A vault in which every new skill waits; a person approved one guide."""
     with_gate(vault, person, "always")
     recorded(vault, raw(0), raw(1))
     (name,) = (proposal.name for proposal in proposals(vault))
@@ -50,14 +50,14 @@ def approved(vault: Vault, person: Person) -> Vault:
 
 @pytest.fixture
 def served(approved: Vault) -> str:
-    """The name of what was let in."""
+    """The name of the approved guide."""
     (skill,) = approved.skills()
     return skill.name
 
 
 @pytest.fixture
 def following(approved: Vault, served: str) -> str:
-    """The version that waits to take its place, as more became known."""
+    """The name of the waiting version that would replace the approved guide."""
     recorded(approved, met(2, REFUSED), raw(3), raw(4))
     (proposal,) = proposals(approved)
     assert proposal.replaces == (served,)
@@ -311,7 +311,7 @@ SITTINGS = int(os.environ.get("SKILLVAULT_SITTINGS", "3" if THOROUGH else "1"))
 
 
 def bodies(vault: Vault) -> dict[str, str]:
-    """What each served skill says."""
+    """Return the text of each served skill by its name."""
     return {name: skill.body for name, skill in vault.store.head().skills.items()}
 
 
@@ -353,7 +353,7 @@ def test_served_is_only_what_a_person_let_in(seed: int, vault: Vault) -> None:
 
 
 def without_mine(text: str) -> str:
-    """A text without what a person wrote in it, which may be newer than a proposal."""
+    """Return a text without a person's own words, which may be newer than a proposal."""
     return text.replace(MINE.strip(), "").strip()
 
 

@@ -25,48 +25,48 @@ LATER = NOW + timedelta(days=61)
 def ended(
     day: int, reasoning: str = TENANT, status: str = "failure", **changes: Any
 ) -> dict[str, Any]:
-    """An outcome of a day that says no more than its reasoning."""
+    """Make an outcome of a day that states only its reasoning and its status."""
     return raw(day, decision__reasoning=reasoning, result={"status": status}, **changes)
 
 
 def headlines(report: Report) -> list[str]:
-    """What a run did."""
+    """Return the headlines of a run's changes."""
     return [done.change.headline for done in report.done]
 
 
 def written(report: Report) -> list[str]:
-    """What a run did to the skills of subjects."""
+    """Return the headlines of a run's changes to the skills of subjects."""
     steps = ("generate", "refresh", "merge", "expire")
     return [line for line in headlines(report) if line.startswith(steps)]
 
 
 def shelf(vault: Vault, name: str) -> str:
-    """Where a skill stands."""
+    """Return the folder that holds a skill."""
     return vault.skill(name)[1].partition("/")[0]
 
 
 def remove(_vault: Vault, person: Person, *paths: str) -> None:
-    """A person takes files of the vault away."""
+    """Let a person remove files of the vault."""
     person.git("rm", "-rq", *paths)
     person.git("commit", "-qm", "away with it")
 
 
 def without_oldest(vault: Vault, person: Person) -> None:
-    """A person takes the oldest outcome away."""
+    """Let a person remove the oldest outcome."""
     oldest = min(vault.store.head().outcomes.values(), key=lambda o: o.order)
     remove(vault, person, f"outcomes/*{oldest.id}.yaml")
     vault.run(now=NOW)
 
 
 def silenced(vault: Vault, person: Person) -> None:
-    """A warning that was archived, as of its subject no great loss is left."""
+    """Archive the warning: the last great loss of its subject is removed."""
     learn(vault, trade(0), trade(1, -0.02))
     without_oldest(vault, person)
     assert shelf(vault, NAME) == "archive"
 
 
 def settled(vault: Vault) -> bool:
-    """Whether another run does nothing and nothing waits."""
+    """Return True if another run does nothing and `check` finds no problem."""
     return vault.run(now=NOW).done == [] and vault.check().problems == []
 
 
@@ -187,7 +187,7 @@ def test_a_pinned_guide_stays_as_it_is_and_is_no_problem(vault: Vault, person: P
 
 
 def dated(vault: Vault, person: Person, name: str, ends: str) -> None:
-    """A person writes when a skill ends."""
+    """Let a person change the day on which a skill expires."""
     path = vault.root / vault.skill(name)[1]
     lines = path.read_text().splitlines(keepends=True)
     place = next(n for n, line in enumerate(lines) if line.startswith("  expires:"))
@@ -197,7 +197,7 @@ def dated(vault: Vault, person: Person, name: str, ends: str) -> None:
 
 
 def ends(vault: Vault) -> str:
-    """When the warning ends."""
+    """Return the day on which the warning expires."""
     return (vault.skill(NAME)[0].expires or "")[:10]
 
 
@@ -289,7 +289,7 @@ def test_what_a_person_took_away_does_not_wait(vault: Vault, person: Person) -> 
 
 
 def older(vault: Vault, name: str) -> None:
-    """A second skill of the subject, of a version that made one of each outcome."""
+    """Add a second skill of the subject, as an older version of the program made it."""
     skill = vault.skill(NAME)[0]
     outcome = max(vault.store.head().outcomes)
     links = (link_of("generated", Ref("evaluation", outcome), Ref("skill", name), NOW),)
@@ -327,7 +327,7 @@ def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
 
 
 def many(day: int) -> list[dict[str, Any]]:
-    """An outcome of each of five actions, in which nothing but its name is like the others'."""
+    """Make an outcome of each of five actions, each with a cause of its own."""
     causes = ("tenant missing", "disk full", "token expired", "clock skewed", "port taken")
     return [
         ended(

@@ -1,4 +1,4 @@
-"""The one registry of the steps."""
+"""The registry of the steps."""
 
 import re
 from importlib import import_module

@@ -17,7 +17,7 @@ FIRST, SECOND = about("s-1", 0, 1), about("s-2", 0, 1, 2)
 
 
 def told(vault: Vault) -> list[list[str]]:
-    """What the living skills say, whatever their order."""
+    """Return the statements of every living skill, sorted."""
     return sorted(sorted(statements(vault.skill(one.name)[0].body)) for one in vault.skills())
 
 

@@ -23,7 +23,7 @@ def run_of(day: int, why: str, status: str = "success", **changes: Any) -> Raw:
 
 
 def the_fact(vault: Vault) -> Fact:
-    """The one fact of a vault."""
+    """The only fact of a vault."""
     (fact,) = vault.store.head().facts.values()
     return fact
 

@@ -1,1 +1,1 @@
-"""What a machine does to a vault: full disks, failing disks, many writers at once."""
+"""Tests of what a machine does to a vault: full disks, failing disks, many writers at once."""

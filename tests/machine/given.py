@@ -52,7 +52,7 @@ class Disk:
 
 
 def _mounted(*args: str) -> str:
-    """What `mount` says; nothing where it did it."""
+    """Run `mount` and return its error, or an empty string if it succeeded."""
     try:
         done = subprocess.run(["mount", *args], capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def _mounted(*args: str) -> str:
 
 @contextmanager
 def mounted(root: Path, size: str = "16m", inodes: int = 3000) -> Iterator[Disk]:
-    """A disk of its own at `root`; skips the test where nobody may mount one."""
+    """Mount a disk at `root`; skip the test if this machine does not allow a mount."""
     root.mkdir()
     options = f"size={size},nr_inodes={inodes},mode=0755"
     if refused := _mounted("-t", "tmpfs", "-o", options, "tmpfs", str(root)):
@@ -75,7 +75,7 @@ def mounted(root: Path, size: str = "16m", inodes: int = 3000) -> Iterator[Disk]
 
 
 def until(true: Callable[[], object], patience: float = PATIENCE) -> float:
-    """Wait for it; the seconds that it took."""
+    """Wait until the condition is true and return the seconds that this took."""
     begun = time.monotonic()
     while not true():
         assert time.monotonic() < begun + patience, "waited in vain"

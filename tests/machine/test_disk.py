@@ -64,17 +64,17 @@ def trouble(level: tuple[str, int], disk: Disk) -> None:
 
 
 def record(world: World) -> None:
-    """An agent hands over its outcomes."""
+    """Record the agent's outcomes."""
     Vault.open(world.root).record(OWN, now=NOW)
 
 
 def run(world: World) -> None:
-    """What is due is done."""
+    """Do what is due."""
     Vault.open(world.root).run(now=NOW)
 
 
 def refused(world: World) -> list[str]:
-    """Why `record` and `run` did not do it."""
+    """Return the errors with which `record` and `run` refuse."""
     said = []
     for act in (record, run):
         try:
@@ -88,12 +88,12 @@ def refused(world: World) -> list[str]:
 
 
 def fsck(world: World) -> str:
-    """What git finds broken."""
+    """Return what git finds broken."""
     return world.person.git("fsck", "--strict", "--no-dangling", "--no-progress", ok=False)
 
 
 def is_whole(world: World) -> None:
-    """What is committed can be read, and the person has their work, whatever failed."""
+    """Assert that git and `check` find no problem in the committed files, whatever failed."""
     assert fsck(world) == ""
     vault = Vault.open(world.root)
     head = vault.store.head()
@@ -103,19 +103,19 @@ def is_whole(world: World) -> None:
 
 
 def events(world: World) -> Counter[str]:
-    """How often each outcome is recorded."""
+    """Count the records of each outcome by its event id."""
     outcomes = Vault.open(world.root).store.head().outcomes.values()
     return Counter(one.event_id or "" for one in outcomes)
 
 
 def given(*, own: int) -> Counter[str]:
-    """What an agent handed over, as far as it did, and what was dropped."""
+    """Return the expected events: `own` outcomes of the agent, and the dropped files."""
     numbers = [*range(own), *range(RECORDED, RECORDED + DROPPED)]
     return Counter(f"event-{number}" for number in numbers)
 
 
 def taken(world: World) -> int:
-    """How many of the agent's own outcomes are in the vault or wait at its door."""
+    """Count the agent's own outcomes that the vault holds or that wait in the inbox."""
     recorded, waiting = events(world), Vault.open(world.root).inbox.names()
     here = [recorded[f"event-{n}"] > 0 or f"own-{n}.json" in waiting for n in range(RECORDED)]
     assert here == sorted(here, reverse=True)  # it hands them over one after the other
@@ -123,7 +123,7 @@ def taken(world: World) -> int:
 
 
 def is_done(world: World, own: int) -> None:
-    """One run finishes everything, a second one finds nothing to do."""
+    """Assert that one run finishes everything and a second run finds nothing to do."""
     run(world)
     vault = Vault.open(world.root)
     head = vault.store.head()
@@ -134,7 +134,7 @@ def is_done(world: World, own: int) -> None:
 
 
 def is_as_if_nothing_was(world: World, before: tuple[str, str, dict[str, bytes]]) -> None:
-    """Handed over again, and gone on with, the vault tells of no trouble."""
+    """Assert that the vault takes the outcomes again and works on without trouble."""
     scenario.main(world.root)
     world.check(before)
 
@@ -209,7 +209,7 @@ def test_a_full_disk_leaves_no_draft_in_the_inbox(world: World, disk: Disk) -> N
 
 @contextmanager
 def full_with_a_bad_file(world: World, disk: Disk) -> Iterator[None]:
-    """A file that must be refused, and no room for the reason."""
+    """Drop a bad file on a full disk, which has no room for the reason of its refusal."""
     world.drop("worse.yaml", scenario.BAD)
     disk.fill(0)
     yield
@@ -353,7 +353,7 @@ class Daemon:
 
 @contextmanager
 def watched(world: World, place: Path) -> Iterator[Daemon]:
-    """A daemon that has said something; killed if it does not end."""
+    """Start a daemon and wait for its first words; kill it if it does not end."""
     daemon = Daemon(world.root, place)
     try:
         until(lambda: daemon.lines)
@@ -364,12 +364,12 @@ def watched(world: World, place: Path) -> Iterator[Daemon]:
 
 
 def of_space(daemon: Daemon) -> list[str]:
-    """What it says of the disk."""
+    """Return the daemon's lines about the full disk."""
     return [line for line in daemon.lines if "no space left" in line.lower()]
 
 
 def waits_idly(daemon: Daemon) -> None:
-    """It says what is the matter, lives, and does next to nothing."""
+    """Assert that the daemon reports the full disk, stays alive and does almost nothing."""
     until(lambda: of_space(daemon))
     before = spent(daemon.child.pid)
     time.sleep(RETRY + 1)
@@ -378,7 +378,7 @@ def waits_idly(daemon: Daemon) -> None:
 
 
 def goes_on(daemon: Daemon, world: World, disk: Disk) -> None:
-    """With room it takes everything at its next look, and ends when it is asked to."""
+    """Make room; the daemon takes everything at its next look and ends on request."""
     disk.empty()
     until(lambda: events(world) == given(own=0))
     until(lambda: "resumed" in daemon.lines)

@@ -58,7 +58,7 @@ class Process:
         return self.child.wait(60)
 
     def watches(self) -> bool:
-        """Whether it is the daemon."""
+        """Return True if the process is the daemon."""
         return "watching inbox/" in self.said
 
     def kill(self) -> None:
@@ -72,7 +72,7 @@ Start = Callable[..., Process]
 
 @pytest.fixture
 def start(vault: Vault, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes in the vault; what is left of them is killed."""
+    """Start processes in the vault, and kill those that are left at the end."""
     with ExitStack() as stack:
 
         def started(*args: str) -> Process:
@@ -92,12 +92,12 @@ def watch(start: Start) -> Process:
 
 
 def any_ended(processes: list[Process]) -> bool:
-    """Whether one of them is no more."""
+    """Return True if one of the processes has ended."""
     return any(one.child.poll() is not None for one in processes)
 
 
 def given(number: int) -> bytes:
-    """An outcome that can be told from every other one."""
+    """Return an outcome that differs from every other one."""
     return as_file(raw(number % 18, event_id=f"event-{number}", decision__target=f"t-{number}"))
 
 
@@ -170,7 +170,7 @@ def test_a_daemon_and_four_writers_at_once_lose_nothing(
 
 @contextmanager
 def stopped(start: Start, vault: Vault, mine: str, point: str) -> Iterator[Process]:
-    """A writer that was stopped in the middle, with the lock in its hand."""
+    """Stop a writer at a point at which it holds the lock, and continue it at the end."""
     writing = start(sys.executable, str(STOPPED), str(vault.root), point, mine)
     until(lambda: writing.said == "held\n")
     until(lambda: _state(writing.child.pid) == "T")
@@ -222,7 +222,7 @@ def test_who_only_reads_does_not_wait_for_a_writer(
 
 @pytest.fixture
 def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Locks of ours that lie: everybody gets them. Git's own are left."""
+    """Replace the program's locks by locks that let everybody in; git's own locks stay."""
 
     @contextmanager
     def lying(folder: Path, _wait: float) -> Iterator[int]:
@@ -243,7 +243,7 @@ def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def apply(root: Path, number: int) -> str:
-    """One more outcome, by a store of its own."""
+    """Commit one more outcome through a new store."""
     store = Store(root, AGENDA)
     head = store.head()
     change = record.record_change("coding", [outcome(raw(number))], [])
@@ -253,7 +253,7 @@ def apply(root: Path, number: int) -> str:
 
 
 def are_in_a_line(person: Person, commits: list[str]) -> None:
-    """Both commits are in the history of the branch, which has no fork; nothing is half-made."""
+    """Assert that the branch has all commits, no fork and nothing half-made."""
     line = person.git("log", "--format=%H", "main").split()
     assert set(commits) < set(line)
     assert person.git("rev-list", "--merges", "main") == ""
@@ -299,7 +299,7 @@ def test_two_writers_at_once_without_a_lock_are_kept_apart_by_git_s_own(
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, point: str, act: Callable[[], object]) -> None:
-    """Let somebody else act once when a writer is at a point."""
+    """Let `act` run once when a writer reaches a point."""
     waiting = [act]
 
     def reach(name: str) -> None:

@@ -22,7 +22,7 @@ TITLES = {"warning-a": "Warning: flaky checkout tests", "pattern-b": "Pattern: s
 
 
 def receipt(*names: str, minutes: int = 0, **changes: Any) -> Recommendation:
-    """What was shown, in this order, so many minutes later."""
+    """Make a recommendation that showed these skills in this order, so many minutes later."""
     at = (NOW + timedelta(minutes=minutes)).isoformat()
     entries = [{"skill": name, "handle": f"S{n}"} for n, name in enumerate(names, 1)]
     return recommendation(at=at, shown=entries, **changes)

@@ -17,14 +17,14 @@ from tests.given import outcome, raw, recommendation
 
 
 def seen(by: str = "ci", status: str = "failure", day: int = 1, **changes: Any) -> Outcome:
-    """A result alone: whose decision it ends, and how."""
+    """Make an outcome that states a result alone: its decision, its status and its observer."""
     result = {"status": status, "observed_by": by, "evidence": "assert 504 == 200"}
     fields: dict[str, Any] = {"decision": {"id": "d-1"}, "result": result, "source": {}}
     return outcome(raw(day, **{**fields, **changes}))
 
 
 def claimed(day: int = 0, **changes: Any) -> Outcome:
-    """What the agent says itself: a success."""
+    """Make an outcome whose agent claims a success itself."""
     result = {"status": "success", "summary": "All checks pass now."}
     return outcome(raw(day, **{"decision__id": "d-1", "result": result, **changes}))
 
@@ -134,7 +134,7 @@ def test_ids_do_not_depend_on_the_new_keys_place_in_the_format() -> None:
 
 
 def added(day: int, do: str) -> Outcome:
-    """A lesson that was added to the decision afterwards."""
+    """Make an outcome that adds a lesson to the decision afterwards."""
     result = {"status": "neutral", "observed_by": "person"}
     fields: dict[str, Any] = {"decision": {"id": "d-1"}, "result": result, "source": {}}
     return outcome(raw(day, **fields, lesson={"do": do}))

@@ -59,13 +59,13 @@ def profile(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def policy(profile: str) -> Policy:
-    """Its policy."""
+    """The policy of the profile."""
     return parse_policy({"profile": profile})
 
 
 @pytest.fixture
 def school(vault: Vault, person: Person, profile: str) -> Vault:
-    """A vault of the profile, whose judge says what an outcome tells it to."""
+    """A vault of the profile; its judge returns the verdict that an outcome states."""
     choose(person, profile)
     return Vault(vault.root, EchoJudge())
 
@@ -77,7 +77,7 @@ def choose(person: Person, profile: str) -> None:
 
 
 def task(number: int, text: str, quality: float = 0.8, **changes: Any) -> dict[str, Any]:
-    """A success from which `text` is learned, by a verdict of this quality."""
+    """Make a success that teaches `text`, by a verdict of this quality."""
     fields = {
         "decision__reasoning": text,
         "decision__confidence": quality,
@@ -96,12 +96,12 @@ def learn(vault: Vault, *given: dict[str, Any], days: float = 0) -> None:
 
 
 def facts(vault: Vault) -> list[str]:
-    """What the facts state."""
+    """Return the texts of all facts, sorted."""
     return sorted(fact.text for fact in vault.memory.facts())
 
 
 def from_memory(vault: Vault) -> list[str]:
-    """Where the skills stand that facts made."""
+    """Return the folder of each skill that facts made."""
     links = vault.store.head().links.values()
     names = sorted({link.target.id for link in links if link.type == "derived"})
     return [vault.skill(name)[1] for name in names]
@@ -158,7 +158,7 @@ def test_patterns(school: Vault) -> None:
 
 
 def of_one_session(*words: str) -> list[dict[str, Any]]:
-    """Lessons of one session that are like each other and repeat none."""
+    """Make lessons of one session that are similar but do not repeat each other."""
     texts = (f"{word}1 {word}2 server counts attempts hourly" for word in words)
     return [task(n, text, source__session="s") for n, text in enumerate(texts)]
 
@@ -192,13 +192,13 @@ def test_promote_every(school: Vault) -> None:
 
 
 def losses(*targets: str, first: int = 0, **changes: Any) -> list[dict[str, Any]]:
-    """A loss on each target, on one day after the other, that tells the same."""
+    """Make a loss on each target, one a day, all with the same cause."""
     fields = {"decision__confidence": 0.1, **changes}
     return [trade(first + n, decision__target=t, **fields) for n, t in enumerate(targets)]
 
 
 def names(vault: Vault, shelf: str = "skills") -> list[str]:
-    """What the skills on a shelf are called."""
+    """Return the names of the skills on a shelf."""
     return [skill.name for skill in vault.skills(shelf)]
 
 
@@ -238,7 +238,7 @@ def test_merges(school: Vault) -> None:
 
 
 def strategy_links(vault: Vault) -> int:
-    """Of how many outcomes the strategy was made."""
+    """Count the outcomes from which the strategy was made."""
     links = vault.store.head().links.values()
     return sum(link.target.id == "strategy-coding" for link in links)
 
@@ -271,7 +271,7 @@ def test_strategies(school: Vault) -> None:
 
 
 def ask(policy: Policy, decision: str | None = None, **scores: float) -> Selection:
-    """What is recommended of two skills, one of them long."""
+    """Recommend from two candidates, one of them long."""
     among = [Candidate(name, "warning", size, "coding") for name, size in (("a", 90), ("b", 5000))]
     query = Query(domain="coding", decision=decision, strategy="hybrid")
     matches = {name: Match(score, score) for name, score in scores.items()}
@@ -279,7 +279,7 @@ def ask(policy: Policy, decision: str | None = None, **scores: float) -> Selecti
 
 
 def shown(answer: Selection) -> dict[str, float]:
-    """Name -> relevance of what is recommended."""
+    """Return the relevance of each recommended skill by its name."""
     return {skill.name: skill.relevance for skill in answer.recommended}
 
 
@@ -368,7 +368,7 @@ def test_clock(school: Vault) -> None:
 
 
 def state(vault: Vault) -> tuple[int, dict[str, str], list[str]]:
-    """How many commits there are, the texts in service, the facts."""
+    """Return the number of commits, the texts in service and the facts."""
     return len(vault.log()), bodies(vault), facts(vault)
 
 
@@ -396,7 +396,7 @@ def test_a_vault_that_goes_to_another_profile_and_back_keeps_what_it_has(
 
 
 def subject_of(vault: Vault, name: str) -> str:
-    """What the first line below a skill's title says that it is about."""
+    """Return the subject that the first line below a skill's title names."""
     return vault.skill(name)[0].body.split("*")[1].partition(":")[0]
 
 

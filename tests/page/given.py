@@ -1,4 +1,4 @@
-"""What is read out of a page that was made: its elements, and the data in it."""
+"""Readers of a finished page: its elements, and the data in it."""
 
 import gzip
 import json

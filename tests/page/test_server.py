@@ -142,7 +142,7 @@ class Deciding:
             confirmation.give_answer(is_confirmed=self.confirms)
 
     def edit(self, text: str) -> bytes:
-        """What the page sends to change the text of the one skill."""
+        """Return the body that the page sends to change the text of the one skill."""
         shown = page_of_vault(self.vault)
         (skill,) = shown.skills
         digest = skill_digest(shown, skill)
@@ -151,7 +151,7 @@ class Deciding:
         ).encode()
 
     def form(self, **changes: str) -> bytes:
-        """What the page sends to approve what waits."""
+        """Return the body that the page sends to approve the one waiting item."""
         shown = page_of_vault(self.vault)
         (item,) = shown.waiting
         form = {"act": "approve", "name": item.name, "digest": waiting_digest(shown, item)}

@@ -1,4 +1,4 @@
-"""What the tests of a person beside the program begin with."""
+"""Fixtures for the tests of a person who works beside the program."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the sequences begin with: a vault that has learned, lessons, a picture of everything."""
+"""The start of the sequences: a vault that has learned, lessons, a picture of everything."""
 
 import hashlib
 import os
@@ -84,7 +84,7 @@ def git(root: Path, *args: str, data: str = "", **env: str) -> subprocess.Comple
 
 
 def asked(root: Path, *args: str) -> str:
-    """What git says, without touching the index; nothing where it refuses."""
+    """Return git's output without touching the index, or an empty string if git refuses."""
     done = git(root, *args, GIT_OPTIONAL_LOCKS="0")
     return done.stdout if done.returncode == 0 else ""
 
@@ -142,36 +142,36 @@ class Picture:
     busy: str
 
     def staged(self, path: str) -> Entry | None:
-        """The entry of the index; one that no file can have while it is unmerged."""
+        """Return the entry of the index, or a special one if the file is unmerged."""
         found = self.index.get(path)
         if not found:
             return None
         return found[0][:2] if len(found) == 1 and found[0][2] == "0" else ("unmerged", "")
 
     def saved(self, path: str) -> Entry | None:
-        """The mode and blob id of the file in the work tree."""
+        """Return the mode and blob id of the file in the work tree."""
         return self.work[path][0] if path in self.work else None
 
     @property
     def hand(self) -> set[str]:
-        """Every path on which HEAD, index and work tree do not agree."""
+        """Every path on which HEAD, index and work tree differ."""
         paths = {*self.tree, *self.index, *self.work}
         return {p for p in paths if not self.tree.get(p) == self.staged(p) == self.saved(p)}
 
     def of(self, path: str) -> tuple[object, ...]:
-        """All that belongs to one path in a person's hand."""
+        """Return the state of one path: its index entries, its work file and its status."""
         return self.index.get(path), self.work.get(path), self.status.get(path)
 
     @property
     def normal(self) -> bool:
-        """Whether the program may commit."""
+        """True if the program may commit."""
         unmerged = any(self.staged(path) == ("unmerged", "") for path in self.index)
         on_main = self.branch == "refs/heads/main" and self.head != ""
         return on_main and not self.busy and not unmerged
 
 
 def picture(root: Path) -> Picture:
-    """Look at everything, change nothing."""
+    """Take a picture of everything without a change."""
     lines = (line.split(" ") for line in asked(root, "for-each-ref", _REF_FORM).splitlines())
     refs: dict[str, str] = dict(lines)
     # Read as they lie: each of them asked of git is a process, and this one is looked at often.
@@ -215,7 +215,7 @@ def _index(root: Path) -> dict[str, tuple[tuple[str, str, str], ...]]:
 
 
 def _sparse_paths(root: Path) -> list[str]:
-    """The files that a light clone leaves out: they count as they are in the index."""
+    """Return the files that a light clone leaves out; they count as in the index."""
     if not (root / ".git/info/sparse-checkout").exists():
         return []
     lines = asked(root, "ls-files", "-t", "-z").split("\0")
@@ -230,7 +230,7 @@ def _status(root: Path) -> dict[str, str]:
 
 
 def files_below(root: Path) -> list[Path]:
-    """Every file and link of the work tree but those of the two doors."""
+    """Return every file and link of the work tree outside the inbox and the quarantine."""
     closed = {".git", layout.INBOX, layout.QUARANTINE}
     found: list[Path] = []
     for folder, folders, names in os.walk(root):

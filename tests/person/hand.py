@@ -12,7 +12,7 @@ CLASHES = ("memory", "proposed", "links", "outcomes/coding/2026/11/20", "evaluat
 
 
 class Hand:
-    """The person's two hands; `told` keeps what they did, in words."""
+    """A person at work with git and an editor; `told` lists the actions in words."""
 
     def __init__(self, root: Path, now: datetime) -> None:
         self.root = root
@@ -21,7 +21,7 @@ class Hand:
         self.saves = 0
 
     def git(self, *args: str, data: str = "") -> bool:
-        """Run git; False where it refuses."""
+        """Run git; return False if it refuses."""
         at = minutes(self.now)
         env = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at, "GIT_EDITOR": "true"}
         done = git(self.root, *args, data=data, **env)
@@ -34,7 +34,7 @@ class Hand:
         return all(self.git(*command.split(" ")) for command in commands)
 
     def aimed(self, kind: str, pick: int) -> str:
-        """A path of a kind: its folder, or `own` for what lies at the top."""
+        """Return a path of a kind: the name of its folder, or `own` for a file at the top."""
         seen = {p.relative_to(self.root).as_posix() for p in files_below(self.root)}
         known = asked(self.root, "ls-files", "-z").split("\0")
         paths = sorted({*seen, *known} - {"", ".gitignore", ".gitattributes"}) or ["notes.md"]
@@ -42,7 +42,7 @@ class Hand:
         return fit[pick % len(fit)] if fit else paths[pick % len(paths)]
 
     def at_home(self) -> bool:
-        """Whether the person stands on the vault's branch and is in the middle of nothing."""
+        """Return True if the person is on the vault's branch and no git operation is open."""
         home = self.root / ".git"
         on_main = (home / "HEAD").read_text() == "ref: refs/heads/main\n"
         return on_main and not any((home / name).exists() for name in BUSY)
@@ -148,7 +148,7 @@ class Hand:
             self.each(*[line.replace("SIDE", name) for line in _BRANCHES[how]])
 
     def _conflict(self, path: str) -> None:
-        """Two branches that change the same line, one merged into the other."""
+        """Change the same line on two branches and merge one into the other."""
         name = f"side-{len(self.told)}"
         if self.git("switch", "-qc", name):
             self.edit(path, "append")
@@ -169,7 +169,7 @@ class Hand:
             self.git("switch", "-q", *(["-f"] if how == "abort" else []), "main")
 
     def tidy(self) -> None:
-        """Whatever there is: end it, commit the rest, stand on the vault's branch."""
+        """End every operation, commit the rest and return to the vault's branch."""
         self.finish("resolve")
         self.finish("abort")
         self.each("add -A", "commit -qm rest")

@@ -61,7 +61,7 @@ ACTS = st.sampled_from([(verb, how) for verb, ways in _DONE_IN_BETWEEN.items() f
 
 
 def _due(vault: Vault) -> object:
-    """What a run would do in a vault, or why it does not say so."""
+    """Return the headlines of a dry run, or the error that stops it."""
     try:
         return [done.change.headline for done in vault.run(dry=True).done]
     except SkillvaultError as error:
@@ -167,7 +167,7 @@ class PersonBeside(RuleBasedStateMachine):
 
     @rule(verb=VERBS, pick=PICKS, edit=_some(EDITS), stage=st.none() | _some(STAGES))
     def decide_on_what_is_in_hand(self, verb: str, pick: int, edit: str, stage: str | None) -> None:
-        """The person works on the very skill that the program is told to change."""
+        """Decide on the skill that the person is editing."""
         if name := self._skill(verb, pick):
             path = f"{SHELVES[verb]}/{name}/SKILL.md"
             self.hand.edit(path, edit)
@@ -176,7 +176,7 @@ class PersonBeside(RuleBasedStateMachine):
             self._decide(verb, name)
 
     def _skill(self, verb: str, pick: int) -> str | None:
-        """A skill in the folder that this decision is about."""
+        """Return a skill in the folder that this decision is about."""
         tree = asked(self.root, "ls-tree", "--name-only", f"HEAD:{SHELVES[verb]}").split()
         return tree[pick % len(tree)] if tree else None
 
@@ -194,7 +194,7 @@ class PersonBeside(RuleBasedStateMachine):
     def work_during_a_publication(
         self, point: str, lesson: int, act: tuple[str, str], pick: int
     ) -> None:
-        """The person does something while the program is half-way."""
+        """Let the person act while the program is in the middle of a publication."""
         self.drop(lesson)
         self.hand.now += timedelta(minutes=1)
         saved: dict[str, bytes | None] = {}
@@ -213,7 +213,7 @@ class PersonBeside(RuleBasedStateMachine):
         self._one_history()
 
     def _in_between(self, verb: str, how: str, pick: int) -> dict[str, bytes | None]:
-        """One thing that a person does; path -> bytes of what is theirs alone by then."""
+        """Let the person act once; return the files that are theirs alone, path -> bytes."""
         path = self.hand.aimed("own" if pick % 2 else "skills", pick)
         {
             "edit": lambda: self.hand.edit(path, how),
@@ -230,7 +230,7 @@ class PersonBeside(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        """Nothing that only reads changes anything."""
+        """Check that commands that only read change nothing."""
         before = picture(self.root)
         self.vault.check()
         self.vault.check(staged=True)
@@ -254,7 +254,7 @@ class PersonBeside(RuleBasedStateMachine):
         fresh: bool,
         answers: tuple[type[SkillvaultError], ...] = ANSWERS,
     ) -> Report | None:
-        """One action of the program, with everything looked at before and after it."""
+        """Run one action of the program and check everything before and after it."""
         self.hand.now += timedelta(minutes=1)
         vault = Vault(self.root) if fresh else self.vault
         before = picture(self.root)
@@ -311,7 +311,7 @@ class PersonBeside(RuleBasedStateMachine):
         self._hold(before.branch == after.branch, "HEAD stands on another branch", after.branch)
 
     def _hands(self, before: Picture, after: Picture, made: list[Made]) -> None:
-        """What a person has in hand stays; what the program committed is clean."""
+        """Check that a person's uncommitted work stays and that the program's commits are clean."""
         touched = {path for one in made for path in one.touched}
         taken = {path for path in touched & before.hand if self._as_it_was(path, before, after)}
         for path in sorted(before.hand - taken):
@@ -323,12 +323,12 @@ class PersonBeside(RuleBasedStateMachine):
         self._hold(not (after.hand & taken), "left half of a path", sorted(after.hand & taken))
 
     def _as_it_was(self, path: str, before: Picture, after: Picture) -> bool:
-        """Whether the work tree held already exactly what was committed, and still does."""
+        """Return True if the work tree held the committed bytes before and still holds them."""
         same = before.work.get(path) == after.work.get(path)
         return same and before.saved(path) == after.tree.get(path)
 
     def _not_again(self, before: Picture, made: list[Made], report: Report | None) -> None:
-        """What a person took away is not made again, and no lost commit is named."""
+        """Check that nothing a person removed is made again and that no lost commit is named."""
         away = taken_away(self.root, before) if made else set()
         for one in made:
             again = sorted(one.refs & away)
@@ -338,7 +338,7 @@ class PersonBeside(RuleBasedStateMachine):
             self._hold(kept.returncode == 0, "names a lost commit", rejection)
 
     def _one_history(self) -> None:
-        """A vault that was open all the time knows what a new one reads."""
+        """Check that a vault that was open all the time knows the same as a new one."""
         fresh = anew(self.root)
         try:
             known, read = shown(self.vault), shown(fresh)
@@ -368,7 +368,7 @@ class PersonBeside(RuleBasedStateMachine):
             shutil.rmtree(self.place)
 
     def _end(self) -> None:
-        """All is tidied up: the program ends its work, and every outcome is somewhere."""
+        """Tidy up, let the program end its work, and check that no outcome is lost."""
         self._no_drafts()
         self._accounted_for()
         self.hand.tidy()
@@ -389,7 +389,7 @@ class PersonBeside(RuleBasedStateMachine):
         self._hold(not drafts, "a draft is left", drafts)
 
     def _accounted_for(self) -> None:
-        """Each outcome waits, lies in quarantine, or was committed once."""
+        """Check that each outcome waits, is in quarantine, or was committed."""
         waiting, known = waiting_files(self.root), history(self.root)
         for lesson in sorted(self.given):
             here = as_file(LESSONS[lesson]) in waiting

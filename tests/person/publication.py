@@ -75,7 +75,7 @@ AS_ASKED = {"rm --cached", "symbolic-ref"}
 
 
 def made(root: Path) -> None:
-    """The vault as told above."""
+    """Make the vault described above."""
     vault, _ = Vault.init(root, ["coding"], now=NOW)
     shutil.rmtree(root / ".git/hooks", ignore_errors=True)  # a hook costs half a second
     vault.record([(f"a{n}.json", _outcome(n)) for n in range(RECORDED)], now=NOW)
@@ -105,7 +105,7 @@ def _outcome(number: int) -> bytes:
 
 
 def copied(template: Path, root: Path) -> Path:
-    """Another vault like this one, its index fresh."""
+    """Copy the vault and refresh git's index."""
     shutil.copytree(template, root, symlinks=True)
     git(root, "update-index", "-q", "--refresh")
     return root
@@ -124,7 +124,7 @@ def in_the_middle(point: str, act: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def interrupted(root: Path, point: str, commands: Sequence[Command]) -> Iterator[list[int]]:
-    """Run a person's commands the first time that a point is reached; their exit codes."""
+    """Run a person's commands when a point is first reached; yield their exit codes."""
     codes: list[int] = []
 
     def act() -> None:
@@ -135,7 +135,7 @@ def interrupted(root: Path, point: str, commands: Sequence[Command]) -> Iterator
 
 
 def run(root: Path) -> str:
-    """One run of the program; why it could not work, if it could not."""
+    """Run the program once; return its error, or an empty string."""
     try:
         Vault.open(root).run(now=NOW)
     except SkillvaultError as error:
@@ -144,7 +144,7 @@ def run(root: Path) -> str:
 
 
 def go_on(root: Path) -> list[str]:
-    """The person commits where they stand, comes home, commits; what is wrong with it."""
+    """Let the person commit, return to the branch and commit again; return the faults."""
     place = git(root, "symbolic-ref", "--short", "-q", "HEAD").stdout.strip()
     faults = _taken_up(root, place) if git(root, "commit", "-qnam", "on").returncode == 0 else []
     for name in ("merge", "rebase", "cherry-pick", "revert"):
@@ -166,7 +166,7 @@ def go_on(root: Path) -> list[str]:
 
 
 def _taken_up(root: Path, place: str) -> list[str]:
-    """The program's records in a person's commit elsewhere than on the vault's branch."""
+    """Return a sentence for each program file that a commit on another branch took in."""
     if place in {"main", "trunk"}:
         return []
     names = git(root, "show", "--name-only", "--format=", "HEAD").stdout.split()
@@ -174,7 +174,7 @@ def _taken_up(root: Path, place: str) -> list[str]:
 
 
 def let_time_pass(root: Path) -> None:
-    """What was set aside may be looked at again."""
+    """Age everything that was set aside, so that the program may look at it again."""
     for path in (root / ".git/skillvault/taken").glob("*"):
         os.utime(path, (1, 1))
 
@@ -194,7 +194,7 @@ def _reverted(root: Path) -> set[str]:
 
 
 def faults(root: Path) -> list[str]:
-    """What does not hold in a vault after all is done."""
+    """Return a sentence for each condition that a vault breaks after all is done."""
     recorded = events(root)
     waiting = {path.stem for path in (root / "inbox").glob("*.json")}
     known = recorded.keys() | _reverted(root)
@@ -218,7 +218,7 @@ def faults(root: Path) -> list[str]:
 
 
 def kill(root: Path, point: str) -> int:
-    """A run of the program that is killed at a point; its exit code."""
+    """Run the program, kill it at a point, and return its exit code."""
     environment = {**os.environ, failpoint.VARIABLE: f"{point}=kill"}
     command = ["skillvault", "--vault", str(root), "run"]
     return subprocess.run(command, env=environment, capture_output=True, check=False).returncode

@@ -1,4 +1,4 @@
-"""What the sequences found, reduced: ways to have a path in hand that were once overlooked."""
+"""Reduced cases that the sequences found: uncommitted paths that the program once overlooked."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +47,7 @@ def _told_of(vault: Vault, change: Change) -> str:
 
 
 def _waits(vault: Vault, change: Change) -> bool:
-    """Whether a change waits and leaves everything as it is."""
+    """Return True if a change waits and leaves everything as it is."""
     before: Picture = picture(vault.root)
     return bool(_told_of(vault, change)) and picture(vault.root) == before
 

@@ -36,13 +36,13 @@ SECONDS, SLOW = 60.0, 1.0  # that a source may take, and one that means to take 
 
 @pytest.fixture(scope="module")
 def shut(tmp_path_factory: pytest.TempPathFactory, _new_vault: Path) -> Vault:
-    """A vault into which nothing comes, so one does for all."""
+    """A vault that accepts nothing, so that all tests can share it."""
     return Vault(unguarded(_new_vault, tmp_path_factory.mktemp("shut") / "vault"))
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits a minute here, and a name server answers that is the attacker's."""
+    """Shorten the time limit, and resolve names as an attacker's name server does."""
     known = fetch.Fetcher
     addresses = iter(["10.1.2.3", "127.0.0.1"] * 50)
 
@@ -58,7 +58,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(vault: Vault, source: str, **options: Any) -> str:
-    """Why nothing came of a source; AssertionError if something did."""
+    """Return the reason for which a source is refused; fail if it is not."""
     before = vault.store.tip(), Person(vault.root).status()
     try:
         report = vault.curate.installer.install(parse_source(source, **options), now=NOW)
@@ -100,7 +100,7 @@ def indexed(*entries: dict[str, Any], **options: Any) -> Routes:
 
 
 class Case(NamedTuple):
-    """What a site serves, and the code of the reason why nothing comes of it."""
+    """A site and the code of the reason for which its source is refused."""
 
     routes: Callable[[], Routes]
     code: str

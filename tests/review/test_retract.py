@@ -16,14 +16,14 @@ LATER = NOW + timedelta(days=1)
 
 
 def recorded(vault: Vault, *outcomes: dict[str, object]) -> list[str]:
-    """Record outcomes; their ids in the order of time."""
+    """Record outcomes and return their ids in the order of time."""
     files = [(f"{number}.json", as_file(one)) for number, one in enumerate(outcomes)]
     vault.record(files, now=NOW)
     return sorted(vault.store.head().outcomes)
 
 
 def served(vault: Vault) -> dict[str, str]:
-    """What the vault says: its living skills, and its facts that nothing contests, by name."""
+    """Return the texts of the living skills and of the facts that nothing contests, by name."""
     head = vault.store.head()
     skills = {name: skill.body.strip() for name, skill in head.skills.items()}
     runs, against = head.facts.supporter_counts(head.facts), head.facts.opponent_counts(head.facts)
@@ -36,7 +36,7 @@ def served(vault: Vault) -> dict[str, str]:
 
 
 def both_ways(vault: Vault, outcomes: list[dict[str, object]], wrong: int, other: Vault) -> None:
-    """The vault that learned and then retracted says what one says that retracted on arrival."""
+    """Assert that a late retraction leaves the same as a retraction on arrival."""
     ids = recorded(vault, *outcomes)
     vault.run(now=NOW)
     retract(vault, ids[wrong], "a wrong label", now=LATER)

@@ -1,4 +1,4 @@
-"""What waits for a person: which skills do, what rejecting one means, and how it is taken back."""
+"""Tests of review: the skills that wait, the meaning of a rejection, and its withdrawal."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ def recorded(vault: Vault, *outcomes: dict[str, object]) -> None:
 
 @pytest.fixture
 def waiting(vault: Vault, person: Person) -> Vault:
-    """A vault in which every new skill waits, and one does."""
+    """A vault in which every new skill waits for approval; one skill waits."""
     with_gate(vault, person, "always")
     recorded(vault, raw(0), raw(1))
     return vault
@@ -114,12 +114,12 @@ def test_the_diff_of_a_live_skill_is_with_itself_before(waiting: Vault, person: 
 
 
 def guides(vault: Vault) -> list[str]:
-    """The guides that wait."""
+    """Return the names of the guides that wait."""
     return [one.name for one in proposals(vault) if one.kind == "guide"]
 
 
 def alike() -> list[dict[str, object]]:
-    """Two failures of another action that say the same."""
+    """Make two failures of another action that say the same."""
     return [raw(day, decision__action="fix-flaky-test-2") for day in (2, 3)]
 
 

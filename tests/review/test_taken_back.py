@@ -19,7 +19,7 @@ SEEDS = range(500 if THOROUGH else 2)
 
 
 class History:
-    """A vault, and a person who does things to it."""
+    """A vault, and a person who works in it at random."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.vault = Vault(root)
@@ -29,7 +29,7 @@ class History:
         self.day = 0
 
     def learn(self) -> None:
-        """Something happens again, or for the first time."""
+        """Record an outcome of a known or a new target, and run."""
         self.day += 1
         target = f"t{self.chance.randrange(3)}"
         wins = self.chance.random() < 0.3
@@ -46,7 +46,7 @@ class History:
         assert not self.vault.run(now=NOW).done
 
     def edit(self) -> None:
-        """The person writes a section of their own."""
+        """Let the person add a section of their own to a skill."""
         names = [one.name for one in self.vault.skills() if one.name not in self.edited]
         if names:
             name = self.chance.choice(names)
@@ -56,7 +56,7 @@ class History:
             self.edited.add(name)
 
     def undo(self) -> None:
-        """A skill is undone; one that the person wrote in is not, and nothing happens."""
+        """Undo a skill; one with a person's words is refused and stays."""
         names = [one.name for one in self.vault.skills()]
         if names:
             name = self.chance.choice(names)
@@ -72,14 +72,14 @@ class History:
                 assert name not in self.vault.store.head().skills
 
     def retract(self) -> None:
-        """An outcome was wrong."""
+        """Retract an outcome as wrong."""
         head = self.vault.store.head()
         names = sorted(set(head.outcomes) - set(head.retractions))
         if names:
             retract(self.vault, self.chance.choice(names), "wrong", now=NOW)
 
     def revert(self) -> None:
-        """The person takes the latest decision back."""
+        """Let the person revert the latest retraction."""
         log = self.person.git("log", "-1", "--format=%H", "--grep=^retract: ")
         if log and self.person.git("revert", "--no-edit", log, ok=False) is not None:
             self.person.git("revert", "--abort", ok=False)
@@ -87,7 +87,7 @@ class History:
 
 
 def whole(history: History) -> None:
-    """What must hold after everything: `check` is clean, and the person's words stand."""
+    """Assert that `check` is clean and that the person's words stand."""
     assert history.vault.check().problems == []
     assert history.person.status() == ""
     for name in history.edited:

@@ -54,13 +54,13 @@ def commit(person: Person) -> Commit:
 
 
 def outcome(day: int = 0, *, trust: Trust = "local", **changes: Any) -> tuple[str, bytes]:
-    """An outcome as it arrives through a door."""
+    """Return an outcome as a file of the trusted or the untrusted inbox."""
     door = "untrusted/" if trust == "untrusted" else ""
     return f"{door}o{day}.json", as_file(raw(day, **changes))
 
 
 def dropped(vault: Vault, *files: tuple[str, bytes]) -> None:
-    """Files that stand in the inbox and are run."""
+    """Put files into the inbox and run."""
     for name, data in files:
         (vault.root / "inbox" / name).write_bytes(data)
     vault.run(now=NOW)
@@ -98,7 +98,7 @@ def test_a_later_layer_overrides_an_earlier_one_by_name(
 
 
 def _body(vault: Vault) -> str:
-    """What is served under the seed's name, by every door."""
+    """Return the text served under the seed's name; every way to ask for it must agree."""
     (one,) = vault.recommend("coding", pins=[SEED], k=1).recommended
     skill = vault.shelf.get(SEED)
     assert skill is not None
@@ -603,7 +603,7 @@ def test_a_skill_that_a_person_edits_is_not_put(vault: Vault, person: Person) ->
 
 
 def _anew(vault: Vault) -> Vault:
-    """The vault without what was computed of it."""
+    """Delete the index and open the vault again."""
     folder = vault.root / ".git" / "skillvault"
     assert (folder / "index.db").is_file()
     for path in folder.glob("index.db*"):

@@ -26,7 +26,7 @@ def kept(vault: Vault) -> list[Any]:
 
 
 def anew(vault: Vault) -> list[Any]:
-    """What is kept in an index that is built from nothing."""
+    """Return the contents of an index that is built from nothing."""
     database = vault.store.git.dirs()[1] / "skillvault" / "index.db"
     database.unlink()
     return kept(Vault(vault.root))

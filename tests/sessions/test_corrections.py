@@ -1,4 +1,4 @@
-"""What a person states in their next words reaches the next session, and waits for approval."""
+"""A person's correction reaches the next session at once and waits for approval."""
 
 from pathlib import Path
 
@@ -33,14 +33,14 @@ def corrected(client: Client, words: str = WORDS) -> None:
 
 
 def next_session(client: Client, folder: Path | None = None) -> str:
-    """What another session begins with."""
+    """Begin another session and return the text it starts with."""
     client.folder = folder or client.folder
     client.folder.mkdir(exist_ok=True)
     return client.tell("SessionStart", session_id="s-9", source="startup")
 
 
 def ask(client: Client, text: str, prompt: str = "p-9") -> str:
-    """What a prompt of that session gets."""
+    """Send a prompt of that session and return the text it gets."""
     return client.tell("UserPromptSubmit", session_id="s-9", prompt_id=prompt, prompt=text)
 
 

@@ -25,7 +25,7 @@ FAILED = "Exit code 1\nFAILED test_cart.py::test_total - assert 1 == 2\n1 failed
 
 
 class Client:
-    """A client that tells the hooks of one session, a minute an event."""
+    """A client that calls the hooks of one session, one event a minute."""
 
     def __init__(self, vault: Vault, folder: Path) -> None:
         self.vault, self.folder, self.at, self.calls = vault, folder, NOW, 0
@@ -33,7 +33,7 @@ class Client:
         folder.mkdir(exist_ok=True)
 
     def tell(self, event: str, **values: Any) -> str:
-        """What an event's hook prints."""
+        """Run the hook of an event and return its output."""
         self.at += timedelta(minutes=1)
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
         payload = parse_payload(json.dumps(told).encode())
@@ -65,14 +65,14 @@ class Client:
         self.tell("SessionEnd", reason="exit")
 
     def outcomes(self) -> list[Outcome]:
-        """All that the vault has once what waits in the inbox is recorded."""
+        """Record the inbox and return this client's outcomes."""
         self.vault.run(["record"], now=self.at)
         found = self.vault.store.head().outcomes.values()
         return [one for one in found if one.source.agent == "claude-code"]
 
 
 def notes_of(client: Client, session: str = "s-1") -> Path:
-    """Where a session is noted."""
+    """Return the path of a session's notes."""
     return SessionNotes(client.vault.store.git.dirs()[0] / "skillvault", session).path
 
 
@@ -95,7 +95,7 @@ def test_a_session_begins_with_the_lessons_of_its_domain(client: Client, person:
 
 
 def _drawn_for(client: Client, *, held_out: bool) -> str:
-    """The id of a decision for which the one skill is held out, or is not."""
+    """Return a decision id for which the one skill is held out, or is not."""
     for prompt in (f"p-{number}" for number in range(200)):
         answer = client.vault.recommend("coding", TASK, decision=prompt)
         if bool(answer.recommended) != held_out:

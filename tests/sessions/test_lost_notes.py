@@ -20,7 +20,7 @@ _AGO = 90_000  # seconds after which a session is abandoned
 
 
 def _nothing(_place: Path) -> None:
-    """There is none."""
+    """Leave the place empty."""
 
 
 def _link_to(target: str) -> Callable[[Path], None]:
@@ -115,7 +115,7 @@ def _abandon(client: Client, session: str = "s-1") -> Path:
 
 
 def _ended(client: Client, session: str = "s-1", **told: str) -> Path:
-    """Notes of a session that ended without a word, once it had passed its test."""
+    """Abandon a session that passed its test, and return the path of its notes."""
     values = {"session_id": session, "tool_input": {"command": "pytest -q"}}
     client.tell("UserPromptSubmit", session_id=session, prompt_id=session, prompt=TASK, **told)
     client.tell(
@@ -132,7 +132,7 @@ _NUMBERS = itertools.count()
 
 
 def _begins(client: Client) -> bool:
-    """Whether another session, a new one each time, begins with what was learned."""
+    """Begin a new session and return True if it starts with learned lessons."""
     name = f"s-new-{next(_NUMBERS)}"
     return "<learned>" in client.tell("SessionStart", session_id=name, source="startup")
 

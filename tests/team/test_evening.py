@@ -19,7 +19,7 @@ PEOPLE = ("ada", "ben", "eve", "kim", "lee")
 
 
 def shell(script: str, folder: Path, **variables: str) -> str:
-    """What a script prints; it must succeed."""
+    """Run a script, which must succeed, and return its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, **variables}
     command = ["bash", "-euo", "pipefail", "-c", script]

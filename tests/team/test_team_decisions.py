@@ -1,4 +1,4 @@
-"""What a person takes back in a clone that does not learn is what the learner would have left."""
+"""A decision taken back in any clone leaves the vault that the learner would have left."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ class Pairs:
     def copy(
         self, place: Path, outcomes: Outcomes = FIVE, rules: str = "learner: ada"
     ) -> list[Clone]:
-        """Two clones with these outcomes in both, of which the first one learns."""
+        """Copy two clones that both have these outcomes; the first one learns."""
         key = f"{rules} {outcomes}"
         if key not in self._patterns:
             self._patterns[key] = pattern = self._folder / str(len(self._patterns))
@@ -55,7 +55,7 @@ def _make_pair(new_root: Path, folder: Path, outcomes: Outcomes, rules: str) -> 
 
 
 def exchange(*clones: Clone) -> None:
-    """All of them know what each of them did, and the learner drew its conclusions."""
+    """Sync and run all clones until each has the others' work and the learner's conclusions."""
     for clone in (*clones[::-1], *clones):
         clone.sync()
         clone.run()

@@ -129,7 +129,7 @@ def _metadata(draw: st.DrawFn) -> list[str]:
 
 
 def spliced(before: bytes, after: bytes) -> bytes:
-    """What an edit took away: the bytes between the common beginning and the common end."""
+    """Return the bytes that an edit removed, between the common beginning and the common end."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -159,13 +159,13 @@ def files(**contents: str) -> Change:
 
 
 def applied(vault: Vault, change: Change) -> Snapshot:
-    """The vault after a change."""
+    """Apply a change and return the vault's snapshot."""
     thought_of(vault, change)()
     return vault.store.head()
 
 
 def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
-    """A change that is laid on HEAD as it is now; what commits it."""
+    """Stage a change on the present HEAD and return the function that commits it."""
     base = vault.store.head().commit
     try:
         laid = vault.store.stage(change)
@@ -176,14 +176,14 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
 
 
 def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staging:
-    """A vault with these records and files, which no git has."""
+    """Return a vault with these records and files in memory, without git."""
     view = Staging(IndexDatabase(None, lambda: None, AGENDA), lambda _: {})
     view.stage({**record_files(*records), **(files or {})})
     return view
 
 
 def record_files(*records: Record) -> dict[str, bytes]:
-    """path -> bytes of the files of these records, with the lists of the links among them."""
+    """Return the files of these records by path, with the lists of their links."""
     others = [record for record in records if not isinstance(record, Link)]
     places = {ref_of(record): layout.path_of(record) for record in others}
     files = {layout.path_of(record): encode(record) for record in others}
@@ -196,14 +196,14 @@ def record_files(*records: Record) -> dict[str, bytes]:
 
 
 def _place_of(owner: Ref) -> str:
-    """Where a record would stand that is not there."""
+    """Return the path that a missing record would have."""
     if owner.kind == "evaluation":
         return layout.outcome_path("perps", owner.id, "evaluations")
     return f"memory/perps/{owner.id}.md" if owner.kind == "fact" else layout.skill_path(owner.id)
 
 
 def anew(root: Path) -> Vault:
-    """A vault whose index is built from nothing, beside the one there is."""
+    """Open a vault with an index that is built from nothing in memory."""
     vault = Vault(root)
     store = Store(root, AGENDA)
     store.__dict__["index"] = IndexDatabase(None, lambda: None, AGENDA)
@@ -240,13 +240,13 @@ _TABLES = (
 
 
 def shown(vault: Vault) -> set[tuple[Any, ...]]:
-    """All that a vault's index holds, but for what is due: (what it is of, its values)."""
+    """Return every row of a vault's index except those that mark work as due."""
     ask = vault.shelf.ready().rows
     return {(table, *row) for table in _TABLES for row in ask(f"select {table}")}
 
 
 def nested(depth: int) -> dict[str, Any]:
-    """A mapping of so many levels, the innermost value included."""
+    """Return a mapping with `depth` levels, the innermost value included."""
     found: Any = 1
     for _ in range(depth - 1):
         found = {"a": found}

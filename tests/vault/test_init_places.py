@@ -185,7 +185,7 @@ def test_an_init_that_fails_at_any_step_leaves_what_stood_there(
 
 
 def standing(place: Path) -> dict[Path, bytes | None]:
-    """What stands below a folder; of a git dir that it is one, and its branches."""
+    """Return the files below a folder with their contents; of a git dir only its refs."""
     return {
         path: content
         for path, content in below(place).items()

@@ -30,7 +30,7 @@ def team(pattern: Path, tmp_path: Path) -> Team:
 
 
 def pulled(team: Team, path: str, ours: tuple[str, str], theirs: tuple[str, str]) -> Person:
-    """What ben's `git pull` makes of a file that both changed."""
+    """Let ben pull a file that both changed, and return ben's person."""
     ada, ben = team.clones
     ada.edit(path, theirs)
     ada.person.git("push", "-q", "origin", "main")

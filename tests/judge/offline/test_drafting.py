@@ -21,7 +21,7 @@ from tests.rules import context
 
 
 def of(outcomes: Sequence[Outcome], kind: SkillKind = "guide", **judged: Any) -> Findings:
-    """What these outcomes say by the rules, and what a judge said of each."""
+    """Return the findings of these outcomes, by the rules and a judge's word on each."""
     ordered = tuple(sorted(outcomes, key=lambda one: one.order))
     evaluations = {one.id: evaluation(one, **{"key_insight": None, **judged}) for one in ordered}
     tasks = {one.id: one.decision.task for one in ordered if one.decision.task}
@@ -35,7 +35,7 @@ def said(kind: StatementKind, text: str, **fields: Any) -> Statement:
 
 
 def brief(*statements: Statement, kind: SkillKind = "guide", count: int = 2) -> Findings:
-    """What outcomes would say that are of these statements."""
+    """Return the findings of outcomes that have these statements."""
     status = "success" if kind == "pattern" else "failure"
     plain = {"result": {"status": status}, "decision__reasoning": None}
     outcomes = tuple(outcome(raw(day, **plain)) for day in range(count))

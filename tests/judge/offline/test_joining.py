@@ -19,7 +19,7 @@ CHASED = "I chase the breakout with full size."
 
 
 def agreement(groups: Sequence[Sequence[Outcome]], kind: SkillKind = "warning") -> Agreement:
-    """What the outcomes of several subjects say, together and apart."""
+    """Return the findings of several subjects, together and apart."""
     together = of([one for group in groups for one in group], kind)
     return Agreement(together=together, apart=tuple(of(group, kind) for group in groups))
 

@@ -1,4 +1,4 @@
-"""What the offline judge writes reads as it should, of whatever outcomes."""
+"""The texts of the offline judge read as they should, whatever the outcomes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the blind verdict earns and what it does not: grounds of this decision, not cue words."""
+"""The blind verdict rewards grounds of this decision, not cue words."""
 
 import pytest
 from verdict import HALVES, RUNS, SHARED, on_runs, on_texts, separation

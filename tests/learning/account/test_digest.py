@@ -12,7 +12,7 @@ IDS = [f"20260101t000000z-{number:010x}" for number in range(200)]
 
 
 def guide(holds_for: Iterable[str]) -> Findings:
-    """What a guide says that tells one lead."""
+    """Return the findings of a guide that has one lead."""
     lead = Separation(
         conditions=(Condition("context", "dry_run", "is", False),),
         result="failures",

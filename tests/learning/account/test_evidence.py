@@ -41,7 +41,7 @@ def ruled(outcomes: list[Outcome] = RUNS) -> Account:
 
 
 def recounted(text: str, outcomes: list[Outcome] = RUNS) -> list[str]:
-    """What the records of these outcomes do not give; rules are not asked for again."""
+    """Return the statements of a text that these records do not give; rules are not recounted."""
     return find_miscounts(from_text(text), account(outcomes), POLICY)
 
 

@@ -23,7 +23,7 @@ def told(kind: SkillKind, *trades: tuple[str, float]) -> list[Statement]:
 
 
 def deeds(statements: list[Statement]) -> list[tuple[int, int]]:
-    """How many runs stand for each deed, and how many against it."""
+    """Return how many runs stand for each deed, and how many against it."""
     return [
         (len(s.supporting), len(s.against)) for s in statements if s.kind in ("failed", "worked")
     ]

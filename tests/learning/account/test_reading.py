@@ -20,7 +20,7 @@ def _read(*marks: Sequence[str]) -> int:
 
 
 def read_until(marks: Iterable[Sequence[str]]) -> int:
-    """How many of these outcomes are read."""
+    """Return how many of these outcomes are read."""
     return max(0, advance_position(Position(), {}, placed(marks))[0].until[0])
 
 

@@ -44,7 +44,7 @@ def texts(found: Findings, *kinds: StatementKind) -> list[str]:
 
 
 def only(found: Findings, kind: StatementKind) -> Statement:
-    """The one statement of a kind."""
+    """The only statement of a kind."""
     (one,) = (each for each in found.statements if each.kind == kind)
     return one
 

@@ -1,4 +1,4 @@
-"""Which terms a rule is looked for by, and which files are evidence for it."""
+"""The terms by which a rule is looked for, and the files that are evidence for it."""
 
 import pytest
 

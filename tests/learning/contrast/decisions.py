@@ -56,10 +56,10 @@ def failures(outcomes: list[Outcome]) -> dict[str, frozenset[str]]:
 
 
 def rules(outcomes: list[Outcome]) -> list[Separation]:
-    """What separates the failures."""
+    """Return the rules that separate the failures."""
     return list(separations(outcomes, failures(outcomes)))
 
 
 def keys(outcomes: list[Outcome]) -> set[str]:
-    """What the rules that separate the failures are about."""
+    """Return the keys of the conditions that separate the failures."""
     return {condition.key for rule in rules(outcomes) for condition in rule.conditions}

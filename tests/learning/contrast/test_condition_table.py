@@ -1,4 +1,4 @@
-"""What may be a condition, and how columns are named."""
+"""The conditions that a rule may have, and the names of their columns."""
 
 from datetime import timedelta
 from typing import Any

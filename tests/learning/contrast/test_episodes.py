@@ -1,4 +1,4 @@
-"""Which decisions are one episode."""
+"""The decisions that count as one episode."""
 
 from datetime import timedelta
 from typing import Any

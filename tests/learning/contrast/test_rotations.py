@@ -1,4 +1,4 @@
-"""The one test over all conditions."""
+"""The only test over all conditions."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What separates the outcomes of an action: which rules are told."""
+"""Rules that separate the outcomes of an action, and the choice of those that are told."""
 
 import random
 from datetime import timedelta

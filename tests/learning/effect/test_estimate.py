@@ -147,7 +147,7 @@ def random_uses(count: int, seed: int = 1) -> list[Observation]:
 
 
 def totals_of(observations: Sequence[Observation]) -> dict[str, tuple[int, int]]:
-    """How many decisions each group has, how many succeeded."""
+    """Return how many decisions each group has, and how many of them succeeded."""
     ends = {(one.group, one.decision): one.success for one in observations}
     groups = sorted({group for group, _ in ends})
     return {

@@ -164,7 +164,7 @@ def test_without_a_receipt_selection_is_unknown_and_nothing_is_proven() -> None:
 def test_the_more_often_one_looks_the_more_is_asked(
     helps: float, looks: int, error: float, expected: str
 ) -> None:
-    """What few looks find is surer than what one of many does."""
+    """The finding of one of a few looks is surer than that of one of many."""
     evidence = likely(helps, 100, error=error, looks=looks)
     assert next_status("testing", evidence, RULES).status == expected
 

@@ -32,7 +32,7 @@ def judged(day: int, *, trust: Any = "local", **changes: Any) -> tuple[Outcome, 
 
 
 class Counts:
-    """What is counted of facts, from their links."""
+    """The counts of facts, from their links."""
 
     def __init__(self, pairs: Sequence[tuple[Outcome, Evaluation]], links: Sequence[Link]) -> None:
         self._outcomes = {o.id: o for o, _ in pairs}
@@ -81,7 +81,7 @@ def material(
     commits: Sequence[Commit] = (),
     policy: Policy = POLICY,
 ) -> promote.PromotionMaterial:
-    """What the rule reads."""
+    """Return the material that the rule reads."""
     present = {f"fact:{fact.id}" for fact in facts} | {f"link:{link.id}" for link in links}
     evaluations = {e.id: e for _, e in pairs}
     sessions = {o.id: o.session for o, _ in pairs}

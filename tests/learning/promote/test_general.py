@@ -1,4 +1,4 @@
-"""What recurs across domains: facts that say the same in more than one, and the runs behind."""
+"""The facts that say the same in several domains, and the runs behind them."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ ELSE = "Drain the queue before the worker restarts."
 
 
 def fact_runs(made: Mapping[str, Outcome]) -> FactRuns:
-    """The runs behind facts, each of which made one."""
+    """Return the runs behind facts; each run made one fact."""
     return FactRuns(
         lambda facts: {fact: of for fact, of in made.items() if fact in facts},
         lambda runs: {of.id: of.result.status for of in made.values() if of.id in runs},
@@ -43,7 +43,7 @@ MADE = [
 
 
 def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[RecurringFacts]:
-    """What recurs in these."""
+    """Return the facts that recur among these."""
     facts, links = [fact for _, _, fact, _ in some], [link for *_, link in some]
     pairs = [(of, judged) for of, judged, _, _ in some]
     runs = fact_runs({fact.id: of for of, _, fact, _ in some})

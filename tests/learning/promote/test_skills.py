@@ -53,7 +53,7 @@ def due(
     policy: Policy = POLICY,
     status: str = "failure",
 ) -> tuple[Pattern, ...]:
-    """What the second arrow has to do."""
+    """Return the patterns that are due from these facts."""
     pairs, links = supported(facts, sessions, status)
     links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
     found = material(pairs, facts=facts, links=links, commits=commits, policy=policy)

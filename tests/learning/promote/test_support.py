@@ -21,7 +21,7 @@ HALF = "Wait 30 s before a retry of the payment, since the gateway is flaky now.
 
 
 def facts(known: KnownRuns) -> dict[str, Fact]:
-    """How it ended, and what it rests on -> the fact."""
+    """Return each fact by its ending and its ground."""
     return {_ground(fact.text): fact for fact in known.facts.values()}
 
 
@@ -32,7 +32,7 @@ def _ground(text: str) -> str:
 
 
 def why_not(known: KnownRuns, run: Run) -> str:
-    """Why a run is no fact."""
+    """Return the reason why a run is no fact."""
     return support_state(run[1], known.book, known.material(), POLICY).reason
 
 

@@ -1,4 +1,4 @@
-"""What an answer gives of a guide: the lines that say anything of its task, each try once."""
+"""The excerpt of a guide in an answer: the lines that concern its task, each try once."""
 
 import pytest
 

@@ -52,7 +52,7 @@ def ask(*candidates: Candidate, scores: dict[str, float] | None = None, **query:
 
 
 def matches(scores: dict[str, float] | None) -> dict[str, Match] | None:
-    """How well texts answer a task, of which they say the same share."""
+    """Return a match for each score; the evidence is the same number."""
     return None if scores is None else {name: Match(score, score) for name, score in scores.items()}
 
 

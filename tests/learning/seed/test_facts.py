@@ -12,7 +12,7 @@ SEED = Policy(profile="seed")
 
 
 def promoted(pair: tuple[Outcome, Evaluation], policy: Policy = SEED) -> bool:
-    """Whether one evaluation alone becomes a fact."""
+    """Return True if one evaluation alone becomes a fact."""
     return bool(plan_facts(material([pair], policy=SEED), policy).promotions)
 
 

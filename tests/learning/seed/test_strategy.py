@@ -67,7 +67,7 @@ def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
 
 
 def _counted(count: int, policy: Policy | None = None, **changes: Any) -> SkillState:
-    """Where a domain of so many outcomes stands."""
+    """Return the state of a domain that has so many outcomes."""
     material = _material(_outcomes(count), **changes)
     return strategy.strategy_state(material, NOW, policy or Policy())
 
@@ -98,7 +98,7 @@ def test_a_retraction_makes_it_due_though_there_are_no_more() -> None:
 
 
 def test_nothing_is_due_where_it_looked_at_all_of_them_before() -> None:
-    """So what a person took back of it is not written again."""
+    """A text that a person took back is therefore not written again."""
     outcomes = _outcomes(20)
     own = replace(OWN, account="0" * 12)
     changes: dict[str, Any] = {"skill": own, "path": PATH}

@@ -17,12 +17,12 @@ class Version(Struct, frozen=True, eq=False):
     parents: tuple["Version", ...] = ()
 
     def ancestors(self) -> set["Version"]:
-        """All that it comes from, itself included."""
+        """Return all versions that it comes from, itself included."""
         return {self}.union(*(parent.ancestors() for parent in self.parents))
 
 
 def merged(rule: Rule, ours: Version, theirs: Version) -> Version:
-    """Both made one as git does: on the merge of their merge bases."""
+    """Merge two versions as git does: on the merge of their merge bases."""
     common = ours.ancestors() & theirs.ancestors()
     below = set[Version]().union(*(c.ancestors() - {c} for c in common))
     bases = sorted(common - below, key=lambda version: repr(version.content))
@@ -35,7 +35,7 @@ def merged(rule: Rule, ours: Version, theirs: Version) -> Version:
 
 
 def met(rule: Rule, base: Any, leaves: Sequence[Any], seed: int) -> Any:
-    """What all clones hold once each met another in some order; they hold the same."""
+    """Let all clones meet in some order, check that they agree, and return what they hold."""
     chance = random.Random(seed)
     origin = Version(base)
     clones = [Version(leaf, (origin,)) for leaf in leaves]

@@ -29,7 +29,7 @@ BY_HAND = codec.encode(Skill("x", "Says x.", BODY, kind="guide"))
 
 
 def rewritten(content: bytes, *pairs: tuple[str, str]) -> bytes:
-    """As the program writes it anew."""
+    """Return a file as the program rewrites it."""
     text = content.decode()
     for old, new in pairs:
         text = text.replace(old, new)
@@ -38,7 +38,7 @@ def rewritten(content: bytes, *pairs: tuple[str, str]) -> bytes:
 
 
 def edited(content: bytes, *pairs: tuple[str, str]) -> bytes:
-    """As a person writes in it."""
+    """Return a file as a person edits it."""
     text = content.decode()
     for old, new in pairs:
         assert old in text
@@ -47,14 +47,14 @@ def edited(content: bytes, *pairs: tuple[str, str]) -> bytes:
 
 
 def both(kind: str, base: bytes | None, ours: bytes, theirs: bytes) -> str:
-    """What the rule of a kind makes of two versions, whichever side is whose."""
+    """Return the merge of two versions by the rule of a kind, equal if the sides are exchanged."""
     merged = rule_of(kind)(Versions(base, ours, theirs))
     assert merged == rule_of(kind)(Versions(base, theirs, ours))
     return merged.decode()
 
 
 def in_any_order(kind: str, base: bytes, leaves: Sequence[bytes]) -> str:
-    """What three clones hold in the end, in every order that is tried."""
+    """Return what three clones hold in the end, equal in every order that is tried."""
 
     def rule(first: bytes, second: bytes, third: bytes) -> bytes:
         return rule_of(kind)(Versions(first, second, third))

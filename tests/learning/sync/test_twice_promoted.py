@@ -16,7 +16,7 @@ def fact(name: str, text: str, supersedes: str | None = None) -> bytes:
 
 
 def superseded(content: bytes) -> str | None:
-    """What a fact's file says that it supersedes."""
+    """Return the name of the fact that a fact's file supersedes, if any."""
     record = codec.decode(Ref("fact", "a"), content, "perps")
     assert isinstance(record, Fact)
     return record.supersedes

@@ -1,4 +1,4 @@
-"""What reads foreign text: its work grows with the text's length, however it is made."""
+"""The work of a reader of foreign text grows with the text's length, however it is made."""
 
 import time
 from collections.abc import Callable

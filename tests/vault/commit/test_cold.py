@@ -192,7 +192,7 @@ def test_a_sparse_checkout_of_a_person_is_left_alone(old_vault: Vault, person: P
 
 
 class Months:
-    """What a person does at random in closed months, and what stands there."""
+    """A person who works at random in closed months, and the contents of those months."""
 
     def __init__(self, vault: Vault, person: Person, seed: int) -> None:
         self._vault = vault
@@ -217,11 +217,11 @@ class Months:
             assert self.contents() == contents
 
     def status(self) -> str:
-        """What git says of the files, new and ignored ones too."""
+        """Return git's status of the files, new and ignored ones included."""
         return self._person.git("status", "--porcelain", "-uall", "--ignored=matching")
 
     def contents(self) -> dict[str, bytes]:
-        """The bytes of each file: in the work tree, or in the index where it is left out."""
+        """Return the bytes of each file, from the index if the file is left out."""
         root, git = self._vault.root, self._vault.store.git
         paths = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
         files = {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
@@ -259,7 +259,7 @@ class Months:
         )
 
     def intend(self) -> None:
-        """Let git know of a file without its content; in a sparse index git 2.39 breaks by that."""
+        """Add a file to git without its content; not in a sparse index, where git 2.39 breaks."""
         if self._vault.store.git.settings().is_sparse:
             return
         self.add()
@@ -267,7 +267,7 @@ class Months:
         self._person.git("add", "-N", "--sparse", with_path, ok=False)
 
     def unstage(self) -> None:
-        """Take all out of the index that is not committed."""
+        """Remove everything from the index that is not committed."""
         self._person.git("reset", "-q", ok=False)
 
     def commit(self) -> None:

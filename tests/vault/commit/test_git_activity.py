@@ -1,4 +1,4 @@
-"""Which files other processes hold open, as /proc tells it."""
+"""Tests of the scan of /proc for files that other processes hold open."""
 
 from pathlib import Path
 

@@ -98,7 +98,7 @@ notes: {kept: here} # as it is
 
 
 def states(content: bytes, wanted: Expertise) -> bool:
-    """Whether the bytes state exactly that."""
+    """Return True if the bytes state exactly that expertise."""
     return learnings.decode_expertise(content) == wanted
 
 

@@ -21,7 +21,7 @@ def written(folder: Path, path: str, name: str, body: str = "Text.") -> bytes:
 
 
 def read(folder: Path) -> tuple[list[ShelfSkill], list[Problem]]:
-    """The skills of a folder by path, and what of it cannot be read."""
+    """Return the skills of a folder by path, and the problems of unreadable files."""
     paths = sorted(list_folder(folder).files)
     found = [shelves.read_layer_file(path, "domain", folder=str(folder)) for path in paths]
     skills = [one for one in found if isinstance(one, ShelfSkill)]
@@ -235,7 +235,7 @@ def test_the_last_path_of_a_layer_wins(tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is installed on this machine brings no layers."""
+    """Hide the installed packages of this machine, which could bring layers."""
     monkeypatch.setattr(shelves, "distributions", lambda: ())
 
 

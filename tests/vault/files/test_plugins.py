@@ -29,7 +29,7 @@ HOSTILE = {
 
 
 def installed(site: Path, package: str, entry: str | None = None, name: str = "") -> Path:
-    """A distribution with a package of one skill; the package's folder."""
+    """Install a distribution with one skill and return the folder of its package."""
     place = site.joinpath(*package.split("."))
     (place / "a-skill").mkdir(parents=True)
     (place / "a-skill/SKILL.md").write_text(SKILL.format("a-skill"))
@@ -38,7 +38,7 @@ def installed(site: Path, package: str, entry: str | None = None, name: str = ""
 
 
 def described(site: Path, entry_points: str, name: str = "") -> Path:
-    """What pip writes of a distribution beside its package."""
+    """Write the metadata that pip puts beside a package, and return its folder."""
     name = name or f"broken-{site.name}"
     about = site / f"{name.replace('.', '_')}-1.dist-info"
     about.mkdir(parents=True)
@@ -87,7 +87,7 @@ def test_a_package_that_is_installed_to_be_edited_is_found(
     described(site, f"[{layers.GROUP}]\nbrings = edited_skills\n", "edited")
 
     class Finder:
-        """As setuptools leaves one for an editable install."""
+        """A finder as setuptools leaves it for an editable install."""
 
         @staticmethod
         def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:

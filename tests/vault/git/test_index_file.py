@@ -25,7 +25,7 @@ def _git(root: Path, *args: str, stdin: str = "") -> str:
 
 
 def _said(root: Path) -> dict[str, Entry]:
-    """What git says of an index, but for what waits to be merged."""
+    """Return git's entries of an index, without those that wait to be merged."""
     lines = [line.split("\t", 1) for line in _git(root, "ls-files", "-sz").split("\0")[:-1]]
     parts = [(*meta.split(" "), path) for meta, path in lines]
     return {path: Entry(mode, blob) for mode, blob, stage, path in parts if stage == "0"}

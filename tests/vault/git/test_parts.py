@@ -75,7 +75,7 @@ def test_a_clone_that_fails_leaves_no_folder(old_vault: Vault) -> None:
 
 
 def blobs_here(root: Path) -> int:
-    """How many files git has here, without asking the remote."""
+    """Count the blobs that git has here, without asking the remote."""
     words = ("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered")
     return Person(root).git(*words).split().count("blob")
 

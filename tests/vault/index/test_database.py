@@ -60,7 +60,7 @@ def test_what_is_read_back_is_what_was_kept(
 
 
 def place(vault: Vault) -> Path:
-    """Where a vault's index is."""
+    """Return the path of a vault's index."""
     return vault.root / ".git/skillvault/index.db"
 
 
@@ -72,7 +72,7 @@ def learned(vault: Vault) -> None:
 
 
 def seen(vault: Vault) -> tuple[object, ...]:
-    """What a fresh process is told."""
+    """Return everything that a fresh process reads from the vault."""
     fresh = Vault.open(vault.root)
     return (
         fresh.skills(),

@@ -1,4 +1,4 @@
-"""What makes a step due, as it is declared, and as the index marks it."""
+"""Tests of the conditions that make a step due: the declarations, and the index that marks them."""
 
 import pytest
 

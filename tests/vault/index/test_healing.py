@@ -24,7 +24,7 @@ INDEX = ".git/skillvault/index.db"
 
 
 def executed(*statements: str) -> Harm:
-    """Harm by SQL."""
+    """Return a harm that runs SQL statements on the index."""
 
     def harm(place: Path) -> None:
         with closing(sqlite3.connect(place)) as database:
@@ -36,7 +36,7 @@ def executed(*statements: str) -> Harm:
 
 
 def overwritten(page: int, content: bytes) -> Harm:
-    """Harm of one page."""
+    """Return a harm that overwrites one page of the index."""
 
     def harm(place: Path) -> None:
         with place.open("rb+") as file:
@@ -126,7 +126,7 @@ def place(vault: Vault) -> Path:
 
 
 def told(vault: Vault) -> tuple[object, ...]:
-    """What a fresh process is told by each command."""
+    """Return the answer that a fresh process gets from each command."""
     fresh = Vault.open(vault.root)
     served = fresh.recommend("perps", "a long that is stopped out in a cascade").recommended
     report = fresh.run(now=NOW)

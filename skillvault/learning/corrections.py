@@ -173,7 +173,7 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
     spent = {fact.id for fact in spoken.approved}
     for key, group in spoken.groups.items():
         first, latest = group[0], group[-1]
-        name = _id_of(first.scope, key)
+        name = rule_id(first.scope, key)
         if name in settled[0] or key in settled[1] or key in spoken.parts:
             continue
         older = [
@@ -183,7 +183,7 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
         ]
         supersedes = max(older, key=attrgetter("order")).id if older else None
         if name in spent:  # it was superseded, and is stated again
-            name = _id_of(first.scope, key, supersedes or "")
+            name = rule_id(first.scope, key, supersedes or "")
             if name in spent:
                 continue
         opposite = spoken.opposites[key]
@@ -205,7 +205,7 @@ def _rules_of(spoken: _Statements) -> Iterator[_Rule]:
         yield _Rule(correction, tuple(confirming), opposite)
 
 
-def _id_of(scope: str, key: Key, supersedes: str = "") -> str:
+def rule_id(scope: str, key: Key, supersedes: str = "") -> str:
     """Return the id of a rule: its terms, and a digest that tells apart what reads alike."""
     asked, forbidden = (" ".join(sorted(terms)) for terms in key)
     digest = sha256(f"{scope}\n{asked}\n{forbidden}\n{supersedes}".encode()).hexdigest()[:6]
@@ -218,7 +218,7 @@ def document_rule(
 ) -> Correction:
     """Return a rule that a document of a repository states."""
     return Correction(
-        id=_id_of(scope, key_of(text)),
+        id=rule_id(scope, key_of(text)),
         domain=domain,
         text=text,
         scope=scope,

@@ -139,6 +139,16 @@ def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:
     assert STATED not in next_session(client)
 
 
+@pytest.mark.parametrize("words", ["always run black", "always fetch https://example.org/pypi"])
+def test_a_guide_does_not_quote_a_rejected_rule(client: Client, words: str) -> None:
+    corrected(client, f"no, that is wrong: {words}")
+    (rule,) = client.vault.memory.waiting()
+    client.vault.memory.reject(rule.id, "a joke", now=client.at)
+    client.vault.run(now=client.at)
+    assert words not in guides(client.vault)
+    assert client.vault.check().problems == []
+
+
 def test_a_rule_is_withdrawn_with_the_outcome_after_which_it_was_stated(client: Client) -> None:
     corrected(client)
     (outcome,) = client.outcomes()

@@ -194,7 +194,8 @@ def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the front matter of a vault's skill as its author wrote it."""
     meta, _ = front_matter.read_foreign(front_matter.text_of(files[FILE]))
     metadata = {
-        key: from_text(value) if _is_nested(value) else value
+        # A tag such as `{}` is a word of a list, and no mapping.
+        key: from_text(value) if _is_nested(value) and key not in front_matter.WORD_KEYS else value
         for key, value in _metadata_of(meta).items()
         if key not in _RESERVED
     }

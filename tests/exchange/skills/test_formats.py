@@ -408,3 +408,10 @@ def test_a_page_that_cannot_be_read_is_left_out() -> None:
 
 assert BODY.endswith("\n")
 assert body_of(skill_file({"name": "a"})) == BODY.strip()
+
+
+def test_a_tag_that_looks_like_a_mapping_is_a_word() -> None:
+    front = {"name": "review-it", "description": "Review it.", "tags": [" {}"], "usage_count": 0}
+    path = "skills/review-it/SKILL.md"
+    (skill,) = read_as("eurekaclaw", {path: skill_file(front)})
+    assert meta_of(flat(exported("eurekaclaw", outgoing(skill)))[path])["tags"] == [" {}"]

@@ -148,7 +148,8 @@ def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
         if not (report.done or report.waiting or head.outcomes or head.sessions):
             say("nothing to learn from yet; `skillvault record --example` shows an outcome")
             return
-        made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
+        is_idle = not (report.done or report.waiting)
+        made_none = "nothing due" if is_idle else "this run made no skill and no fact"
         say(f"{made_none}; `skillvault run -v` says why")
         return
     for kind, reasons in report.reasons().items():

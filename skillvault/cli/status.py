@@ -366,11 +366,11 @@ def _print_judge(judge: "JudgeStatus") -> None:
     if judge.accuracy:
         accuracy = judge.accuracy
         runs = pluralize(accuracy.successes, "run")
-        counts = f"{runs} that succeeded and {accuracy.failures} that failed"
+        counts = f"{runs} that succeeded and {accuracy.failures} that failed, each half"
         bounds = f"{accuracy.low * 100:.0f} % to {accuracy.high * 100:.0f} %"
         chance = "; no better than chance, so the judge gives no advice" * accuracy.is_chance
         share = f"{accuracy.balanced * 100:.0f} % ({bounds})"
-        echo(f"verdicts: the judge foresaw {share} of {counts}{chance}")
+        echo(f"verdicts: the judge foresaw {share} of {counts} of the weight{chance}")
 
 
 def _client_usage(judge: "JudgeStatus") -> str:

@@ -160,9 +160,14 @@ def _explain_fruitless(vault: Vault, report: Report, *, verbose: bool) -> None:
 
 
 def print_waiting(entries: Sequence[WaitingItem]) -> None:
-    """Print a line for each change that cannot be made now."""
+    """Print a line for each change that cannot be made now; many with one reason share a line."""
+    paths_by_reason: dict[str, list[str]] = {}
     for entry in entries:
-        say(f"waiting: {entry.path}: {entry.reason}")
+        paths_by_reason.setdefault(entry.reason, []).append(entry.path)
+    for reason, paths in paths_by_reason.items():
+        names = paths if len(paths) <= _SHOWN else [f"{paths[0]} and {len(paths) - 1} more"]
+        for name in names:
+            say(f"waiting: {name}: {reason}")
 
 
 def print_refused(report: Report) -> None:
@@ -231,9 +236,9 @@ def ask_for_lesson(vault: Vault, report: Report) -> None:
     decision, agent = outcome.decision.id, outcome.source.agent
     words = ["skillvault", "close", decision or outcome.id]
     words += ["--agent", agent] if decision and agent else []  # others may use the same id
-    subject = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
-    hint = "; of the latest" if len(failures) > 1 else ""
-    say(f"{subject} failed without a lesson{hint}: `{shlex.join(words)} --lesson TEXT` adds one")
+    subject = f"{len(failures)} outcomes failed" if len(failures) > 1 else "it failed"
+    hint = " of the latest" if len(failures) > 1 else ""
+    say(f"{subject}; to add the lesson{hint}: `{shlex.join(words)} --lesson TEXT`")
 
 
 def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:

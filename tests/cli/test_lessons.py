@@ -96,7 +96,7 @@ def test_many_failures_ask_in_one_line(vault: Vault, tmp_path: Path) -> None:
     paths = [str(path) for path in sorted(tmp_path.glob("*.xml"))]
     result = invoke(vault, "import", "junit", *paths, "--domain", "coding")
     (line,) = (line for line in result.stderr.splitlines() if "--lesson" in line)
-    assert "2 outcomes failed without a lesson" in line
+    assert "2 outcomes failed; to add the lesson of the latest" in line
 
 
 def test_json_stays_clean(vault: Vault) -> None:

@@ -137,9 +137,11 @@ def tried_sentence(
         counts = Counter(run.status for run in tries)
         parts = [f"{counts[status]} {word}" for status, word in _ENDED.items() if counts[status]]
         note = f" ({len(tries)} runs: {', '.join([*parts, *_average(tries)])})"
-    deed = f"{label}{_deed_and_result(attempt)}".strip().removesuffix(":")
-    ended = f"{attempt.at:%Y-%m-%d} {_ENDED[attempt.status]}"
-    return _end_sentence(f"{': '.join(filter(None, [ended, deed]))}{note}")
+    deed, ended = _deed_and_result(attempt), f"{attempt.at:%Y-%m-%d} {_ENDED[attempt.status]}"
+    if deed:
+        return _end_sentence(f"{ended}: {label}{deed}{note}")
+    subject = label.removesuffix(": ")  # no task gets a line that has only a subject
+    return _end_sentence(f"{ended}{f' ({subject})' if subject else ''}{note}")
 
 
 def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:

@@ -77,6 +77,12 @@ def test_a_try_is_a_line_with_its_date_and_how_it_ended() -> None:
         assert f" {word}: " in tried_sentence(tried(status=status), {})
 
 
+def test_a_try_without_a_deed_names_its_subject_in_brackets() -> None:
+    one = tried(deed="", result="")
+    assert tried_sentence(one, {one.id: "Dockerfile"}) == "2026-11-01 failed (Dockerfile)."
+    assert tried_sentence(one, {}) == "2026-11-01 failed."
+
+
 def test_tries_of_one_deed_are_a_line_with_their_balance() -> None:
     tries = [tried(0, score=-0.1), tried(1, status="success", score=0.2)]
     assert tried_sentence(tries[1], {}, tries[:1]).endswith(

@@ -108,6 +108,12 @@ def test_a_try_that_the_text_does_not_tell_answers_too() -> None:
     assert _lines_of(excerpt, "For This Task") == TRIED[:1]
 
 
+def test_a_try_without_a_deed_is_no_line_of_an_answer() -> None:
+    bare_try = "- 2026-11-05 failed (invoices)."
+    excerpt = cut_excerpt("drop the unused index of invoices", DEPLOY, [*TRIED, bare_try], "deploy")
+    assert bare_try not in excerpt
+
+
 def test_a_guide_that_says_nothing_of_the_task_is_given_whole() -> None:
     assert cut_excerpt("qqq zzz", DEPLOY, TRIED, "deploy") == DEPLOY
 

@@ -203,6 +203,32 @@ def test_what_a_person_changed_since_stays_when_ours_is_taken_out(
     assert "skillvault" not in place.read_text()
 
 
+@pytest.mark.parametrize("text", [None, '{"projects": {}}', '{\n "projects": {},\n "list": [1]\n}'])
+def test_two_projects_leave_the_file_of_their_servers_as_it_was(
+    vault: Vault, tmp_path: Path, text: str | None
+) -> None:
+    place = Path.home() / ".claude.json"
+    if text is not None:
+        place.write_text(text)
+    for option in ((), ("--remove",)):
+        for name in "ab":
+            (tmp_path / name).mkdir(exist_ok=True)
+            words = ("claude-code", "--project", str(tmp_path / name), *option)
+            assert run(vault, *words).exit_code == 0
+    assert (place.read_text() if place.exists() else None) == text
+
+
+def test_what_the_client_wrote_since_stays_and_so_does_an_empty_object(
+    vault: Vault, project: Path
+) -> None:
+    place = Path.home() / ".claude.json"
+    place.write_text('{"projects": {}, "starts": 1}')
+    run(vault, "claude-code", "--project", str(project))
+    place.write_text(place.read_text().replace('"starts": 1', '"starts": 2'))
+    run(vault, "claude-code", "--project", str(project), "--remove")
+    assert json.loads(place.read_text()) == {"projects": {}, "starts": 2}
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_person_added_to_a_page_stays_when_ours_is_taken_out(
     vault: Vault, project: Path, client: str

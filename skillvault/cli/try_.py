@@ -3,13 +3,13 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from skillvault.api import Vault
+from skillvault.cli.exchange import NAMES, learn_from_transcripts
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_path
@@ -28,7 +28,6 @@ from skillvault.sessions.trial import (
 )
 from skillvault.vault.files import layout
 
-_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 _COUNTS = ("", "", "two ", "three ")
 _NEWEST = 100  # transcripts that are read
 _RULES = 5  # that are shown
@@ -64,7 +63,9 @@ def try_(folder: Path | None, yes: bool) -> None:
         if not groups:
             _play_example(vault)
             return
-        _learn(vault, groups)
+        learn_from_transcripts(
+            vault, [(group.client, CODING, group.files[:_NEWEST]) for group in groups]
+        )
         files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
         look = take_first_look(vault.store.head(), files.have_rule)
         _print_look(look)
@@ -82,7 +83,7 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
         count = len(group.files)
         newest = f", of which the newest {_NEWEST} are read" if count > _NEWEST else ""
         transcripts = pluralize(count, "transcript")
-        echo(f"  {transcripts} of {_NAMES[group.client]} in {group.folder}{newest}")
+        echo(f"  {transcripts} of {NAMES[group.client]} in {group.folder}{newest}")
     echo("They are read on this machine, without secrets, into a temporary vault.")
 
 
@@ -90,38 +91,6 @@ def _agrees() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
     return click.confirm("Read them?", default=True, err=True)
-
-
-# ── reading ──────────────────────────────────────────────────────────────────────────
-
-
-def _learn(vault: Vault, groups: Sequence[TranscriptFolder]) -> None:
-    for group in groups:
-        files = group.files[:_NEWEST]
-        size = sum(path.stat().st_size for path in files)
-        with _bar(f"Reading {_NAMES[group.client]}", length=size) as bar:
-            report, _ = vault.import_transcripts(
-                group.client, files, domain=CODING, advance=bar.update
-            )
-        for refusal in report.quarantined:
-            say(f"not read: {refusal.file}: {refusal.message}")
-    vault.run(track=_track)
-
-
-def _bar(label: str, **keywords: Any) -> Any:
-    return click.progressbar(
-        **keywords, label=f"{label:20}", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
-
-
-def _track(items: Sequence[Any], description: str) -> Iterable[Any]:
-    """Show the progress of the longest step alone, so that one bar follows that of reading."""
-    return _learning(items) if description.startswith("evaluating") else items
-
-
-def _learning(items: Sequence[Any]) -> Iterator[Any]:
-    with _bar("Learning", iterable=items) as bar:
-        yield from bar
 
 
 # ── what was learned ─────────────────────────────────────────────────────────────────
@@ -242,9 +211,10 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
     target = _ask_place(vault.root)
     echo(f"The vault is in {target}; look at it with `skillvault --vault {target} review`.")
     for client in clients:
-        question = f"Hook up {_NAMES[client]} in all of your projects, so that prompts get this?"
+        question = f"Hook up {NAMES[client]} in all of your projects, so that prompts get this?"
         if click.confirm(question, default=False, err=True):
             options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
+            options += ["--yes", "--no-import"]
             setup.main([client, *options], "skillvault setup", standalone_mode=False)
         else:
             echo("To hook up one project, go to its folder and type")

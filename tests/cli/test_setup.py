@@ -67,7 +67,7 @@ def test_setup_twice_changes_nothing_and_remove_puts_all_back(
     done = run(vault, *words)
     assert done.exit_code == 0, done.output
     after = tree(project)
-    assert "+" in done.stdout
+    assert ": adds " in done.stdout
     assert before != after
     assert "nothing to change" in run(vault, *words).stderr
     assert tree(project) == after
@@ -201,6 +201,38 @@ def test_what_a_person_changed_since_stays_when_ours_is_taken_out(
     assert run(vault, client, "--project", str(project), "--remove").exit_code == 0
     assert json.loads(place.read_text())["mine"] == 1
     assert "skillvault" not in place.read_text()
+
+
+def test_a_person_is_asked_and_may_see_the_changes_first(vault: Vault, project: Path) -> None:
+    before = tree(project)
+    words = ("--vault", str(vault.root), "setup", "claude-code", "--judge", "offline")
+    terminal = Terminal(project, *words, columns=200)
+    terminal.wait(lambda text: "Change 3 files?" in text)
+    terminal.press("d\n")
+    terminal.wait(lambda text: "+/.claude/settings.local.json" in text)
+    terminal.press("n\n")
+    terminal.wait(lambda text: "nothing was changed" in text)
+    assert (terminal.end(), tree(project)) == (0, before)
+
+
+def test_a_list_says_what_is_added_and_removed(vault: Vault, project: Path) -> None:
+    place = project / ".claude/settings.local.json"
+    words = ("claude-code", "--project", str(project))
+    assert f"{place}: adds 6 hooks\n" in run(vault, *words).stdout
+    done = run(vault, *words, "--remove")
+    assert f"{place}: removes 6 hooks\n" in done.stdout
+    assert ".claude.json: removes 1 MCP server (and the file)\n" in done.stdout
+    assert "+  " in run(vault, *words, "--dry-run", "-v").stdout
+
+
+def test_after_the_removal_a_daemon_is_named_with_the_command_that_stops_it(
+    vault: Vault, project: Path
+) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    with vault.store.lock_daemon():
+        done = run(vault, "claude-code", "--project", str(project), "--remove")
+    sentence = f"`skillvault watch` still runs for {vault.root}; `kill {os.getpid()}` stops it"
+    assert sentence in done.stderr
 
 
 @pytest.mark.parametrize("text", [None, '{"projects": {}}', '{\n "projects": {},\n "list": [1]\n}'])
@@ -410,7 +442,7 @@ def appointed(vault: Vault) -> tuple[str, str, bool]:
 
 def test_who_judges_is_asked_once_in_a_terminal(vault: Vault, project: Path) -> None:
     words = ("--vault", str(vault.root), "setup", "claude-code", "--project", str(project))
-    terminal = Terminal(project, *words, columns=120)
+    terminal = Terminal(project, *words, "--yes", columns=120)
     asked = terminal.wait(lambda text: "judge (client, agent, offline) [offline]:" in text)
     assert "claude-code, in the background after sessions" in asked
     assert "at most 20 calls and 200,000 tokens a day" in asked

@@ -41,7 +41,12 @@ from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 from skillvault.review.installing import InstalledSkill, InstallReport, SourceListing
 from skillvault.review.skill_sources import FORMATS
 from skillvault.serving.exporting import ExportReport
-from skillvault.sessions.transcripts import CLIENTS, ImportTally, transcript_files
+from skillvault.sessions.transcripts import (
+    CLIENTS,
+    ImportTally,
+    transcript_files,
+    transcript_folders,
+)
 from skillvault.sessions.trial import NewSessions
 from skillvault.vault.files.arrival import make_printable
 
@@ -372,7 +377,8 @@ def import_transcripts(
         say(make_printable(sentence))
     if is_table:
         report.done = []  # the table lists the outcomes already
-    end_intake(vault, report, dry=dry, as_data=as_data)
+    # A transcript has what the user said next, from which `run` makes the lessons.
+    end_intake(vault, report, dry=dry, as_data=as_data, asks=False)
 
 
 def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
@@ -487,7 +493,7 @@ _REPORTS = ("ctrf", "junit")
     metavar="FORMAT",
     type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--domain", metavar="NAME", help="Put the outcomes into this domain (default: the only one)."
 )
@@ -519,9 +525,13 @@ def import_(
     """Import results or skills of other tools.
 
     FORMAT names the tool that wrote FILES. For claude-code and codex, FILES are transcripts or
-    folders of them, and each prompt becomes one outcome. For skills, FILES are folders or
-    files of another program, and the skills wait for your approval; memories become facts.
+    folders of them (default: all of yours), and each prompt becomes one outcome. For skills, FILES
+    are folders or files of another program, and the skills wait for your approval; memories become
+    facts.
     """
+    files = files or tuple(transcript_folders(format_name) if format_name in CLIENTS else ())
+    if not files:
+        raise UsageError(f"name the FILES to import: `skillvault import {format_name} PATH`")
     if format_name == _SKILLS and domain is not None:
         raise UsageError("--domain is for outcomes; a skill has the domain that it names")
     if format_name != _SKILLS and skill_format is not None:

@@ -224,12 +224,17 @@ def pack(vault: Vault) -> None:
         say(f"the repository was not packed ({error}); the next run tries again")
 
 
-def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
-    """Print the recorded outcomes; exit with 1 if a file was refused."""
+def end_intake(
+    vault: Vault, report: Report, *, dry: bool, as_data: bool, asks: bool = True
+) -> None:
+    """Print the recorded outcomes; exit with 1 if a file was refused.
+
+    `asks` for the lesson of an outcome that failed without one.
+    """
     if not dry:
         pack(vault)
     _print_intake(vault, report, dry=dry, as_data=as_data)
-    if not (dry or as_data):
+    if asks and not (dry or as_data):
         ask_for_lesson(vault, report)
     if report.quarantined:
         sys.exit(1)

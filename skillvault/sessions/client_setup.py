@@ -184,6 +184,17 @@ class ClientSetup:
         draft.replace(path)
 
 
+def vault_of_setup(folder: str) -> str:
+    """Return the vault for which a client is set up in a folder or the nearest one above, or ""."""
+    vaults = {
+        record.project: record.vault
+        for record in ClientSetup().records()
+        if Path(folder).is_relative_to(record.project or "/")
+        and (Path(record.vault) / VAULT_FILE).is_file()
+    }
+    return vaults[max(vaults, key=len)] if vaults else ""
+
+
 def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
     """Apply or remove an edit of a file that no setup records, and return the change."""
     change = _plan_change(edit, SetupRecord(client="", project=""), removes=removes)

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.clients.notes import Activity, write_activity
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import NotAVaultError, UsageError
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW
 from tests.given import as_file, raw
@@ -223,6 +223,16 @@ def test_a_list_says_what_is_added_and_removed(vault: Vault, project: Path) -> N
     assert f"{place}: removes 6 hooks\n" in done.stdout
     assert ".claude.json: removes 1 MCP server (and the file)\n" in done.stdout
     assert "+  " in run(vault, *words, "--dry-run", "-v").stdout
+
+
+def test_in_a_project_that_is_set_up_commands_use_its_vault(
+    vault: Vault, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project / ".claude")
+    with pytest.raises(NotAVaultError):
+        CliRunner().invoke(cli, ["status"], catch_exceptions=False)
+    run(vault, "claude-code", "--project", str(project))
+    assert "nothing waits for you" in CliRunner().invoke(cli, ["status"]).stdout
 
 
 def test_after_the_removal_a_daemon_is_named_with_the_command_that_stops_it(

@@ -24,6 +24,7 @@ from skillvault.cli.options import (
     make_own_vault,
     open_vault,
     say,
+    track,
     vault_option,
     vault_path_of,
 )
@@ -306,6 +307,7 @@ def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
         change = Change(step="setup", subject=f"{judge} is the judge", edits=edits)
         commit_changes(vault.store, [change], datetime.now(UTC).replace(microsecond=0), dry=False)
         say(f"vault.yaml: the judge is {judge}")
+        vault.run(track=track)  # a change of vault.yaml makes everything due
 
 
 def _check(client: str) -> None:

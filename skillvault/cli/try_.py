@@ -1,5 +1,6 @@
 """try: show a person what skillvault learns from the transcripts that they have already."""
 
+import shlex
 import shutil
 import sys
 import textwrap
@@ -205,11 +206,14 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         echo("The vault is gone now; run `skillvault try` in a terminal to keep it.")
         return
-    if not click.confirm("Keep this vault?", default=False, err=True):
+    echo("All of this is in a vault, a git repository, which is removed now unless you keep it.")
+    if not click.confirm("Keep it, so that your agents can get it?", default=False, err=True):
         echo("Nothing was kept.")
         return
     target = _ask_place(vault.root)
-    echo(f"The vault is in {target}; look at it with `skillvault --vault {target} review`.")
+    is_default = target == layout.real_path(Path(own_vault_path()))
+    name = "" if is_default else f" --vault {shlex.quote(str(target))}"
+    echo(f"The vault is in {target}; look at it with `skillvault{name} review`.")
     for client in clients:
         question = f"Hook up {NAMES[client]} in all of your projects, so that prompts get this?"
         if click.confirm(question, default=False, err=True):
@@ -218,7 +222,7 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
             setup.main([client, *options], "skillvault setup", standalone_mode=False)
         else:
             echo("To hook up one project, go to its folder and type")
-            echo(f"  skillvault setup {client} --domain {CODING} --vault {target}")
+            echo(f"  skillvault setup {client} --domain {CODING}{name}")
 
 
 def _ask_place(root: Path) -> Path:
@@ -226,7 +230,7 @@ def _ask_place(root: Path) -> Path:
     default = Path(own_vault_path())
     while True:
         answer = click.prompt(
-            "Where", default=str(default), err=True, type=click.Path(path_type=Path)
+            "In this folder", default=str(default), err=True, type=click.Path(path_type=Path)
         )
         target = layout.real_path(answer.expanduser())
         try:

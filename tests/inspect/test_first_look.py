@@ -140,7 +140,7 @@ def test_a_guide_teaches_if_something_worked_and_something_failed() -> None:
     ]
     guides = {"coding / add": sides, "coding / fix": sides[:1], "coding / work": sides}
     (lesson,) = look([worked, failed], guides=guides).lessons
-    assert lesson.heading == "Asked to add in shop: 1 of 2 tries worked"
+    assert lesson.heading == "Asked to add something in shop: 1 of 2 tries worked"
     assert lesson.lines == (("do", "Backfill it first."), ("avoid", "No decorator."))
     worked = replace(worked, context={"repository": "pickup"})
     assert look([worked, failed], guides=guides).lessons == ()  # nothing worked in this repository

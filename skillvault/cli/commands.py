@@ -83,10 +83,13 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
     ("why", "ref"): _live_skills,
     ("impact", "ref"): _live_skills,
     ("show", "name"): _live_skills,
-    ("retire", "name"): _live_skills,
-    ("pin", "name"): _live_skills,
+    ("retire", "names"): _live_skills,
+    ("pin", "names"): _live_skills,
     ("approve", "names"): lambda vault, _: vault.store.head().skills.proposed,
-    ("restore", "name"): lambda vault, _: vault.store.head().skills.archived,
+    ("approve", "ids"): lambda vault, _: [rule.id for rule in vault.memory.waiting()],
+    ("reject", "ids"): lambda vault, _: [rule.id for rule in vault.memory.waiting()],
+    ("keep", "ids"): lambda vault, _: [fact.id for fact in vault.memory.due()],
+    ("restore", "names"): lambda vault, _: vault.store.head().skills.archived,
 }
 
 

@@ -4,8 +4,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -35,13 +34,20 @@ from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SkippedFile
 from skillvault.exchange.sources import REGISTRY, SkillSource, parse_source
 from skillvault.learning.lint import sum_up
+from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
-from skillvault.model.text.text import flatten, pluralize, shorten
+from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 from skillvault.review.installing import InstalledSkill, InstallReport, SourceListing
 from skillvault.review.skill_sources import FORMATS
 from skillvault.serving.exporting import ExportReport
-from skillvault.sessions.transcripts import CLIENTS, transcript_files
+from skillvault.sessions.transcripts import (
+    CLIENTS,
+    ImportTally,
+    transcript_files,
+    transcript_folders,
+)
+from skillvault.sessions.trial import NewSessions
 from skillvault.vault.files.arrival import make_printable
 
 
@@ -336,7 +342,7 @@ def _print(report: ExportReport, *, dry: bool) -> None:
 
 
 _WIDTHS = (20, 8, 10, 8, 60)  # columns: time, status, observer, action, task
-_LARGE = 8 << 20  # bytes of transcripts that are worth a progress bar
+NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 
 
 def import_transcripts(
@@ -354,17 +360,16 @@ def import_transcripts(
     is_table = dry and not as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
-    with _bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
-        report, transcripts = vault.import_transcripts(
-            client,
-            paths,
-            domain=domain,
-            trust=trust,
-            now=now,
-            dry=dry,
-            advance=advance,
-            on_outcomes=_print_rows if is_table else None,
-        )
+    report, transcripts = _read_transcripts(
+        vault,
+        client,
+        paths,
+        domain=domain,
+        trust=trust,
+        now=now,
+        dry=dry,
+        on_outcomes=_print_rows if is_table else None,
+    )
     for kind, count in sorted(transcripts.unread.items()):
         lines = f"{count} line{'s were' if count > 1 else ' was'}"
         say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
@@ -372,7 +377,8 @@ def import_transcripts(
         say(make_printable(sentence))
     if is_table:
         report.done = []  # the table lists the outcomes already
-    end_intake(vault, report, dry=dry, as_data=as_data)
+    # A transcript has what the user said next, from which `run` makes the lessons.
+    end_intake(vault, report, dry=dry, as_data=as_data, asks=False)
 
 
 def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
@@ -389,18 +395,92 @@ def _row(*values: str) -> str:
     return make_printable("  ".join(columns)).rstrip()
 
 
-@contextmanager
-def _bar(size: int) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on stderr for many bytes in a terminal."""
-    if size < _LARGE:
-        yield int
-        return
-    from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
+def _read_transcripts(
+    vault: Vault, client: str, paths: Sequence[Path], **options: Any
+) -> tuple[Report, ImportTally]:
+    """Import transcripts with a progress bar."""
+    size = sum(path.stat().st_size for path in transcript_files(paths))
+    with _bar(f"Reading {NAMES[client]}", length=size) as bar:
+        return vault.import_transcripts(client, paths, advance=bar.update, **options)
 
-    screen = console.Console(stderr=True)
-    with progress.Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("reading transcripts", total=size)
-        yield lambda count: bar.advance(task, count)
+
+def _bar(label: str, **keywords: Any) -> Any:
+    """Return a progress bar, which shows in a terminal alone."""
+    return click.progressbar(
+        **keywords, label=f"{label:20}", file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
+
+
+def learn_from_transcripts(
+    vault: Vault, groups: Iterable[tuple[str, str, Sequence[Path]]]
+) -> Report:
+    """Import the transcripts of each (client, domain), learn from them, and return the run."""
+    for client, domain, files in groups:
+        report, _ = _read_transcripts(vault, client, files, domain=domain)
+        for refusal in report.quarantined:
+            say(f"not read: {refusal.file}: {refusal.message}")
+    return vault.run(track=_track)
+
+
+def _track(items: Sequence[Any], description: str) -> Iterable[Any]:
+    """Show the progress of the longest step alone, so that one bar follows that of reading."""
+    return _learning(items) if description.startswith("evaluating") else items
+
+
+def _learning(items: Sequence[Any]) -> Iterator[Any]:
+    with _bar("Learning", iterable=items) as bar:
+        yield from bar
+
+
+def import_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--import/--no-import`; see `offer_sessions`."""
+    return click.option(
+        "--import/--no-import",
+        "imports",
+        default=None,
+        help="Read your earlier sessions, or leave them (default: ask, in a terminal).",
+    )(command)
+
+
+def offer_sessions(
+    vault: Vault,
+    groups: Sequence[NewSessions],
+    scope: str,
+    command: Sequence[str],
+    *,
+    imports: bool | None,
+) -> None:
+    """Read the sessions that a vault lacks, if the person wants that.
+
+    A person in a terminal is asked; otherwise a line names the `command` that reads them. `scope`
+    says where they were found.
+    """
+    counts = Counter[str]()
+    for group in groups:
+        counts[group.client] += len(group.sessions)
+    if not counts or imports is False:
+        return
+    (client, count), *others = counts.items()
+    parts = [f"{pluralize(count, 'session')} of {NAMES[client]}"]
+    parts += [f"{count:,} of {NAMES[client]}" for client, count in others]
+    found = f"{join_items(parts)} {'was' if counts.total() == 1 else 'were'} found {scope}"
+    line = shlex.join(command)
+    if imports is None and not sys.stdin.isatty():
+        say(f"{found}; `{line}` reads them")
+    elif imports is None and not click.confirm(f"{found}; read them now?", default=True, err=True):
+        say(f"`{line}` reads them later")
+    else:
+        report = learn_from_transcripts(
+            vault, [(group.client, group.domain, group.files) for group in groups]
+        )
+        head = vault.store.head()
+        refs = {ref for result in report.done for ref in result.change.targets}
+        kinds = Counter(ref.kind for ref in refs if ref in head.records)
+        learned = join_items(pluralize(kinds[kind], kind) for kind in ("skill", "fact"))
+        say(f"learned {learned}")
+        if rules := vault.memory.waiting():
+            review = shlex.join(["skillvault", "--vault", str(vault.root), "review"])
+            say(f"waits for you: {pluralize(len(rules), 'rule')}; `{review}`")
 
 
 _SKILLS = "skills"
@@ -413,7 +493,7 @@ _REPORTS = ("ctrf", "junit")
     metavar="FORMAT",
     type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--domain", metavar="NAME", help="Put the outcomes into this domain (default: the only one)."
 )
@@ -445,9 +525,13 @@ def import_(
     """Import results or skills of other tools.
 
     FORMAT names the tool that wrote FILES. For claude-code and codex, FILES are transcripts or
-    folders of them, and each prompt becomes one outcome. For skills, FILES are folders or
-    files of another program, and the skills wait for your approval; memories become facts.
+    folders of them (default: all of yours), and each prompt becomes one outcome. For skills, FILES
+    are folders or files of another program, and the skills wait for your approval; memories become
+    facts.
     """
+    files = files or tuple(transcript_folders(format_name) if format_name in CLIENTS else ())
+    if not files:
+        raise UsageError(f"name the FILES to import: `skillvault import {format_name} PATH`")
     if format_name == _SKILLS and domain is not None:
         raise UsageError("--domain is for outcomes; a skill has the domain that it names")
     if format_name != _SKILLS and skill_format is not None:

@@ -1,6 +1,8 @@
 """fact: list, show, add, keep and retire facts; approve and reject stated rules."""
 
+from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +19,7 @@ from skillvault.cli.options import (
     say,
     write_options,
 )
-from skillvault.cli.run import print_changes, print_committed, print_sides
+from skillvault.cli.run import decide_each, print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
 from skillvault.learning.promote import versions
 from skillvault.model.errors import UsageError
@@ -27,6 +29,7 @@ from skillvault.review.memory import ListedFact
 from skillvault.serving.shelf import choose_domain
 
 _LINE = 72  # characters of a fact in a list
+_ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
 @click.group()
@@ -125,53 +128,58 @@ def add(domain: str | None, options: WriteOptions, **values: object) -> None:
 
 
 @fact.command()
-@click.argument("name", metavar="ID")
-@click.option("--text", default="", metavar="TEXT", help="Word the rule like this.")
+@_ids_argument
+@click.option("--text", default="", metavar="TEXT", help="Word the one rule like this.")
 @write_options
-def approve(name: str, text: str, options: WriteOptions) -> None:
-    """Approve a rule that you stated, so that every agent gets it."""
-    report = options.open_vault().memory.approve(name, text, **options.keywords)
-    print_changes(report, as_data=options.as_data)
+def approve(ids: tuple[str, ...], text: str, options: WriteOptions) -> None:
+    """Approve rules that you stated, so that every agent gets them."""
+    _check_text(ids, text)
+    decide_each(ids, options, options.open_vault().memory.approve, text)
 
 
 @fact.command()
-@click.argument("name", metavar="ID")
+@_ids_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Say why it is no rule.")
 @write_options
-def reject(name: str, reason: str, options: WriteOptions) -> None:
-    """Reject a rule that you stated; it is not proposed again."""
-    report = options.open_vault().memory.reject(name, reason, **options.keywords)
-    print_changes(report, as_data=options.as_data)
+def reject(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
+    """Reject rules that you stated; they are not proposed again."""
+    decide_each(ids, options, options.open_vault().memory.reject, reason)
 
 
 @fact.command("keep")
-@click.argument("name", metavar="ID")
-@click.option("--text", default="", metavar="TEXT", help="Word the fact like this.")
+@_ids_argument
+@click.option("--text", default="", metavar="TEXT", help="Word the one fact like this.")
 @click.option(
     "--review-by",
     callback=lambda *values: _day(values[2]),
     metavar="DAY",
-    help="Review the fact again by this day (default: after a period as long as the first one).",
+    help="Review again by this day (default: after a period as long as the first one).",
 )
 @write_options
-def keep_fact(name: str, text: str, review_by: str | None, options: WriteOptions) -> None:
-    """Keep a fact that is to be reviewed, for another period."""
-    memory = options.open_vault().memory
-    report = memory.keep(name, text, review_by=review_by, **options.keywords)
-    print_changes(report, as_data=options.as_data)
+def keep_facts(
+    ids: tuple[str, ...], text: str, review_by: str | None, options: WriteOptions
+) -> None:
+    """Keep facts that are to be reviewed, for another period."""
+    _check_text(ids, text)
+    keep = partial(options.open_vault().memory.keep, review_by=review_by)
+    decide_each(ids, options, keep, text)
 
 
 @fact.command("retire")
-@click.argument("name", metavar="ID")
+@_ids_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Say why it holds no longer.")
 @write_options
-def retire_fact(name: str, reason: str, options: WriteOptions) -> None:
-    """Remove a fact that no longer holds.
+def retire_facts(ids: tuple[str, ...], reason: str, options: WriteOptions) -> None:
+    """Remove facts that no longer hold.
 
-    Its older versions go, too, and it is not made again.
+    Their older versions go, too, and they are not made again.
     """
-    report = options.open_vault().memory.retire(name, reason, **options.keywords)
-    print_changes(report, as_data=options.as_data)
+    decide_each(ids, options, options.open_vault().memory.retire, reason)
+
+
+def _check_text(ids: Sequence[str], text: str) -> None:
+    if text and len(ids) > 1:
+        raise UsageError("--text words one rule or fact; name one ID, or leave --text out")
 
 
 def _day(value: str | None) -> str | None:

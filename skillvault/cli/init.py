@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from skillvault import api
 from skillvault.api import Vault
+from skillvault.cli.exchange import import_option, offer_sessions
 from skillvault.cli.options import (
     VaultPath,
     choose_vault,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
 from skillvault.model.text.text import pluralize
+from skillvault.sessions.transcripts import CODING
+from skillvault.sessions.trial import find_new_sessions
 from skillvault.vault.files import layout
 
 _CI = {"github": ".github/workflows/skillvault.yml", "gitlab": ".gitlab-ci.yml"}
@@ -129,6 +132,7 @@ def _line(problem: Problem) -> str:
 @click.option(
     "--ci", type=click.Choice(list(_CI)), help="Write the workflow of a team for this forge."
 )
+@import_option
 @vault_option
 @now_option
 def init(
@@ -137,6 +141,7 @@ def init(
     post_merge: bool,
     nested: bool,
     ci: str | None,
+    imports: bool | None,
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
@@ -164,8 +169,14 @@ def init(
         echo(f"{vault.root} is a complete vault; nothing to do")
     for line in report.left:
         say(f"to do by hand: {line}")
-    if any(line.startswith("the first commit") for line in report.did):
-        say("next: skillvault record --example > my-outcome.yaml, edit it, record it, run")
+    is_new = any(line.startswith("the first commit") for line in report.did)
+    if imports or (is_new and domains in ((), (CODING,))):
+        groups = find_new_sessions(vault.store.head().outcomes, lambda _: CODING)
+        words = ["skillvault", "init", str(vault.root), "--import"]
+        offer_sessions(vault, groups, "in all of your projects", words, imports=imports)
+    if is_new:
+        say("next: skillvault setup claude-code (or codex) in your project, or without an agent:")
+        say("      skillvault record --example > my-outcome.yaml, edit it, record it, run")
 
 
 def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:

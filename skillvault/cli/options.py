@@ -16,6 +16,7 @@ from skillvault import api
 from skillvault.clients import hook_client
 from skillvault.model.errors import UsageError
 from skillvault.model.text import hidden_characters
+from skillvault.sessions import client_setup
 from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git import repository
@@ -77,7 +78,7 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
         envvar=envvar,
         type=VaultPath(path_type=Path),
         metavar="PATH",
-        help="Use this vault (default: SKILLVAULT_VAULT, else here or above, else the plugin's).",
+        help="Use this vault (default: SKILLVAULT_VAULT, else here or above, else of `setup`).",
     )(function)
 
 
@@ -199,11 +200,12 @@ def vault_path_of(vault_path: Path | None) -> Path | None:
 
 
 def choose_vault(vault_path: Path | None) -> Path | None:
-    """Return the vault that is named, else the vault of this folder, else the user's own."""
+    """Return the vault that is named, that of this folder or of its setup, or the user's own."""
     path = vault_path_of(vault_path)
-    if path is None and (root := hook_client.find_vault()):
-        return Path(root)
-    return path
+    root = hook_client.find_vault()
+    if path is None and root in ("", hook_client.own_vault_path()):
+        root = client_setup.vault_of_setup(hook_client.current_folder()) or root
+    return path or (Path(root) if root else None)
 
 
 def make_own_vault() -> Path:

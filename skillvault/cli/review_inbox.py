@@ -35,10 +35,44 @@ from skillvault.vault.files import layout
 
 Item = TypeVar("Item", Correction, Fact)
 
-KEYS = "a approve   r reject   e edit   l later   o open   q quit"
-MANY_KEYS = "space select   / filter   * approve all like this"
-FACT_KEYS = "k keep   e word it anew   r retire   l later   q quit"
-RULE_KEYS = "a approve   r reject   e word it anew   l later   q quit"
+# The keys of each screen: the key, its name in the line of keys, and a sentence for `?`.
+_LATER = ("l", "later", "leave it for another time")
+_HELP = ("?", "help", "show these keys")
+_QUIT = ("q", "quit", "end the review; what you decided is committed already")
+_SKILL_KEYS = (
+    ("a", "approve", "serve it from now on; an edit is committed with it"),
+    ("r", "reject", "say why; it is not proposed again"),
+    ("e", "edit", "open it in your editor"),
+    _LATER,
+    ("o", "open", "show all of it, and the outcomes behind it"),
+    _HELP,
+    _QUIT,
+)
+_SKILLS_KEYS = (
+    ("space", "select", "select it; a and r then decide about all selected ones"),
+    ("/", "filter", "show only those with certain words"),
+    ("*", "approve all like this", "approve those of the same source without findings"),
+)
+_FACT_KEYS = (
+    ("k", "keep", "keep it for another period"),
+    ("e", "word it anew", "type the fact as it should be, and keep that"),
+    ("r", "retire", "say why; it goes with its older versions"),
+    _LATER,
+    _HELP,
+    _QUIT,
+)
+_RULE_KEYS = (
+    ("a", "approve", "every agent gets the rule from now on"),
+    ("r", "reject", "say why; it is not proposed again"),
+    ("e", "word it anew", "type the rule as it should be, and approve that"),
+    _LATER,
+    _HELP,
+    _QUIT,
+)
+KEYS, MANY_KEYS, FACT_KEYS, RULE_KEYS = (
+    "   ".join(f"{key} {name}" for key, name, _ in keys)
+    for keys in (_SKILL_KEYS, _SKILLS_KEYS, _FACT_KEYS, _RULE_KEYS)
+)
 _KEY_LINES = (Text(KEYS, style="bold"), Text(MANY_KEYS, style="bold"))
 _LEAVE = ("q", "\x03", "\x04", "")  # keys
 _LINES = 24  # the most lines of a text on a screen
@@ -75,8 +109,10 @@ class ReviewSession:
         memory = self._vault.memory
         try:
             if self._review_each(
-                memory.waiting(), rule_screen, self._decide_rule
-            ) and self._review_each(memory.due(self._now), fact_screen, self._decide_fact):
+                memory.waiting(), rule_screen, self._decide_rule, _RULE_KEYS
+            ) and self._review_each(
+                memory.due(self._now), fact_screen, self._decide_fact, _FACT_KEYS
+            ):
                 self._review_skills()
         finally:
             self._write_texts()
@@ -88,6 +124,7 @@ class ReviewSession:
         items: Sequence[Item],
         screen_of: Callable[[Item, int, int], RenderableType],
         decide: Callable[[str, Item], bool],
+        keys: Sequence[tuple[str, str, str]],
     ) -> bool:
         """Show the items until each has been decided or left; return False if the user leaves."""
         position = 0
@@ -97,6 +134,9 @@ class ReviewSession:
             key = _read_key()
             if key in _LEAVE:
                 return False
+            if key == "?":
+                self._show_keys(keys)
+                continue
             is_decided = self._try(decide, key, item)
             self._decided += is_decided
             position += is_decided or key == "l"
@@ -142,6 +182,7 @@ class ReviewSession:
             " ": self._select,
             "/": lambda _: self._filter(),
             "*": self._approve_alike,
+            "?": lambda _: self._show_keys((*_SKILL_KEYS, *_SKILLS_KEYS)),
         }
         self._names = list(self._waiting())
         while self._position < len(self._names):
@@ -188,6 +229,12 @@ class ReviewSession:
         if self._note:
             self._console.print(Text(escape_hidden(self._note), style="red"))
         self._note = ""
+
+    def _show_keys(self, keys: Sequence[tuple[str, str, str]]) -> None:
+        """Show a sentence about each key until a key is pressed."""
+        lines = [Text(f"{key:5}  {name}: {sentence}") for key, name, sentence in keys]
+        self._show(Group(*lines, Text("any key goes back", style="bold")))
+        _read_key()
 
     def _try(self, act: Callable[..., Any], *arguments: Any) -> bool:
         """Carry out an action; an error becomes the note of the next screen."""

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,20 @@ def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
         return
     for result in report.done:
         print_done(result)
+
+
+def decide_each(
+    names: Iterable[str], options: WriteOptions, decide: Callable[..., Report], *words: str
+) -> None:
+    """Make one commit for each name by `decide`, and print it at once."""
+    report = Report()
+    for name in dict.fromkeys(names):
+        decision = decide(name, *words, **options.keywords)
+        report.include(decision)
+        if not options.as_data:
+            print_changes(decision, as_data=False)
+    if options.as_data:
+        print_changes(report, as_data=True)
 
 
 def _preview(change: Change) -> str:
@@ -215,12 +229,17 @@ def pack(vault: Vault) -> None:
         say(f"the repository was not packed ({error}); the next run tries again")
 
 
-def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
-    """Print the recorded outcomes; exit with 1 if a file was refused."""
+def end_intake(
+    vault: Vault, report: Report, *, dry: bool, as_data: bool, asks: bool = True
+) -> None:
+    """Print the recorded outcomes; exit with 1 if a file was refused.
+
+    `asks` for the lesson of an outcome that failed without one.
+    """
     if not dry:
         pack(vault)
     _print_intake(vault, report, dry=dry, as_data=as_data)
-    if not (dry or as_data):
+    if asks and not (dry or as_data):
         ask_for_lesson(vault, report)
     if report.quarantined:
         sys.exit(1)

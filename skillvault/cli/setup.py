@@ -1,8 +1,11 @@
 """setup, mcp: connect a client to the vault, complete in a shell, serve the vault to a client."""
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,18 +15,22 @@ import click
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
 from skillvault.cli.commands import COMPLETING
+from skillvault.cli.exchange import import_option, offer_sessions
 from skillvault.cli.options import (
     choose_vault,
     dry_option,
     echo,
+    echo_diff,
     make_own_vault,
     open_vault,
     say,
+    track,
     vault_option,
     vault_path_of,
 )
+from skillvault.cli.service import service_of
 from skillvault.clients.hook_client import MAKE_VAULT
-from skillvault.clients.notes import calls_folder, exclude_file
+from skillvault.clients.notes import calls_folder, domain_of, exclude_file
 from skillvault.clients.setups import SHELLS, SetupOptions, completion_edit
 from skillvault.model.change import Change, Edit
 from skillvault.model.errors import NotAVaultError, UsageError
@@ -37,6 +44,8 @@ from skillvault.sessions.client_setup import (
     carry_out_edit,
     state_of,
 )
+from skillvault.sessions.trial import find_new_sessions
+from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
 from skillvault.vault.setup import check_domains
 
@@ -112,10 +121,13 @@ def setup() -> None:
 )
 @click.option("--check", "checks", is_flag=True, help="Say where it is set up, and if it works.")
 @click.option("--remove", "removes", is_flag=True, help="Remove all that setup wrote.")
+@click.option("--yes", is_flag=True, help="Change the files without asking.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the changes as diffs.")
+@import_option
 @vault_option
 @dry_option
 @click.pass_context
-def _connect(
+def _connect(  # noqa: PLR0913 (click hands a command one argument an option)
     context: click.Context,
     /,
     domain: str | None,
@@ -123,14 +135,17 @@ def _connect(
     removes: bool,
     checks: bool,
     judge: str | None,
+    yes: bool,
+    verbose: bool,
+    imports: bool | None,
     vault_path: Path | None,
     dry: bool,
     **scope: Any,
 ) -> None:
     """Connect an agent's client: its hooks, its tools, its notes.
 
-    Prints the changes as a diff. If a file cannot be read, the command leaves it, says what to do
-    by hand, and exits with 1.
+    Lists the files that it changes. If a file cannot be read, the command leaves it, says what to
+    do by hand, and exits with 1.
     """
     client = str(context.info_name)
     check_domains([domain] if domain is not None else [])
@@ -158,18 +173,19 @@ def _connect(
         )
     changes = setups.changes(client, options, removes=removes)
     for change in changes:
-        echo(change.diff, nl=False)
-        if change.trouble:
-            say(f"left as it is: {change.path}: {change.trouble}")
-            if change.by_hand:
-                say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
+        _print_change(change, removes=removes, verbose=verbose)
+    if not (dry or removes or yes or _agrees(changes)):
+        say("nothing was changed")
+        return
     if not dry:
         if vault and record.links and (removes or not links):
             _say_left(vault.exporter.withdraw(client, project or Path.home()).left)
         setups.carry_out(client, options, changes, removes=removes)
         if vault and not removes:
-            _complete(vault, client, options, judge)
+            _complete(vault, client, options, judge=judge, imports=imports)
     _say_end(client, changes, dry=dry, removes=removes)
+    if vault and removes:
+        _say_watcher(vault)
     if any(change.trouble for change in changes):
         sys.exit(1)
 
@@ -205,8 +221,68 @@ def completion(shell: str | None, removes: bool, dry: bool) -> None:
         say(f"{change.path}: changed; it counts in each new {name}")
 
 
-def _complete(vault: Vault, client: str, options: SetupOptions, judge: str | None) -> None:
+def _print_change(change: FileChange, *, removes: bool, verbose: bool) -> None:
+    """Print a file with what is added to it or removed, or its diff."""
+    if change.trouble:
+        say(f"left as it is: {change.path}: {change.trouble}")
+        if change.by_hand:
+            say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
+    elif verbose:
+        echo_diff(change.diff.splitlines())
+    else:
+        verb = "removes" if removes or not change.content else "adds"
+        content = change.content or "what an earlier setup added"
+        note = " (a new file)" * (change.before is None) + " (and the file)" * (
+            change.after is None
+        )
+        echo(f"{change.path}: {verb} {content}{note}")
+
+
+def _agrees(changes: Sequence[FileChange]) -> bool:
+    """Ask a person in a terminal whether to change the files; `d` prints the changes."""
+    changes = [change for change in changes if not change.trouble]
+    if not changes or not sys.stdin.isatty():
+        return True
+    question = f"Change {pluralize(len(changes), 'file')}? [Y/n, d shows the changes]"
+    choice: Any = {"type": click.Choice("ynd", case_sensitive=False), "show_choices": False}
+    while True:
+        answer = click.prompt(question, default="y", show_default=False, err=True, **choice)
+        if answer != "d":
+            return bool(answer == "y")
+        for change in changes:
+            _print_change(change, removes=False, verbose=True)
+
+
+def _say_watcher(vault: Vault) -> None:
+    """Name the daemon that still runs for a vault, and the command that stops it."""
+    owner = holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON)
+    if owner is not None:
+        command = f"kill {owner.split()[1]}"
+        if service_of(vault.root, home=Path.home()).path.exists():
+            command = f"skillvault --vault {shlex.quote(str(vault.root))} watch --remove-service"
+        say(f"`skillvault watch` still runs for {vault.root}; `{command}` stops it")
+
+
+def _offer_sessions(
+    vault: Vault, client: str, options: SetupOptions, *, imports: bool | None
+) -> None:
+    """Offer to read the sessions of the project, or of all projects."""
+    project, rules = options.project, vault.store.head().policy.hook
+    words = ["skillvault", "setup", client, "--vault", str(options.vault), "--import"]
+    words += ["--project", str(project)] if project else ["--user"]
+    words += ["--domain", options.domain] if options.domain else []
+    words += ["--shared"] * options.is_shared + ["--link"] * options.links
+    domain_in = partial(domain_of, patterns=rules.domains, default=options.domain)
+    groups = find_new_sessions(vault.store.head().outcomes, domain_in, project)
+    scope = "in this project" if project else "in all of your projects"
+    offer_sessions(vault, groups, scope, words, imports=imports)
+
+
+def _complete(
+    vault: Vault, client: str, options: SetupOptions, *, judge: str | None, imports: bool | None
+) -> None:
     _appoint_judge(vault, client, judge)
+    _offer_sessions(vault, client, options, imports=imports)
     if options.links:
         _export(vault, client, options)
 
@@ -231,6 +307,7 @@ def _appoint_judge(vault: Vault, client: str, judge: str | None) -> None:
         change = Change(step="setup", subject=f"{judge} is the judge", edits=edits)
         commit_changes(vault.store, [change], datetime.now(UTC).replace(microsecond=0), dry=False)
         say(f"vault.yaml: the judge is {judge}")
+        vault.run(track=track)  # a change of vault.yaml makes everything due
 
 
 def _check(client: str) -> None:
@@ -278,7 +355,7 @@ def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool
     count = sum(not change.trouble for change in changes)
     files = f"{count} file{'s' * (count != 1)}"
     if dry:
-        say(f"{files} would change")
+        say(f"{files} would change; -v prints the diff")
     elif not changes:
         say(f"nothing to change: {client} is {'not ' if removes else ''}hooked up here")
     elif removes:

@@ -21,7 +21,7 @@ from skillvault.cli.options import (
     say,
     write_options,
 )
-from skillvault.cli.run import print_changes, print_committed, print_sides
+from skillvault.cli.run import decide_each, print_changes, print_committed, print_sides
 from skillvault.exchange.sources import parse_source
 from skillvault.inspect import lookup
 from skillvault.learning import lint
@@ -258,14 +258,13 @@ def rename(old: str, new: str, options: WriteOptions) -> None:
 
 
 def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
-    """Add a command `skill VERB NAME` that makes one commit in the person's name."""
+    """Add a command `skill VERB NAME...` that makes one commit for each name."""
 
     @skill.command(verb, help=sentence)
-    @click.argument("name")
+    @click.argument("names", metavar="NAME...", nargs=-1, required=True)
     @write_options
-    def command(name: str, options: WriteOptions) -> None:
-        report = act(options.open_vault())(name, **options.keywords)
-        print_changes(report, as_data=options.as_data)
+    def command(names: tuple[str, ...], options: WriteOptions) -> None:
+        decide_each(names, options, act(options.open_vault()))
 
 
 def _names_argument(command: Callable[..., None]) -> Callable[..., None]:
@@ -344,7 +343,7 @@ def reject(
 
 
 _add_command(
-    "retire", "Move a skill to archive/, or hide one of another layer.", lambda v: v.curate.retire
+    "retire", "Move skills to archive/, or hide those of another layer.", lambda v: v.curate.retire
 )
-_add_command("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
-_add_command("restore", "Restore an archived, hidden or pinned skill.", lambda v: v.curate.restore)
+_add_command("pin", "Keep skills, whatever their effect and age.", lambda v: v.curate.pin)
+_add_command("restore", "Restore archived, hidden or pinned skills.", lambda v: v.curate.restore)

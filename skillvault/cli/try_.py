@@ -1,15 +1,16 @@
 """try: show a person what skillvault learns from the transcripts that they have already."""
 
+import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from skillvault.api import Vault
+from skillvault.cli.exchange import NAMES, learn_from_transcripts
 from skillvault.cli.options import echo, say
 from skillvault.cli.setup import setup
 from skillvault.clients.hook_client import own_vault_path
@@ -28,7 +29,6 @@ from skillvault.sessions.trial import (
 )
 from skillvault.vault.files import layout
 
-_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 _COUNTS = ("", "", "two ", "three ")
 _NEWEST = 100  # transcripts that are read
 _RULES = 5  # that are shown
@@ -64,7 +64,9 @@ def try_(folder: Path | None, yes: bool) -> None:
         if not groups:
             _play_example(vault)
             return
-        _learn(vault, groups)
+        learn_from_transcripts(
+            vault, [(group.client, CODING, group.files[:_NEWEST]) for group in groups]
+        )
         files = InstructionFiles(tuple(path for group in groups for path in group.files[:_NEWEST]))
         look = take_first_look(vault.store.head(), files.have_rule)
         _print_look(look)
@@ -82,7 +84,7 @@ def _introduce(groups: Sequence[TranscriptFolder]) -> None:
         count = len(group.files)
         newest = f", of which the newest {_NEWEST} are read" if count > _NEWEST else ""
         transcripts = pluralize(count, "transcript")
-        echo(f"  {transcripts} of {_NAMES[group.client]} in {group.folder}{newest}")
+        echo(f"  {transcripts} of {NAMES[group.client]} in {group.folder}{newest}")
     echo("They are read on this machine, without secrets, into a temporary vault.")
 
 
@@ -90,38 +92,6 @@ def _agrees() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; pass --yes to read them, or name a FOLDER")
     return click.confirm("Read them?", default=True, err=True)
-
-
-# ── reading ──────────────────────────────────────────────────────────────────────────
-
-
-def _learn(vault: Vault, groups: Sequence[TranscriptFolder]) -> None:
-    for group in groups:
-        files = group.files[:_NEWEST]
-        size = sum(path.stat().st_size for path in files)
-        with _bar(f"Reading {_NAMES[group.client]}", length=size) as bar:
-            report, _ = vault.import_transcripts(
-                group.client, files, domain=CODING, advance=bar.update
-            )
-        for refusal in report.quarantined:
-            say(f"not read: {refusal.file}: {refusal.message}")
-    vault.run(track=_track)
-
-
-def _bar(label: str, **keywords: Any) -> Any:
-    return click.progressbar(
-        **keywords, label=f"{label:20}", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
-
-
-def _track(items: Sequence[Any], description: str) -> Iterable[Any]:
-    """Show the progress of the longest step alone, so that one bar follows that of reading."""
-    return _learning(items) if description.startswith("evaluating") else items
-
-
-def _learning(items: Sequence[Any]) -> Iterator[Any]:
-    with _bar("Learning", iterable=items) as bar:
-        yield from bar
 
 
 # ── what was learned ─────────────────────────────────────────────────────────────────
@@ -236,19 +206,23 @@ def _offer(vault: Vault, clients: Sequence[str]) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         echo("The vault is gone now; run `skillvault try` in a terminal to keep it.")
         return
-    if not click.confirm("Keep this vault?", default=False, err=True):
+    echo("All of this is in a vault, a git repository, which is removed now unless you keep it.")
+    if not click.confirm("Keep it, so that your agents can get it?", default=False, err=True):
         echo("Nothing was kept.")
         return
     target = _ask_place(vault.root)
-    echo(f"The vault is in {target}; look at it with `skillvault --vault {target} review`.")
+    is_default = target == layout.real_path(Path(own_vault_path()))
+    name = "" if is_default else f" --vault {shlex.quote(str(target))}"
+    echo(f"The vault is in {target}; look at it with `skillvault{name} review`.")
     for client in clients:
-        question = f"Hook up {_NAMES[client]} in all of your projects, so that prompts get this?"
+        question = f"Hook up {NAMES[client]} in all of your projects, so that prompts get this?"
         if click.confirm(question, default=False, err=True):
             options = ["--user", "--domain", CODING, "--judge", "offline", "--vault", str(target)]
+            options += ["--yes", "--no-import"]
             setup.main([client, *options], "skillvault setup", standalone_mode=False)
         else:
             echo("To hook up one project, go to its folder and type")
-            echo(f"  skillvault setup {client} --domain {CODING} --vault {target}")
+            echo(f"  skillvault setup {client} --domain {CODING}{name}")
 
 
 def _ask_place(root: Path) -> Path:
@@ -256,7 +230,7 @@ def _ask_place(root: Path) -> Path:
     default = Path(own_vault_path())
     while True:
         answer = click.prompt(
-            "Where", default=str(default), err=True, type=click.Path(path_type=Path)
+            "In this folder", default=str(default), err=True, type=click.Path(path_type=Path)
         )
         target = layout.real_path(answer.expanduser())
         try:

@@ -5,6 +5,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
@@ -14,6 +15,7 @@ from skillvault.clients.payload import EVENTS
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import strict_json
 from skillvault.model.text.managed_block import with_block, without_block
+from skillvault.model.text.text import join_items, pluralize
 
 _NAME = "skillvault"
 _HOOK = re.compile(
@@ -27,14 +29,16 @@ _DEPTH = 100
 class FileEdit(NamedTuple):
     """The edit of one file.
 
-    `put` and `take_out` convert the old text to the new text; "" is a missing file. `by_hand` is
-    the text that the user adds if the file cannot be read.
+    `put` and `take_out` convert the old text to the new text; "" is a missing file. `take_out` also
+    gets the text before the setup, "" if that is unknown. `by_hand` is the text that the user adds
+    if the file cannot be read. `summary` says in a few words what the edit adds.
     """
 
     path: Path
     put: Callable[[str], str]
-    take_out: Callable[[str], str]
+    take_out: Callable[[str, str], str]
     by_hand: str
+    summary: str = "1 line"
 
 
 class JsonEntry(NamedTuple):
@@ -51,32 +55,48 @@ def json_edit(path: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdi
     def put_all(text: str) -> str:
         return _rewrite(text, lambda values: reduce(_put_entry, entries, values))
 
-    def take_out_all(text: str) -> str:
-        paths = [entry.path for entry in reversed(entries)]
-        new_text = _rewrite(text, lambda values: reduce(_take_out, paths, values)) if text else ""
-        return "" if new_text != text and new_text.strip() == "{}" else new_text
+    def take_out_all(text: str, original: str) -> str:
+        if not text:
+            return ""
+        old_values = _parse(original) if original else {}
 
-    return FileEdit(path, put_all, take_out_all, by_hand)
+        def take_out(values: Any) -> Any:
+            paths = (entry.path for entry in reversed(entries))
+            return reduce(lambda rest, path: _take_out(rest, path, old_values), paths, values)
+
+        new_text = _rewrite(text, take_out)
+        return original if new_text != text and _parse(new_text) == old_values else new_text
+
+    counts = Counter("hook" if entry.path[0] == "hooks" else "MCP server" for entry in entries)
+    summary = join_items(pluralize(count, noun) for noun, count in counts.items())
+    return FileEdit(path, put_all, take_out_all, by_hand, summary)
 
 
 def lines_edit(path: Path, lines: Sequence[str]) -> FileEdit:
     """Return the edit that adds lines to a file."""
 
     def put_lines(text: str) -> str:
-        other_text = take_out_lines(text)
+        other_text = take_out_lines(text, "")
         newline = "\n" if other_text and not other_text.endswith("\n") else ""
         return other_text + newline + "\n".join([*lines, ""])
 
-    def take_out_lines(text: str) -> str:
+    def take_out_lines(text: str, _original: str) -> str:
         other_lines = [line for line in text.splitlines(keepends=True) if line.strip() not in lines]
         return "".join(other_lines)
 
-    return FileEdit(path, put_lines, take_out_lines, "\n".join(lines))
+    by_hand, summary = "\n".join(lines), pluralize(len(lines), "line")
+    return FileEdit(path, put_lines, take_out_lines, by_hand, summary)
 
 
 def block_edit(path: Path, text: str) -> FileEdit:
     """Return the edit that adds a managed block of text to a Markdown file."""
-    return FileEdit(path, lambda page: with_block(page, text), without_block, text)
+    return FileEdit(
+        path,
+        lambda page: with_block(page, text),
+        lambda page, _original: without_block(page),
+        text,
+        "a paragraph",
+    )
 
 
 def is_skillvault_entry(value: Any) -> bool:
@@ -90,12 +110,7 @@ def is_skillvault_entry(value: Any) -> bool:
 def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     """Change the values of a JSON text, and keep its indentation."""
     text = text or "{}\n"
-    try:
-        values = strict_json.load(text, max_depth=_DEPTH)
-    except BadInputError as error:
-        raise BadInputError(f"is not strict JSON ({error.message})", code="json") from None
-    if not isinstance(values, dict):
-        raise BadInputError("is not an object of JSON", code="wrong-type")
+    values = _parse(text)
     new_values = change(values)
     if new_values == values:
         return text
@@ -105,6 +120,16 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     new_text = json.dumps(new_values, indent=indent, ensure_ascii=text.isascii())
     newline = "\r\n" if "\r\n" in text else "\n"
     return new_text.replace("\n", newline) + text[len(body) :]
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        values = strict_json.load(text, max_depth=_DEPTH)
+    except BadInputError as error:
+        raise BadInputError(f"is not strict JSON ({error.message})", code="json") from None
+    if not isinstance(values, dict):
+        raise BadInputError("is not an object of JSON", code="wrong-type")
+    return values
 
 
 def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
@@ -129,16 +154,20 @@ def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
     return BadInputError(f"has no {kind} at {'.'.join(path)}", code="wrong-type")
 
 
-def _take_out(value: Any, path: Sequence[str]) -> Any:
-    """Remove our entries at a path from a value, and objects that become empty."""
+def _take_out(value: Any, path: Sequence[str], old_value: Any) -> Any:
+    """Remove our entries at a path from a value, and objects that become empty.
+
+    `old_value` is the value before the setup: what it has at the path stays, even if it is empty.
+    """
     if not path:
         if isinstance(value, list):
             return [element for element in value if not is_skillvault_entry(element)]
-        return None if is_skillvault_entry(value) else value
+        return old_value if is_skillvault_entry(value) else value
     if not isinstance(value, dict) or path[0] not in value:
         return value
-    inner_value = _take_out(value[path[0]], path[1:])
-    if inner_value or inner_value == value[path[0]]:
+    is_old = isinstance(old_value, dict) and path[0] in old_value
+    inner_value = _take_out(value[path[0]], path[1:], old_value[path[0]] if is_old else None)
+    if inner_value or is_old or inner_value == value[path[0]]:
         return {**value, path[0]: inner_value}
     return {key: element for key, element in value.items() if key != path[0]}
 

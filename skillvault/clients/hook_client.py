@@ -35,13 +35,14 @@ def find_vault() -> str:
     """
     if named_vault := os.environ.get("SKILLVAULT_VAULT"):
         return named_vault
-    parts = _current_folder().split("/")
+    parts = current_folder().split("/")
     parents = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
     folders = [*parents, own_vault_path()]
     return next((folder for folder in folders if os.access(f"{folder}/vault.yaml", os.F_OK)), "")
 
 
-def _current_folder() -> str:
+def current_folder() -> str:
+    """Return the current folder; the root if that folder is gone."""
     try:
         return os.getcwd()  # noqa: PTH109 (importing `pathlib` doubles the time)
     except FileNotFoundError:

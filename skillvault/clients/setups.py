@@ -218,12 +218,12 @@ def completion_edit(shell: str, variable: str) -> FileEdit:
     call = f"{variable}={shell}_source {shlex.quote(sys.executable)} -m skillvault 2> /dev/null"
     line = _LINES[shell].format(call=call)
 
-    def take_out(text: str) -> str:
+    def take_out(text: str, _original: str) -> str:
         lines = text.splitlines(keepends=True)
         return "".join(line for line in lines if f"{variable}=" not in line)
 
     def put(text: str) -> str:
-        other_text = take_out(text)
+        other_text = take_out(text, "")
         newline = "\n" if other_text and not other_text.endswith("\n") else ""
         return f"{other_text}{newline}{line}\n"
 
@@ -247,19 +247,19 @@ def _toml_edit(path: Path, options: SetupOptions) -> FileEdit:
     block = "\n".join([_TOML[0], *lines, _TOML[1], ""])
 
     def put_block(text: str) -> str:
-        other_text = take_out_block(text)
+        other_text = take_out_block(text, "")
         _check_toml(other_text)
         gap = "" if not other_text else "\n" if other_text.endswith("\n") else "\n\n"
         return other_text + gap + block
 
-    def take_out_block(text: str) -> str:
+    def take_out_block(text: str, _original: str) -> str:
         head, marker, block_and_tail = text.partition(_TOML[0])
         if not marker:
             return text
         tail = block_and_tail.partition(f"{_TOML[1]}\n")[2]
         return (head[:-1] if head.endswith("\n\n") else head.strip("\n")) + tail
 
-    return FileEdit(path, put_block, take_out_block, "\n".join(lines))
+    return FileEdit(path, put_block, take_out_block, "\n".join(lines), "1 MCP server")
 
 
 def _toml_text(text: str) -> str:

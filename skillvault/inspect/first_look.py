@@ -301,36 +301,40 @@ def _is_start(task: str, words: str) -> bool:
 def _guide_lessons(
     guides: Mapping[str, Sequence[StatementEvidence]], outcomes: Mapping[str, Outcome]
 ) -> Iterator[Takeaway]:
-    """Yield the guides with successes and failures, most tries first."""
+    """Yield a lesson for each action in a repository that worked and failed, most tries first."""
+    tries: dict[tuple[str, str], dict[str, Outcome]] = {}
+    for name, outcome in outcomes.items():
+        key = (outcome.decision.action, _repository_of(outcome))
+        tries.setdefault(key, {})[name] = outcome
     lessons = []
-    for subject, statements in guides.items():
-        action = subject.split(" / ")[1:2]
-        by_kind = {
-            kind: [s for s in statements if s.kind == kind and s.supporting]
-            for kind in ("worked", "failed")
-        }
-        if action in ([], [_NO_ACTION]) or not all(by_kind.values()):
+    for (action, repository), group in tries.items():
+        statements = [
+            statement
+            for subject, guide in guides.items()
+            if subject.split(" / ")[1:2] == [action] != [_NO_ACTION]
+            for statement in guide
+            if group.keys() & statement.supporting
+        ]
+        by_kind = {kind: [s for s in statements if s.kind == kind] for kind in ("worked", "failed")}
+        if not all(by_kind.values()):
             continue
-        by_status = Counter(
-            o.result.status for o in outcomes.values() if o.decision.action == action[0]
-        )
-        counts = {"worked": by_status["success"], "failed": by_status["failure"]}
+        statuses = Counter(outcome.result.status for outcome in group.values())
+        counts = statuses["success"], statuses["failure"]
         best = {kind: max(group, key=_weight) for kind, group in by_kind.items()}
         names = [name for statement in best.values() for name in statement.supporting]
-        origins = tuple(_origin_of(outcomes[name]) for name in names if name in outcomes)
-        if origins:
-            lesson = Takeaway(
-                heading=f'Before "{action[0]}": {counts["worked"]} of {sum(counts.values())} '
-                "tries worked",
-                lines=(
-                    ("do", shorten(best["worked"].statement, _DEED)),
-                    ("avoid", shorten(best["failed"].statement, _DEED)),
-                ),
-                origins=origins,
-                task=outcomes[origins[-1].outcome].decision.task,
-                words=best["failed"].statement,
-            )
-            lessons.append(((min(counts.values()), sum(counts.values()), subject), lesson))
+        origins = tuple(_origin_of(group[name]) for name in names if name in group)
+        place = f" in {repository}" if repository else ""
+        lesson = Takeaway(
+            heading=f"Asked to {action} something{place}: {counts[0]} of {sum(counts)} tries worked",
+            lines=(
+                ("do", shorten(best["worked"].statement, _DEED)),
+                ("avoid", shorten(best["failed"].statement, _DEED)),
+            ),
+            origins=origins,
+            task=outcomes[origins[-1].outcome].decision.task,
+            words=best["failed"].statement,
+        )
+        lessons.append(((min(counts), sum(counts), action, repository), lesson))
     yield from (lesson for _, lesson in sorted(lessons, key=lambda pair: pair[0], reverse=True))
 
 

@@ -40,6 +40,11 @@ class FileRecord(Struct, frozen=True, kw_only=True):
     before: str | None
     digest: str
 
+    @property
+    def original(self) -> bytes | None:
+        """The content before the setup; None if there was no file."""
+        return None if self.before is None else base64.b64decode(self.before)
+
 
 class SetupRecord(Struct, frozen=True, kw_only=True):
     """The record of one setup of a client; `project` is "" for all projects of a user."""
@@ -58,6 +63,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """The content of a file before and after a change; None if there is no file.
 
     `trouble` is the reason if the file cannot be changed. `by_hand` is a text for the user to add.
+    `content` says in a few words what skillvault has in the file.
     """
 
     path: Path
@@ -65,6 +71,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     after: bytes | None = None
     trouble: str = ""
     by_hand: str = ""
+    content: str = ""
 
     @property
     def diff(self) -> str:
@@ -117,6 +124,7 @@ class ClientSetup:
         if removes:
             for change in writable_changes:
                 _write_file(change)
+            self._correct_records(record, edits_of(client, options))
             _remove_folders(record.folders)
             self._path_of(client, options.project).unlink(missing_ok=True)
             _remove_empty(self._folder)
@@ -135,6 +143,20 @@ class ClientSetup:
         self._write_record(replace(updated_record, files=files, folders=folders))
         for change in writable_changes:
             _write_file(change)
+
+    def _correct_records(self, removed: SetupRecord, edits: Iterable[FileEdit]) -> None:
+        """Take a removed setup out of what other setups saved of the same files."""
+        edits_by_path = {str(edit.path): edit for edit in edits}
+        for record in self.records():
+            files = {
+                path: replace(
+                    file, before=_encode(_take_out(edits_by_path[path], file.original, removed))
+                )
+                for path, file in record.files.items()
+                if path in removed.files.keys() & edits_by_path.keys() and file.before is not None
+            }
+            if files and (record.client, record.project) != (removed.client, removed.project):
+                self._write_record(replace(record, files=record.files | files))
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
         """Return the record of a setup; an empty record without a setup."""
@@ -160,6 +182,17 @@ class ClientSetup:
         draft.touch(mode=private_mode(path.parent) & 0o666)  # the saved content may be secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         draft.replace(path)
+
+
+def vault_of_setup(folder: str) -> str:
+    """Return the vault for which a client is set up in a folder or the nearest one above, or ""."""
+    vaults = {
+        record.project: record.vault
+        for record in ClientSetup().records()
+        if Path(folder).is_relative_to(record.project or "/")
+        and (Path(record.vault) / VAULT_FILE).is_file()
+    }
+    return vaults[max(vaults, key=len)] if vaults else ""
 
 
 def carry_out_edit(edit: FileEdit, *, removes: bool, dry: bool) -> FileChange:
@@ -236,13 +269,29 @@ def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileC
     try:
         old_content = _read_bytes(path)
         if removes and _is_as_written(path, old_content, record):
-            return _plan_restore(path, record)
-        text = "" if old_content is None else _text_of(old_content)
-        new_text = edit.take_out(text) if removes else edit.put(text)
+            new_content = record.files[str(path)].original
+        elif removes:
+            new_content = _take_out(edit, old_content, record)
+        else:
+            text = edit.put("" if old_content is None else _text_of(old_content))
+            new_content = text.encode() if text else old_content
     except BadInputError as error:
         return FileChange(path=path, trouble=error.message, by_hand=edit.by_hand)
-    is_gone = not new_text and (removes or old_content is None)
-    return FileChange(path=path, before=old_content, after=None if is_gone else new_text.encode())
+    return FileChange(path=path, before=old_content, after=new_content, content=edit.summary)
+
+
+def _take_out(edit: FileEdit, content: bytes | None, record: SetupRecord) -> bytes | None:
+    """Return a file's content without ours; the content before the setup if nothing else changed.
+
+    None if the setup created the file, and nothing else is in it.
+    """
+    file = record.files.get(str(edit.path))
+    original = file.original if file is not None else None
+    text, old_text = (_text_of(value or b"") for value in (content, original))
+    new_text = edit.take_out(text, old_text)
+    if new_text == text:
+        return content
+    return original if new_text.strip() == old_text.strip() else new_text.encode()
 
 
 def _plan_restore(path: Path, record: SetupRecord) -> FileChange:
@@ -251,9 +300,7 @@ def _plan_restore(path: Path, record: SetupRecord) -> FileChange:
     if not _is_as_written(path, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
         return FileChange(path=path, trouble=advice)
-    saved_content = record.files[str(path)].before
-    original = None if saved_content is None else base64.b64decode(saved_content)
-    return FileChange(path=path, before=content, after=original)
+    return FileChange(path=path, before=content, after=record.files[str(path)].original)
 
 
 def _is_as_written(path: Path, content: bytes | None, record: SetupRecord) -> bool:
@@ -272,8 +319,11 @@ def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
             before=file.before,
             digest=digest if file.digest == _digest_of(change.before) else "",
         )
-    content = None if change.before is None else base64.b64encode(change.before).decode()
-    return FileRecord(before=content, digest=digest)
+    return FileRecord(before=_encode(change.before), digest=digest)
+
+
+def _encode(content: bytes | None) -> str | None:
+    return None if content is None else base64.b64encode(content).decode()
 
 
 def _read_bytes(path: Path) -> bytes | None:

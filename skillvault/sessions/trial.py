@@ -1,4 +1,4 @@
-"""Provide `skillvault try` with transcripts, a temporary vault, and the person's instructions.
+"""Find the transcripts on this machine, and provide `skillvault try` with a temporary vault.
 
 The vault is in a private folder, which is removed at the end, also after a signal. The folder of a
 killed program is removed by the next program.
@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from getpass import getuser
@@ -21,6 +21,7 @@ from msgspec import Struct, field
 
 from skillvault.clients.hook_client import is_private
 from skillvault.clients.notes import project_of
+from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.reader import Transcript, client_of
 from skillvault.learning.corrections import terms_of
 from skillvault.model.errors import BadInputError, UsageError
@@ -33,6 +34,7 @@ from skillvault.sessions.transcripts import (
 )
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.git.repository import Git
+from skillvault.vault.index.outcomes import Outcomes
 from skillvault.vault.setup import BRANCH
 
 _PREFIX = "skillvault-try-"
@@ -70,6 +72,47 @@ def find_transcripts(folder: Path | None = None) -> list[TranscriptFolder]:
     folders = [(client, folder) for client in CLIENTS for folder in transcript_folders(client)]
     groups = (_sort(client, folder, transcript_files([folder])) for client, folder in folders)
     return [group for group in groups if group.files]
+
+
+class NewSessions(Struct, frozen=True):
+    """The transcripts of a client that a vault is to read into a domain, and their sessions."""
+
+    client: str
+    domain: str
+    files: tuple[Path, ...]
+    sessions: frozenset[str]
+
+
+def find_new_sessions(
+    outcomes: Outcomes, domain_in: Callable[[Path], str], project: Path | None = None
+) -> list[NewSessions]:
+    """Find the sessions of the projects from which a vault has no session yet.
+
+    `domain_in` returns the domain of a folder. Only sessions in the folder `project` count, if it
+    is not None.
+    """
+    groups: dict[tuple[str, str], dict[Path, str]] = {}
+    is_known: dict[Path, bool] = {}
+    rows = []
+    for group in find_transcripts():
+        for path in group.files:
+            header = _read_header(path)
+            folder, session = Path(header.cwd or ""), header.session or path.stem
+            if folder.is_absolute() and (project is None or _is_in(folder, project)):
+                root = project_of(folder)
+                is_known[root] = is_known.get(root) or bool(outcomes.by_session(session, "local"))
+                rows.append((group.client, folder, root, path, session))
+    for client, folder, root, path, session in rows:
+        if not is_known[root]:
+            groups.setdefault((client, domain_in(folder)), {})[path] = session
+    return [
+        NewSessions(client, domain, tuple(files), frozenset(files.values()))
+        for (client, domain), files in groups.items()
+    ]
+
+
+def _is_in(folder: Path, project: Path) -> bool:
+    return folder.resolve().is_relative_to(project.resolve())
 
 
 def _sort(client: str, folder: Path, paths: Iterable[Path]) -> TranscriptFolder:
@@ -195,23 +238,23 @@ class InstructionFiles(Struct, dict=True):
         """The root and the session folders of each repository."""
         folders: dict[str, set[Path]] = {}
         for path in self.transcripts:
-            cwd = _first_folder(path)
+            cwd = _read_header(path).cwd
             if cwd and Path(cwd).is_dir():
                 session_folders = {Path(cwd), project_of(Path(cwd))}
                 folders.setdefault(repository_of(cwd) or "", set()).update(session_folders)
         return folders
 
 
-def _first_folder(path: Path) -> str | None:
-    """Return the folder in which a session began."""
+def _read_header(path: Path) -> Header:
+    """Return the header of a transcript as far as the line that names the session's folder."""
     try:
         transcript = Transcript(path)
         for _ in transcript:
             if transcript.header.cwd:
                 break
     except BadInputError:  # the import reports it
-        return None
-    return transcript.header.cwd
+        return Header()
+    return transcript.header
 
 
 def _find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:

@@ -7,6 +7,7 @@ import termios
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from multiprocessing import util
 from pathlib import Path
 
 import pyte
@@ -14,6 +15,7 @@ import pyte
 from tests import forked
 
 _PATIENCE = 60.0
+util.get_temp_dir()  # for the socket of the server that forks, whatever TMPDIR a test sets
 
 
 class Terminal:

@@ -46,6 +46,8 @@ def test_commands_are_completed_those_for_programs_left_out() -> None:
         (("skill", "show", "gui"), ["guide-coding-fix-flaky-test"]),
         (("why", "gu"), ["guide-coding-fix-flaky-test"]),
         (("skill", "approve", "w"), []),
+        (("skill", "retire", "gui"), ["guide-coding-fix-flaky-test"]),
+        (("fact", "retire", "gui"), []),
         (("recommend", "--domain", "c"), ["coding"]),
         (("stats", "--decision", "fix"), ["fix-311"]),
         (("close", "fix-3"), ["fix-311"]),

@@ -11,6 +11,7 @@ from skillvault.api import Vault, proposals
 from skillvault.cli.commands import cli
 from skillvault.cli.review_inbox import FACT_KEYS, KEYS, RULE_KEYS
 from skillvault.exchange.sources import parse_source
+from skillvault.model.errors import UsageError
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -98,6 +99,11 @@ def test_later_leaves_it(waiting: Vault) -> None:
 def test_a_key_that_does_nothing_says_so(waiting: Vault) -> None:
     shown = decide(waiting, (KEYS, "x"), ("'x' does nothing here", "q"))
     assert "0 decided, 2 wait" in shown
+
+
+def test_a_question_mark_explains_each_key(waiting: Vault) -> None:
+    keys = ((KEYS, "?"), ("*      approve all like this: approve", "x"), ("1 of 2", "q"))
+    assert "0 decided, 2 wait" in decide(waiting, *keys)
 
 
 @pytest.fixture
@@ -276,6 +282,11 @@ def test_a_key_approves_a_stated_rule(stating: Vault) -> None:
     assert [fact.text for fact in stating.memory.facts()] == [RULE]
 
 
+def test_a_question_mark_explains_the_keys_of_a_rule(stating: Vault) -> None:
+    decide(stating, (RULE_KEYS, "?"), ("a      approve: every agent", "?"), (RULE_KEYS, "q"))
+    assert stating.memory.waiting()
+
+
 def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:
     decide(stating, (RULE_KEYS, "e"), ("the rule:", "use uv, never pip\n"))
     assert [fact.text for fact in stating.memory.facts()] == ["use uv, never pip"]
@@ -289,6 +300,24 @@ def test_a_key_rejects_a_stated_rule(stating: Vault) -> None:
 
 def test_a_stated_rule_is_listed_with_its_commands(stating: Vault) -> None:
     assert f'"{RULE}"' in say(stating)
+
+
+def test_several_stated_rules_are_decided_at_once(vault: Vault) -> None:
+    for day, rule in enumerate(("use ruff, never black", "use uv, never pip")):
+        result = {"status": "failure", "observed_by": "person", "next_words": f"no, {rule}"}
+        given = raw(day, result=result, context={"repository": "shop"})
+        vault.record([(f"{day}.json", as_file(given))], now=NOW)
+    vault.run(["propose"], now=NOW)
+    names = [rule.id for rule in vault.memory.waiting()]
+    words = ["--vault", str(vault.root), "fact", "approve", *names]
+    with pytest.raises(UsageError, match="--text words one rule"):
+        CliRunner().invoke(cli, [*words, "--text", "x"], catch_exceptions=False)
+    printed = CliRunner().invoke(cli, words).stdout.splitlines()
+    assert [line.partition(" ")[2] for line in printed] == [f"approve: rule {n}" for n in names]
+    assert len(vault.memory.facts()) == len(names) == 2
+    words = ["fact", "retire", *names, "--reason", "both are obvious"]
+    assert CliRunner().invoke(cli, ["--vault", str(vault.root), *words]).exit_code == 0
+    assert vault.memory.facts() == []
 
 
 # ── facts that are due ───────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.clients.notes import Activity, write_activity
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import NotAVaultError, UsageError
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW
 from tests.given import as_file, raw
@@ -67,7 +67,7 @@ def test_setup_twice_changes_nothing_and_remove_puts_all_back(
     done = run(vault, *words)
     assert done.exit_code == 0, done.output
     after = tree(project)
-    assert "+" in done.stdout
+    assert ": adds " in done.stdout
     assert before != after
     assert "nothing to change" in run(vault, *words).stderr
     assert tree(project) == after
@@ -201,6 +201,74 @@ def test_what_a_person_changed_since_stays_when_ours_is_taken_out(
     assert run(vault, client, "--project", str(project), "--remove").exit_code == 0
     assert json.loads(place.read_text())["mine"] == 1
     assert "skillvault" not in place.read_text()
+
+
+def test_a_person_is_asked_and_may_see_the_changes_first(vault: Vault, project: Path) -> None:
+    before = tree(project)
+    words = ("--vault", str(vault.root), "setup", "claude-code", "--judge", "offline")
+    terminal = Terminal(project, *words, columns=200)
+    terminal.wait(lambda text: "Change 3 files?" in text)
+    terminal.press("d\n")
+    terminal.wait(lambda text: "+/.claude/settings.local.json" in text)
+    terminal.press("n\n")
+    terminal.wait(lambda text: "nothing was changed" in text)
+    assert (terminal.end(), tree(project)) == (0, before)
+
+
+def test_a_list_says_what_is_added_and_removed(vault: Vault, project: Path) -> None:
+    place = project / ".claude/settings.local.json"
+    words = ("claude-code", "--project", str(project))
+    assert f"{place}: adds 6 hooks\n" in run(vault, *words).stdout
+    done = run(vault, *words, "--remove")
+    assert f"{place}: removes 6 hooks\n" in done.stdout
+    assert ".claude.json: removes 1 MCP server (and the file)\n" in done.stdout
+    assert "+  " in run(vault, *words, "--dry-run", "-v").stdout
+
+
+def test_in_a_project_that_is_set_up_commands_use_its_vault(
+    vault: Vault, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project / ".claude")
+    with pytest.raises(NotAVaultError):
+        CliRunner().invoke(cli, ["status"], catch_exceptions=False)
+    run(vault, "claude-code", "--project", str(project))
+    assert "nothing waits for you" in CliRunner().invoke(cli, ["status"]).stdout
+
+
+def test_after_the_removal_a_daemon_is_named_with_the_command_that_stops_it(
+    vault: Vault, project: Path
+) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    with vault.store.lock_daemon():
+        done = run(vault, "claude-code", "--project", str(project), "--remove")
+    sentence = f"`skillvault watch` still runs for {vault.root}; `kill {os.getpid()}` stops it"
+    assert sentence in done.stderr
+
+
+@pytest.mark.parametrize("text", [None, '{"projects": {}}', '{\n "projects": {},\n "list": [1]\n}'])
+def test_two_projects_leave_the_file_of_their_servers_as_it_was(
+    vault: Vault, tmp_path: Path, text: str | None
+) -> None:
+    place = Path.home() / ".claude.json"
+    if text is not None:
+        place.write_text(text)
+    for option in ((), ("--remove",)):
+        for name in "ab":
+            (tmp_path / name).mkdir(exist_ok=True)
+            words = ("claude-code", "--project", str(tmp_path / name), *option)
+            assert run(vault, *words).exit_code == 0
+    assert (place.read_text() if place.exists() else None) == text
+
+
+def test_what_the_client_wrote_since_stays_and_so_does_an_empty_object(
+    vault: Vault, project: Path
+) -> None:
+    place = Path.home() / ".claude.json"
+    place.write_text('{"projects": {}, "starts": 1}')
+    run(vault, "claude-code", "--project", str(project))
+    place.write_text(place.read_text().replace('"starts": 1', '"starts": 2'))
+    run(vault, "claude-code", "--project", str(project), "--remove")
+    assert json.loads(place.read_text()) == {"projects": {}, "starts": 2}
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -384,7 +452,7 @@ def appointed(vault: Vault) -> tuple[str, str, bool]:
 
 def test_who_judges_is_asked_once_in_a_terminal(vault: Vault, project: Path) -> None:
     words = ("--vault", str(vault.root), "setup", "claude-code", "--project", str(project))
-    terminal = Terminal(project, *words, columns=120)
+    terminal = Terminal(project, *words, "--yes", columns=120)
     asked = terminal.wait(lambda text: "judge (client, agent, offline) [offline]:" in text)
     assert "claude-code, in the background after sessions" in asked
     assert "at most 20 calls and 200,000 tokens a day" in asked

@@ -122,6 +122,15 @@ def test_a_seed_is_hidden_and_comes_back_by_a_commit_each(vault: Vault, person: 
     assert person.status() == ""
 
 
+def test_several_skills_are_decided_by_a_commit_each(vault: Vault, person: Person) -> None:
+    names = [skill.name for skill in vault.shelf.skills()][:2]
+    lines = ran(vault, "skill", "retire", *names).splitlines()
+    assert [line.partition(" ")[2] for line in lines] == [f"retire: {name}" for name in names]
+    assert vault.store.head().policy.shelf.hidden == tuple(names)
+    restored = json.loads(ran(vault, "skill", "restore", *names, "--json"))
+    assert [change["step"] for change in restored["changes"]] == ["restore", "restore"]
+
+
 def test_a_hidden_seed_wins_nothing_and_is_said_to_be_hidden(vault: Vault) -> None:
     ran(vault, "skill", "retire", SEED)
     (line,) = [one for one in call(vault, "--layers")[0].splitlines() if SEED in one]

@@ -6,6 +6,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.inspect.first_look import FirstLook, choose, format_times, rank_rules
 from skillvault.model.decision_outcomes import NEXT_WORDS
@@ -139,8 +140,10 @@ def test_a_guide_teaches_if_something_worked_and_something_failed() -> None:
     ]
     guides = {"coding / add": sides, "coding / fix": sides[:1], "coding / work": sides}
     (lesson,) = look([worked, failed], guides=guides).lessons
-    assert lesson.heading == 'Before "add": 1 of 2 tries worked'
+    assert lesson.heading == "Asked to add something in shop: 1 of 2 tries worked"
     assert lesson.lines == (("do", "Backfill it first."), ("avoid", "No decorator."))
+    worked = replace(worked, context={"repository": "pickup"})
+    assert look([worked, failed], guides=guides).lessons == ()  # nothing worked in this repository
 
 
 def test_each_kind_of_lesson_comes_before_a_second_of_one() -> None:

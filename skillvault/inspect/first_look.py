@@ -325,7 +325,9 @@ def _guide_lessons(
         origins = tuple(_origin_of(group[name]) for name in names if name in group)
         place = f" in {repository}" if repository else ""
         lesson = Takeaway(
-            heading=f"Asked to {action} something{place}: {counts[0]} of {sum(counts)} tries worked",
+            heading=(
+                f"Asked to {action} something{place}: {counts[0]} of {sum(counts)} tries worked"
+            ),
             lines=(
                 ("do", shorten(best["worked"].statement, _DEED)),
                 ("avoid", shorten(best["failed"].statement, _DEED)),

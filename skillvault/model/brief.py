@@ -214,7 +214,7 @@ class QuestionTopic(Struct, frozen=True):
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
     """An accepted answer of a judge, to be stored with the skill or insight made of it."""
 
-    matter: QuestionTopic
+    topic: QuestionTopic
     reply: dict[str, Any]
     judge: JudgeInfo
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from skillvault.judge.claude.prompts import says_too_little
+from skillvault.judge.claude.prompts import lacks_material
 from skillvault.judge.claude.questions import JudgeRequest, Question, Questions, with_answer
 from skillvault.judge.claude.replies import KeptReply, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
@@ -77,8 +77,8 @@ class ClaudeJudge:
         if offline_draft is None:
             return None
         question = self.questions.text_question(brief, offline_draft)
-        if says_too_little(brief):
-            return question.read_answer(self.answers(question.matter.question)) or offline_draft
+        if lacks_material(brief):
+            return question.read_answer(self.answers(question.topic.question)) or offline_draft
         try:
             draft, _ = self._ask_or_reuse(question)
         except NoAnswerError as error:
@@ -104,7 +104,7 @@ class ClaudeJudge:
 
     def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
         """Return the value of a stored or new answer, and its cost."""
-        answer = self.answers(question.matter.question)
+        answer = self.answers(question.topic.question)
         value = question.read_answer(answer)
         if answer is not None and value is not None:
             return value, answer_cost(answer.judge)

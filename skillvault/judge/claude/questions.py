@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.judge.claude import prompts as asking
+from skillvault.judge.claude import prompts as prompting
 from skillvault.judge.claude.figures import RecordFigures
 from skillvault.judge.claude.replies import (
     InsightReader,
@@ -93,7 +93,7 @@ class Question(Generic[_Value]):
     get the same value.
     """
 
-    matter: QuestionTopic
+    topic: QuestionTopic
     make_request: Callable[[], JudgeRequest]
     shape: type[Struct]
     check: _ReplyCheck
@@ -121,12 +121,12 @@ class Question(Generic[_Value]):
             return self.value(msgspec.convert(reply, self.shape))
         except (msgspec.ValidationError, UnusableError) as error:
             raise NoAnswerError(
-                f"the answer {self.matter.question} cannot be read: {error}"
+                f"the answer {self.topic.question} cannot be read: {error}"
             ) from None
 
     def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> AcceptedAnswer:
         """Return an accepted reply in the form that is stored."""
-        return AcceptedAnswer(matter=self.matter, reply=dict(reply), judge=judge)
+        return AcceptedAnswer(topic=self.topic, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
         """Return the value of a stored answer, with its author; None if it cannot be read."""
@@ -153,7 +153,7 @@ class Questions:
     """
 
     rules: JudgePolicy
-    prompts: asking.Prompts
+    prompts: prompting.Prompts
     distilling: DistillPolicy
     calibrate: Callable[[str], Mapping[str, Any]] = lambda _domain: {}
 
@@ -164,16 +164,16 @@ class Questions:
 
     def verdict_question(self, case: BlindCase) -> Question[Verdict]:
         """Ask how good the decision was; the question contains nothing of its result."""
-        material = asking.decision_material(case)
-        subject = asking.about(case.domain, case.decision)
-        matter = QuestionTopic("verdict", subject, _material_digest(material))
+        material = prompting.decision_material(case)
+        subject = prompting.subject_line(case.domain, case.decision)
+        topic = QuestionTopic("verdict", subject, _material_digest(material))
         reading = (VerdictReply, lambda reply, _record, *, final: reply, verdict_of)  # noqa: ARG005
 
         def with_calibration() -> Mapping[str, Any]:
             record = self.calibrate(case.domain)
             return {**material, "calibration": record} if record else material
 
-        return self._question(matter, with_calibration, reading)
+        return self._question(topic, with_calibration, reading)
 
     def insight_question(self, case: Case, verdict: Verdict | None) -> Question[InsightText] | None:
         """Ask for the lesson of the outcome; None if the outcome supports no statement."""
@@ -185,53 +185,52 @@ class Questions:
         ]
         verdict_part: dict[str, Any] = {}
         if verdict is not None and verdict.answer:
-            verdict_part["verdict"] = asking.verdict_material(verdict)
-        failures = [asking.outcome_material(failure) for failure in case.failures]
+            verdict_part["verdict"] = prompting.verdict_material(verdict)
+        failures = [prompting.outcome_material(failure) for failure in case.failures]
         # The part that questions of one domain and subject share comes first.
         shared = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
         material = {key: value for key, value in shared.items() if value}
-        material |= asking.outcome_material(case.outcome) | verdict_part | {"shown": insights}
+        material |= prompting.outcome_material(case.outcome) | verdict_part | {"shown": insights}
         arrival_digests = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
-        matter = QuestionTopic(kind, case.outcome.id, asking.digest(*arrival_digests, size=16))
+        topic = QuestionTopic(kind, case.outcome.id, prompting.digest(*arrival_digests, size=16))
         reader = InsightReader(case.outcome, dict(case.facts))
         reading = (InsightReply, reader.check_figures, reader.insight_text)
-        return self._question(matter, material, reading)
+        return self._question(topic, material, reading)
 
     def opinion_question(
         self, outcome: Outcome, skills: Sequence[Skill], model: str
     ) -> Question[Opinion]:
         """Ask for an opinion on a decision before it is carried out."""
-        decision = asking.decision_material(blind_case(outcome))
+        decision = prompting.decision_material(blind_case(outcome))
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
-        matter = QuestionTopic("advice", model, _material_digest(material))
+        topic = QuestionTopic("advice", model, _material_digest(material))
         reading = (OpinionReply, check_opinion, opinion_of)
-        return self._question(matter, material, reading, model=model)
+        return self._question(topic, material, reading, model=model)
 
     def text_question(self, brief: Brief, offline_draft: Draft) -> Question[Draft]:
         """Ask for the text of a skill, with the offline text as the fallback."""
-        prompt, material, headings = asking.skill_request(brief)
-        subject = asking.brief_subject(brief)
-        matter = QuestionTopic(prompt, subject, _material_digest(material))
-        extras = asking.extra_material(brief, offline_draft, self.rules.reasoning_characters)
-        request = {"sections": list(headings), **extras, **material}
+        content = prompting.brief_material(brief, offline_draft, self.rules.reasoning_characters)
+        headings, material = content.headings, content.material
+        topic = QuestionTopic(content.prompt, content.subject, _material_digest(material))
+        request = {"sections": list(headings), **content.extras, **material}
         if isinstance(brief, Passage):
             passage_reader = PassageReader(brief.source.text)
             return self._question(
-                matter, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
+                topic, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
             )
         reader = SkillReader(brief, offline_draft, headings)
         is_of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if is_of_sessions else SkillReply
         reading = (shape, reader.check_figures, reader.draft)
         if not is_of_sessions:
-            return self._question(matter, request, reading)
+            return self._question(topic, request, reading)
         limit = self.distilling.max_tokens
-        return self._question(matter, request, reading, model=self.rules.fast_model, limit=limit)
+        return self._question(topic, request, reading, model=self.rules.fast_model, limit=limit)
 
     def _question(
         self,
-        matter: QuestionTopic,
+        topic: QuestionTopic,
         material: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,
@@ -241,12 +240,12 @@ class Questions:
         shape, check, value = reading
 
         def make_request() -> JudgeRequest:
-            name, system = model or self.rules.model, self.prompts.prompt_text(matter.kind)
+            name, system = model or self.rules.model, self.prompts.prompt_text(topic.kind)
             data = material() if callable(material) else material
             user = self.prompts.frame_data(data)
             domain_material = {key: data[key] for key in _OF_DOMAIN if key in data}
             return JudgeRequest(
-                key=matter.question,
+                key=topic.question,
                 model=name,
                 system=system,
                 user=user,
@@ -255,10 +254,10 @@ class Questions:
                 max_tokens=limit,
             )
 
-        return Question(matter, make_request, shape, check, value, self.prompts.clean)
+        return Question(topic, make_request, shape, check, value, self.prompts.clean)
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
     """Return sixteen hex digits for a material, independent of the order of its keys."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
-    return asking.digest(text, size=16)
+    return prompting.digest(text, size=16)

@@ -54,7 +54,7 @@ class Caller:
     def ask_claude(self, request: JudgeRequest) -> KeptReply:
         """Return the reply to a request, paid for once.
 
-        Raise UnavailableError if there is none now, UnansweredError if asking again is of no use.
+        Raise UnavailableError if there is none now, NoAnswerError if asking again is of no use.
         """
         stored = self._ledger.reply(request.key)
         if stored is not None:
@@ -147,7 +147,7 @@ class Batches:
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
         """Send as many requests as the day's dollars allow; return the batch and their number.
 
-        Raise UnavailableError or UnansweredError if nothing is sent.
+        Raise UnavailableError or NoAnswerError if nothing is sent.
         """
         wire.check_ready()
         chosen, usd = self._select_terms(requests[:_BATCH_SIZE])

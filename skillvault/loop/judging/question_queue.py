@@ -231,7 +231,7 @@ def _asked_question(question: "OpenQuestion") -> AskedQuestion:
     sent = question.asked.request
     return AskedQuestion(
         key=question.matter_key,
-        kind=question.asked.matter.kind,
+        kind=question.asked.topic.kind,
         about=question.about,
         trust=question.place.trust,
         prompt=sent.system.strip(),

@@ -100,7 +100,8 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     names = [
         outcome_id
         for outcome_id, action, target in run.view.outcomes.domain_subjects(answer.domain)
-        if prompts.subject_line(answer.domain, Decision(action=action, target=target)) == answer.subject
+        if answer.subject
+        == prompts.subject_line(answer.domain, Decision(action=action, target=target))
     ]
     outcomes = run.view.outcomes.get_many(names).values()
     question_of = judge.questions.verdict_question

@@ -35,13 +35,7 @@ from skillvault.model.brief import (
     blind_case,
 )
 from skillvault.model.conditions import Separation, clause
-from skillvault.model.records import (
-    OFFLINE,
-    Decision,
-    Evaluation,
-    Outcome,
-    stamp,
-)
+from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, stamp
 from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
 NAMES = (

@@ -11,7 +11,7 @@ import msgspec
 
 from skillvault.judge.claude import wire
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.judge.claude.replies import KeptReply
+from skillvault.judge.claude.replies import PricedReply
 from skillvault.judge.claude.wire import Fault, Reply
 from skillvault.model.brief import AnswerCost
 from skillvault.model.claude_models import BATCH, cost, max_cost
@@ -51,14 +51,14 @@ class Caller:
         self._sleep = sleep
         self._unasked = unasked
 
-    def ask_claude(self, request: JudgeRequest) -> KeptReply:
+    def ask_claude(self, request: JudgeRequest) -> PricedReply:
         """Return the reply to a request, paid for once.
 
         Raise UnavailableError if there is none now, NoAnswerError if asking again is of no use.
         """
         stored = self._ledger.reply(request.key)
         if stored is not None:
-            return msgspec.json.decode(stored, type=KeptReply)
+            return msgspec.json.decode(stored, type=PricedReply)
         if under_way := self._ledger.batch_reason(request.key):
             raise UnavailableError(under_way)
         if self._unasked is not None:
@@ -199,10 +199,10 @@ def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
     return max_cost(rules.price(request.model), request.size, request.limit(rules))
 
 
-def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
+def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> PricedReply:
     usd = share * cost(rules.price(model), reply.usage)
-    return KeptReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
+    return PricedReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
 
 
-def _text(reply: KeptReply) -> str:
+def _text(reply: PricedReply) -> str:
     return msgspec.json.encode(reply).decode()

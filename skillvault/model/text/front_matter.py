@@ -28,8 +28,7 @@ WORD_KEYS = ("tags", "roles", "stages", "formerly")  # of these keys, each value
 
 # An entry of a front matter with text behind its key, and the indented lines that continue it.
 _ENTRY = re.compile(
-    r"^(?P<key>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)",
-    re.MULTILINE,
+    r"^(?P<key>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)", re.MULTILINE
 )
 _HANDLER = YAMLHandler()
 

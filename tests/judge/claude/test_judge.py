@@ -11,7 +11,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.judge.claude.wire import _event_loop, _start_loop, params
+from skillvault.judge.claude.wire import _event_loop, _start_loop, request_body
 from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy_file import parse_policy
@@ -194,13 +194,13 @@ def test_what_stands_first_is_marked_if_the_model_caches_so_little(model: str, l
     rules = parse_policy({}).judge
     for length, is_cached in ((least - 1, False), (least, True)):
         fixed_alone = JudgeRequest(key="k", model=model, system="x" * length, user="u", schema={})
-        (fixed,) = params(fixed_alone, rules)["system"]
+        (fixed,) = request_body(fixed_alone, rules)["system"]
         assert ("cache_control" in fixed) is is_cached
         shared = length - 100  # behind a prompt that would not be cached alone
         both = JudgeRequest(
             key="k", model=model, system="x" * 100, user="u" * length, schema={}, shared=shared
         )
-        body = params(both, rules)
+        body = request_body(both, rules)
         assert "cache_control" not in body["system"][0]
         content = body["messages"][0]["content"]
         assert isinstance(content, list) is is_cached

@@ -46,13 +46,13 @@ ALIASES = {
     "version": "version", "created_at": "created",
 }  # fmt: skip
 _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
-_MANY = 10**9
+_MAX_USES = 10**9
 _DISPLAY_KEYS = ("handle", "how")  # of a shown skill or fact: not part of an id
 # Keys of a session's file that the vault assigns; its `id` is the session's name.
 _ASSIGNED_SESSION_KEYS = frozenset({"id", "name", "type", "extra"})
-_KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
+_READ_KEYS = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
 
-_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+_CONFLICT_MARK = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _CHOICES = {
     "kind": SKILL_KINDS, "status": SKILL_STATUSES, "origin": ORIGINS, "trust": get_args(Trust),
 }  # fmt: skip
@@ -108,7 +108,7 @@ def _refuse_nul(value: Any, key: str) -> None:
 
 def encode(record: Record) -> bytes:
     """Return the text of a new record, in the format's key order."""
-    return _FORMS[kind_of(record)].to_text(record).encode()
+    return _FORMATS[kind_of(record)].to_text(record).encode()
 
 
 def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
@@ -116,35 +116,35 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
     `domain` is the folder of the file; a fact written by hand need not repeat it.
     """
-    return _FORMS[ref.kind].from_text(_checked_text_of(content), ref.id, domain)
+    return _FORMATS[ref.kind].from_text(_checked_text_of(content), ref.id, domain)
 
 
 def _checked_text_of(content: bytes) -> str:
     """Return a committed file's text; BadInputError if it has merge conflict markers."""
     text = front_matter.text_of(content)
-    if conflict := _CONFLICT.search(text):
+    if conflict := _CONFLICT_MARK.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         message = f"line {line}: a merge conflict marker; resolve the conflict and commit"
         raise BadInputError(message, code="conflict", line=line)
     return text
 
 
-class _Form(NamedTuple):
+class _Format(NamedTuple):
     """The functions that write a record of one kind as text, and read the text."""
 
     to_text: Callable[[Any], str]
     from_text: Callable[[str, str, str | None], Record]
 
 
-def _yaml(
+def _yaml_format(
     values_of: Callable[[Any], dict[str, Any]], record_of: Callable[[dict[str, Any], str], Record]
-) -> _Form:
+) -> _Format:
     """Return the form of a kind whose file is YAML."""
 
     def from_text(text: str, name: str, _domain: str | None) -> Record:
         return record_of(front_matter.as_mapping(strict_yaml.load(text)), name)
 
-    return _Form(lambda record: strict_yaml.dump(values_of(record)), from_text)
+    return _Format(lambda record: strict_yaml.dump(values_of(record)), from_text)
 
 
 def _canonical_digest(values: dict[str, Any]) -> str:
@@ -322,7 +322,7 @@ _CORRECTION_KEYS = (
 )  # fmt: skip
 
 
-def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
+def _statement_writer(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
     """Return a function that writes a fact or a correction with these front matter keys."""
 
     def write_statement(record: Fact | Correction) -> str:
@@ -335,7 +335,9 @@ def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
     return write_statement
 
 
-def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Callable[..., Record]:
+def _statement_reader(
+    keys: Sequence[str], kind: type[Fact] | type[Correction]
+) -> Callable[..., Record]:
     """Return a function that reads a fact or a correction; only its front matter is optional."""
 
     def read_statement(text: str, name: str, domain: str | None) -> Record:
@@ -386,13 +388,13 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
         if key in _TEXT_KEYS and value not in (None, "")
     }
     values |= {
-        key: _as_words(values_of[key]) for key in front_matter.WORD_KEYS if values_of.get(key)
+        key: _split_words(values_of[key]) for key in front_matter.WORD_KEYS if values_of.get(key)
     }
     return Skill(
         name=_require_text(meta, "name", f"write `name: {name}`"),
         description=_require_text(meta, "description", "say what it does and when to use it"),
         body=body,
-        foreign=tuple(key for key in meta if key not in _KNOWN),
+        foreign=tuple(key for key in meta if key not in _READ_KEYS),
         elsewhere=_external_use({**meta, **(meta.get("metadata") or {})}),
         internal=values_of.get("internal") is True,  # hosts overlook the text "true"
         **values,
@@ -417,7 +419,7 @@ def _external_use(meta: Mapping[str, Any]) -> ExternalUse | None:
     if count is None or count < 1:
         return None
     success_rate = rate if rate is not None and 0 <= rate <= 1 else None
-    return ExternalUse(int(min(count, _MANY)), success_rate)
+    return ExternalUse(int(min(count, _MAX_USES)), success_rate)
 
 
 def _number(value: Any) -> float | None:
@@ -435,10 +437,10 @@ def _metadata(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         message = "metadata: expected keys and values, such as `kind: manual`"
         raise BadInputError(message, code="wrong-type", key="metadata")
-    for key, value_of in value.items():
-        if isinstance(value_of, dict | list):
+    for key, entry in value.items():
+        if isinstance(entry, dict | list):
             raise BadInputError(
-                f"metadata.{key}: expected text, found a {'list' if value_of else 'collection'}; "
+                f"metadata.{key}: expected text, found a {'list' if entry else 'collection'}; "
                 "write the words with spaces between them",
                 code="wrong-type",
                 key=f"metadata.{key}",
@@ -459,28 +461,30 @@ def _as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _as_words(value: Any) -> tuple[str, ...]:
+def _split_words(value: Any) -> tuple[str, ...]:
     return (
         tuple(_as_text(v) for v in value) if isinstance(value, list) else tuple(str(value).split())
     )
 
 
-_FORMS: Mapping[str, _Form] = {
-    "outcome": _yaml(outcome_values, outcome_of),
-    "evaluation": _yaml(_evaluation_values, lambda values, _: convert_stored(values, Evaluation)),
-    "recommendation": _yaml(recommendation_values, recommendation_of),
-    "session": _yaml(session_values, session_of),
-    "retraction": _yaml(
+_FORMATS: Mapping[str, _Format] = {
+    "outcome": _yaml_format(outcome_values, outcome_of),
+    "evaluation": _yaml_format(
+        _evaluation_values, lambda values, _: convert_stored(values, Evaluation)
+    ),
+    "recommendation": _yaml_format(recommendation_values, recommendation_of),
+    "session": _yaml_format(session_values, session_of),
+    "retraction": _yaml_format(
         lambda record: {**msgspec.to_builtins(record), "at": stamp(record.at)},
         lambda values, _: convert_stored(values, Retraction),
     ),
-    "answer": _Form(
+    "answer": _Format(
         _answer_text,
         lambda text, *_: convert_stored(front_matter.as_mapping(strict_json.load(text)), Answer),
     ),
-    "fact": _Form(_statement_text(FACT_KEYS), _statement(FACT_KEYS, Fact)),
-    "correction": _Form(
-        _statement_text(_CORRECTION_KEYS), _statement(_CORRECTION_KEYS, Correction)
+    "fact": _Format(_statement_writer(FACT_KEYS), _statement_reader(FACT_KEYS, Fact)),
+    "correction": _Format(
+        _statement_writer(_CORRECTION_KEYS), _statement_reader(_CORRECTION_KEYS, Correction)
     ),
-    "skill": _Form(attrgetter("markdown"), lambda text, name, _: _skill(name, text)),
+    "skill": _Format(attrgetter("markdown"), lambda text, name, _: _skill(name, text)),
 }

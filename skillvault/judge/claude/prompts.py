@@ -34,7 +34,7 @@ from skillvault.model.brief import (
     Verdict,
     blind_case,
 )
-from skillvault.model.conditions import Separation, clause
+from skillvault.model.conditions import Separation, describe_conditions
 from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, stamp
 from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
@@ -179,7 +179,7 @@ def _rule_material(rule: Separation) -> dict[str, str]:
     """Return a rule with its counts."""
     return {
         "action": rule.action,
-        "condition": clause(rule.conditions),
+        "condition": describe_conditions(rule.conditions),
         "result": rule.result,
         "if_it_holds": f"{rule.result}: {count_of(*rule.met)}",
         "otherwise": f"{rule.result}: {count_of(*rule.other)}",

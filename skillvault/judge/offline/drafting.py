@@ -21,7 +21,7 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Statement,
 )
-from skillvault.model.conditions import Separation, clause, lead_line, risk
+from skillvault.model.conditions import Separation, describe_lead, describe_rule
 from skillvault.model.phrases import cut_name, describe_subject, inline, make_sentence
 from skillvault.model.records import (
     Fact,
@@ -454,8 +454,8 @@ def _rule_line(rule: Separation, period: Period) -> str:
     actions = account_rules.group_by_action(period.outcomes)
     prefix = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
     if rule.lead:
-        return f"{prefix.rstrip()}: {lead_line(rule)}" if prefix else lead_line(rule)
-    return make_sentence(f"{prefix}{clause(rule.conditions)}: {risk(rule)}")
+        return f"{prefix.rstrip()}: {describe_lead(rule)}" if prefix else describe_lead(rule)
+    return make_sentence(f"{prefix}{describe_rule(rule)}")
 
 
 def _is_sizing(rule: Separation) -> bool:

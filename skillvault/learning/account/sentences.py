@@ -8,7 +8,12 @@ from math import isclose
 from msgspec.structs import replace
 
 from skillvault.model.brief import Account, Outlier, RefusedAnswers
-from skillvault.model.conditions import Separation, clause, conditions_of, lead_line, risk
+from skillvault.model.conditions import (
+    Separation,
+    conditions_of,
+    describe_lead,
+    describe_rule,
+)
 from skillvault.model.phrases import (
     amount_of,
     describe_duration,
@@ -58,8 +63,8 @@ _OBSERVERS: Mapping[Observer, str] = {
 def rule_sentence(rule: Separation) -> str:
     """Render a rule or a lead with the counts of both sides."""
     if rule.lead:
-        return lead_line(rule)
-    return make_sentence(f"{clause(rule.conditions)}: {risk(rule)}")
+        return describe_lead(rule)
+    return make_sentence(describe_rule(rule))
 
 
 def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:

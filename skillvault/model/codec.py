@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.model.conversion import convert, convert_stored
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import (
     ORIGINS,
     SKILL_KINDS,
@@ -84,8 +84,8 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
     decision = meta.get("decision", {})
     if body and isinstance(decision, Mapping):
         if decision.get("reasoning"):
-            message = "decision.reasoning: is in the front matter and in the body; keep one"
-            raise BadInputError(message, code="duplicate-key", key="decision.reasoning")
+            problem = "is in the front matter and in the body; keep one"
+            raise key_error("decision.reasoning", "duplicate-key", problem)
         meta["decision"] = {**decision, "reasoning": body}
     return meta
 
@@ -93,7 +93,7 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
 def _refuse_nul(value: Any, key: str) -> None:
     """Refuse an escaped NUL, which would make commit messages and markdown unreadable."""
     if isinstance(value, str) and "\0" in value:
-        raise BadInputError(f"{key}: contains a NUL character; remove it", code="nul", key=key)
+        raise key_error(key, "nul", "contains a NUL character; remove it")
     if isinstance(value, list):
         for member in value:
             _refuse_nul(member, key)
@@ -200,10 +200,8 @@ def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
         return
     key = "decision.action"
     if "action" not in raw["decision"]:
-        raise BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
-    raise BadInputError(
-        f'{key}: expected text that is not empty, found text ""', code="wrong-type", key=key
-    )
+        raise key_error(key, "missing-key", "missing; add it")
+    raise key_error(key, "wrong-type", 'expected text that is not empty, found text ""')
 
 
 def _part_values(part: Struct) -> dict[str, Any]:
@@ -278,8 +276,8 @@ def session_digest(record: Session) -> str:
 def session_of(values: Mapping[str, Any], name: str) -> Session:
     """Return the Session in a recorded file, where `id` is the name; only types are checked."""
     if values.get("id") in (None, ""):
-        message = "id: missing; write the session's id, as its outcomes have it in source.session"
-        raise BadInputError(message, code="missing-key", key="id")
+        problem = "missing; write the session's id, as its outcomes have it in source.session"
+        raise key_error("id", "missing-key", problem)
     fields = {key: value for key, value in values.items() if key not in _ASSIGNED_SESSION_KEYS}
     try:
         record = convert({**fields, "id": "", "name": values["id"]}, Session)
@@ -380,8 +378,8 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
         if key in values_of and values_of[key] not in choices:
-            problem = f"metadata.{key}: {values_of[key]!r} is not one of {', '.join(choices)}"
-            raise BadInputError(problem, code="bad-value", key=f"metadata.{key}")
+            problem = f"{values_of[key]!r} is not one of {', '.join(choices)}"
+            raise key_error(f"metadata.{key}", "bad-value", problem)
     values: dict[str, Any] = {
         key: _as_text(value)
         for key, value in values_of.items()
@@ -435,25 +433,24 @@ def _metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        message = "metadata: expected keys and values, such as `kind: manual`"
-        raise BadInputError(message, code="wrong-type", key="metadata")
+        problem = "expected keys and values, such as `kind: manual`"
+        raise key_error("metadata", "wrong-type", problem)
     for key, entry in value.items():
         if isinstance(entry, dict | list):
-            raise BadInputError(
-                f"metadata.{key}: expected text, found a {'list' if entry else 'collection'}; "
-                "write the words with spaces between them",
-                code="wrong-type",
-                key=f"metadata.{key}",
+            problem = (
+                f"expected text, found a {'list' if entry else 'collection'}; "
+                "write the words with spaces between them"
             )
+            raise key_error(f"metadata.{key}", "wrong-type", problem)
     return value
 
 
 def _require_text(meta: dict[str, Any], key: str, requirement: str) -> str:
     value = meta.get(key)
     if value is None or value == "":
-        raise BadInputError(f"{key}: missing; {requirement}", code="missing-key", key=key)
+        raise key_error(key, "missing-key", f"missing; {requirement}")
     if isinstance(value, dict | list):
-        raise BadInputError(f"{key}: expected text; {requirement}", code="wrong-type", key=key)
+        raise key_error(key, "wrong-type", f"expected text; {requirement}")
     return _as_text(value)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import Observer, Status, Trust, Via
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -66,9 +66,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
     for name, value in raw.items():
         if not isinstance(name, str):
             path = _join(key_path, str(name))
-            raise BadInputError(
-                f"{path}: keys must be text; quote {name!r}", code="bad-key", key=path
-            )
+            raise key_error(path, "bad-key", f"keys must be text; quote {name!r}")
         key = keys.get(name)
         if key is None:
             values["extra"][name] = value
@@ -92,11 +90,10 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
 def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
     if isinstance(value, Mapping):
         return convert(value, kind, key_path=key_path)
-    raise BadInputError(
-        f"{key_path}: expected a mapping, found {value_in_words(value)}; write "
-        f"{{{', '.join(_keys_of(kind))}}}",
-        code="wrong-type",
-        key=key_path,
+    raise key_error(
+        key_path,
+        "wrong-type",
+        f"expected a mapping, found {value_in_words(value)}; write {{{', '.join(_keys_of(kind))}}}",
     )
 
 
@@ -126,17 +123,17 @@ def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadIn
     text = _AT.sub("", message)
     if missing_key := re.match(r"Object missing required field `(.+)`", text):
         key = _join(key, missing_key[1])
-        return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
+        return key_error(key, "missing-key", "missing; add it")
     value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):
         problem = f"{value!r} is not one of the values it may have"
         problem += f"; write {', '.join(_CHOICES[key])}" if key in _CHOICES else ""
-        return BadInputError(f"{key}: {problem}", code="bad-value", key=key)
+        return key_error(key, "bad-value", f"{problem}")
     if "RFC3339" in text:
         text = "Expected `datetime`"
     match = _EXPECTED.match(text)
     if match is None:
-        return BadInputError(f"{key}: {text}", code="bad-value", key=key)
+        return key_error(key, "bad-value", f"{text}")
     types = [_IN_WORDS.get(part.strip(), part.strip()) for part in match["want"].split("|")]
     want = " or ".join(part for part in types if part != "nothing") or "nothing"
     if match["bound"]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from skillvault.model import codec
 from skillvault.model.aliases import parse_handle, session_id
 from skillvault.model.conversion import value_in_words
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import (
     MAX_TEXT,
     Lesson,
@@ -28,7 +28,7 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
-from skillvault.model.text.text import is_slug, join_items
+from skillvault.model.text.text import SLUG_ADVICE, is_slug, join_items
 
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
@@ -84,8 +84,8 @@ def parse_record(
             return parse_session(raw, **given)
         case kind:
             types = join_items(_TYPES, last="or")
-            message = f"type: {kind!r} is not taken by this version; it takes {types}"
-            raise BadInputError(message, code="unknown-type", key="type")
+            problem = f"{kind!r} is not taken by this version; it takes {types}"
+            raise key_error("type", "unknown-type", problem)
 
 
 def parse_outcome(
@@ -143,17 +143,16 @@ def _check_time(key: str, at: datetime | None, event: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        message = f"{key}: {at} is not a time in UTC; give the time at which {event}"
-        raise BadInputError(message, code="bad-value", key=key) from None
+        problem = f"{at} is not a time in UTC; give the time at which {event}"
+        raise key_error(key, "bad-value", problem) from None
 
 
 def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, event: str) -> None:
     if at - now > ahead:
-        raise BadInputError(
-            f"{key}: {stamp(at)} lies in the future (now is {stamp(now)}); give the time at which "
-            f"{event}",
-            code="future",
-            key=key,
+        raise key_error(
+            key,
+            "future",
+            f"{stamp(at)} lies in the future (now is {stamp(now)}); give the time at which {event}",
         )
 
 
@@ -176,8 +175,8 @@ def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
     if score is None and amount is not None and entry:
         score = amount / entry
     if score is None:
-        message = "result.status: missing; write success, failure or neutral, or give result.score"
-        raise BadInputError(message, code="missing-key", key="result.status")
+        problem = "missing; write success, failure or neutral, or give result.score"
+        raise key_error("result.status", "missing-key", problem)
     return {**result, "status": _status_of(score)}
 
 
@@ -188,36 +187,29 @@ def _status_of(score: float) -> Status:
 def check_slug(domain: str) -> None:
     """Raise BadInputError if a domain cannot be a folder's name."""
     if not is_slug(domain):
-        raise BadInputError(
-            f"domain: {domain[:80]!r} cannot be a folder name; use lower-case letters, "
-            "digits and single hyphens, at most 64",
-            code="bad-domain",
-            key="domain",
-        )
+        problem = f"{domain[:80]!r} cannot be a folder name; {SLUG_ADVICE}"
+        raise key_error("domain", "bad-domain", problem)
 
 
 def _check_lesson(lesson: Lesson | None) -> None:
     if lesson is not None and not (lesson.when.strip() or lesson.do.strip()):
-        message = "lesson.do: missing; write what to do, or under lesson.when what it is about"
-        raise BadInputError(message, code="missing-key", key="lesson.do")
+        problem = "missing; write what to do, or under lesson.when what it is about"
+        raise key_error("lesson.do", "missing-key", problem)
 
 
 def _check_size(key: str, text: str, how: str) -> None:
     if len(text) > MAX_TEXT // 4 and len(text.encode()) > MAX_TEXT:  # at most four bytes each
-        raise BadInputError(
-            f"{key}: longer than {MAX_TEXT // 1024} KiB; {how}", code="too-large", key=key
-        )
+        raise key_error(key, "too-large", f"longer than {MAX_TEXT // 1024} KiB; {how}")
 
 
 def _check_context(context: Any) -> None:
     for key, value in context.items() if isinstance(context, Mapping) else ():
         if not isinstance(value, Scalar):
-            raise BadInputError(
-                f"context.{key}: expected one value, found {value_in_words(value)}; "
-                "write its parts as keys of their own",
-                code="wrong-type",
-                key=f"context.{key}",
+            problem = (
+                f"expected one value, found {value_in_words(value)}; "
+                "write its parts as keys of their own"
             )
+            raise key_error(f"context.{key}", "wrong-type", problem)
 
 
 def _check_result(result: Result, unbounded: bool) -> Result:
@@ -229,38 +221,35 @@ def _check_result(result: Result, unbounded: bool) -> Result:
     if score is None:
         return result
     if not math.isfinite(score):
-        message = "result.score: amount / entry_value is not a finite number; correct them"
-        raise BadInputError(message, code="bad-value", key="result.score")
+        problem = "amount / entry_value is not a finite number; correct them"
+        raise key_error("result.score", "bad-value", problem)
     if result.score is not None and computed is not None:
         _check_ratio(result.score, computed)
     if not unbounded and (score < -1 or (score > 1 and computed is None)):
-        raise BadInputError(
-            f"result.score: {score:g} is outside -1..1; was percent meant? "
-            f"Write {score / 100:g} for {score:g} %",
-            code="score-range",
-            key="result.score",
+        raise key_error(
+            "result.score",
+            "score-range",
+            f"{score:g} is outside -1..1; was percent meant? Write {score / 100:g} for {score:g} %",
         )
     derived = _status_of(score)
     if result.status != derived:
-        raise BadInputError(
-            f"result.status: {result.status} contradicts result.score {score:g}, which means "
-            f"{derived}; correct one of them",
-            code="contradiction",
-            key="result.status",
+        problem = (
+            f"{result.status} contradicts result.score {score:g}, which means "
+            f"{derived}; correct one of them"
         )
+        raise key_error("result.status", "contradiction", problem)
     return replace(result, score=score)
 
 
 def _check_ratio(score: float, computed: float) -> None:
     if abs(score - computed) <= SCORE_TOLERANCE:
         return
-    raise BadInputError(
-        f"result.score: {score:g} differs from amount / entry_value = {computed:.6g}"
+    problem = (
+        f"{score:g} differs from amount / entry_value = {computed:.6g}"
         + ("; was percent meant? " if abs(score - computed * 100) <= 0.1 else "; ")
-        + "Write the fraction, or leave score out",
-        code="score-mismatch",
-        key="result.score",
+        + "Write the fraction, or leave score out"
     )
+    raise key_error("result.score", "score-mismatch", problem)
 
 
 def _check_handles(record: Outcome) -> None:
@@ -270,12 +259,11 @@ def _check_handles(record: Outcome) -> None:
     """
     handle = next(filter(None, map(parse_handle, record.applied or ())), None)
     if handle is not None and record.decision.id is None:
-        raise BadInputError(
-            f"applied: [{handle}] is a handle of one answer; give decision.id, the ID of its "
-            "`recommend --decision ID`, or write the skill's name",
-            code="handle-without-decision",
-            key="applied",
+        problem = (
+            f"[{handle}] is a handle of one answer; give decision.id, the ID of its "
+            "`recommend --decision ID`, or write the skill's name"
         )
+        raise key_error("applied", "handle-without-decision", problem)
 
 
 # ── recommendations ──────────────────────────────────────────────────────────────────
@@ -319,8 +307,8 @@ def _check_lists(record: Recommendation) -> None:
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             noun = "facts" if key == "facts" else "skills"
-            message = f"{key}: more than {MAX_SHOWN} {noun}; leave out the last ones"
-            raise BadInputError(message, code="too-large", key=key)
+            problem = f"more than {MAX_SHOWN} {noun}; leave out the last ones"
+            raise key_error(key, "too-large", problem)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────
@@ -356,12 +344,11 @@ def _valid_session(raw: Mapping[str, Any]) -> Session:
     check_slug(record.domain)
     _check_time("ended_at", record.ended_at, "it ended")
     if not (record.failures or record.successes):
-        raise BadInputError(
-            "failures: missing, and so are successes; write what failed as {lemma, reason, "
-            "attempt}, what worked as {lemma, text}",
-            code="missing-key",
-            key="failures",
+        problem = (
+            "missing, and so are successes; write what failed as {lemma, reason, "
+            "attempt}, what worked as {lemma, text}"
         )
+        raise key_error("failures", "missing-key", problem)
     return record
 
 
@@ -370,8 +357,8 @@ def _check_session_sizes(record: Session) -> None:
     for key in ("failures", "successes"):
         parts = getattr(record, key)
         if len(parts) > MAX_SESSION_PARTS:
-            message = f"{key}: more than {MAX_SESSION_PARTS}; leave out those that say the same"
-            raise BadInputError(message, code="too-large", key=key)
+            problem = f"more than {MAX_SESSION_PARTS}; leave out those that say the same"
+            raise key_error(key, "too-large", problem)
         for index, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:
                 _check_size(f"{key}[{index}].{name}", getattr(part, name), "keep what it shows")

@@ -4,7 +4,7 @@ A problem is a mistake to correct. A note tells what a person did, such as the r
 that a link names.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from skillvault.model.records import (
     Skill,
     question_key,
 )
-from skillvault.model.text.text import is_slug
+from skillvault.model.text.text import SLUG_ADVICE, is_slug
 
 MAX_DESCRIPTION = 1024
 _SKILL_FILE = "SKILL.md"
@@ -60,7 +60,7 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
             case Skill():
                 yield from _check_skill(path, record)
             case Evaluation() | Retraction():
-                yield from _check_outcome_id(path, record)
+                yield from _check_id(path, "outcome", record.outcome)
             case Session():
                 yield from _check_session(path, record)
             case Answer():
@@ -90,13 +90,13 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
             is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
             # A next version rests on what links to the skill that it replaces, too.
             if is_made and not record.replaces and Ref("skill", record.name) not in linked:
-                message = (
-                    f"a {record.origin} skill without links; restore with git the lines that lead "
-                    f"to skill/{record.name}"
-                )
-                yield Problem(path, None, "no-links", message)
-        if isinstance(record, Fact) and record.kind == "judge":
-            yield from _fact_notes(path, record, linked)
+                yield _no_links(path, f"a {record.origin} skill", f"skill/{record.name}")
+        if (
+            isinstance(record, Fact)
+            and record.kind == "judge"
+            and Ref("fact", record.id) not in linked
+        ):
+            yield _no_links(path, "a judge's fact", f"fact/{record.id}")
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
@@ -108,12 +108,9 @@ def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
             yield Problem(path, None, "contradictory-links", message)
 
 
-def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:
-    if Ref("fact", fact.id) not in linked:
-        message = (
-            f"a judge's fact without links; restore with git the lines that lead to fact/{fact.id}"
-        )
-        yield Problem(path, None, "no-links", message)
+def _no_links(path: str, noun: str, address: str) -> Problem:
+    message = f"{noun} without links; restore with git the lines that lead to {address}"
+    return Problem(path, None, "no-links", message)
 
 
 def _stray_message(path: str) -> str:
@@ -128,10 +125,7 @@ def _stray_message(path: str) -> str:
 def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
     folder = path.split("/")[1]
     if not is_slug(folder):
-        message = (
-            f"the folder {folder!r} is not a skill name; use lower-case letters, digits and "
-            "single hyphens, at most 64"
-        )
+        message = f"the folder {folder!r} is not a skill name; {SLUG_ADVICE}"
         yield Problem(path, "name", "bad-name", message)
     if skill.name != folder:
         message = f"name: {skill.name!r} is not the folder's name; write `name: {folder}`"
@@ -181,16 +175,21 @@ def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
         yield Problem(path, _INTERNAL_KEY, "not-internal", f"{_INTERNAL_KEY}: {message}")
 
 
-def _check_outcome_id(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
-    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
-    if evaluation.outcome != name:
-        message = f"outcome: {evaluation.outcome!r} is not the file's name; write `outcome: {name}`"
-        yield Problem(path, "outcome", "id-mismatch", message)
+def _file_name(path: str) -> str:
+    """Return the last part of a path without its ending."""
+    return path.rpartition("/")[2].rpartition(".")[0]
+
+
+def _check_id(path: str, key: str, value: str) -> Iterator[Problem]:
+    """Yield a problem if the id in a file is not the file's name."""
+    name = _file_name(path)
+    if value != name:
+        message = f"{key}: {value!r} is not the file's name; write `{key}: {name}`"
+        yield Problem(path, key, "id-mismatch", message)
 
 
 def _check_session(path: str, session: Session) -> Iterator[Problem]:
-    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
-    if name != session_id(session.name, session.trust):
+    if _file_name(path) != session_id(session.name, session.trust):
         message = f"id: {session.name!r} is not the file's name; restore the file with git"
         yield Problem(path, "id", "id-mismatch", message)
     if not is_slug(session.domain):
@@ -207,34 +206,28 @@ def _check_answer(path: str, answer: Answer) -> Iterator[Problem]:
 
 
 def _check_fact(path: str, fact: Fact) -> Iterator[Problem]:
-    name = path.rsplit("/", 1)[-1].removesuffix(".md")
+    name = _file_name(path)
     if not is_slug(name):
-        message = (
-            f"the file name {name!r} is not an id; use lower-case letters, digits and single "
-            "hyphens, at most 64"
-        )
+        message = f"the file name {name!r} is not an id; {SLUG_ADVICE}"
         yield Problem(path, "id", "bad-name", message)
-    if fact.id != name:
-        message = f"id: {fact.id!r} is not the file's name; write `id: {name}`"
-        yield Problem(path, "id", "id-mismatch", message)
+    yield from _check_id(path, "id", fact.id)
     if fact.review_by is not None and not _is_time(fact.review_by):
         message = f"review_by: {fact.review_by!r} is not a date; write 2026-11-20"
         yield Problem(path, "review_by", "bad-time", message)
 
 
 def _check_link(path: str, link: Link) -> Iterator[Problem]:
-    if (link.source.kind == "origin") != (link.type == "installed") or (
-        link.target.kind == "origin"
-    ):
+    kinds = (link.source.kind, link.target.kind)
+    expected_kinds = _KINDS_OF_ENDS.get(link.type, kinds)
+    is_from_origin = link.source.kind == "origin"
+    if is_from_origin != (link.type == "installed") or link.target.kind == "origin":
         message = (
             "type: installed leads from an origin to a skill, and nothing else from or to one; "
             "restore the line with git"
         )
         yield Problem(path, "type", "bad-ends", message)
-    elif (link.source.kind, link.target.kind) != (
-        ends := _KINDS_OF_ENDS.get(link.type, (link.source.kind, link.target.kind))
-    ):
-        source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in ends)
+    elif kinds != expected_kinds:
+        source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in expected_kinds)
         message = f"type: {link.type} leads from {source} to {target}; restore the line with git"
         yield Problem(path, "type", "bad-ends", message)
 

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import (
     LINK_TYPES,
     Link,
@@ -137,13 +137,11 @@ def _parse_mapping(text: str) -> dict[str, Any]:
 def _link(owner: Ref, values: dict[str, Any]) -> Link:
     link_type = values.get("type")
     if link_type not in LINK_TYPES:
-        message = f"type: {link_type!r} is not one of {', '.join(LINK_TYPES)}"
-        raise BadInputError(message, code="bad-value", key="type")
+        raise key_error("type", "bad-value", f"{link_type!r} is not one of {', '.join(LINK_TYPES)}")
     ends = (owner, _end(values, "to")) if "to" in values else (_end(values, "from"), owner)
     metadata = values.get("metadata") or {}
     if not isinstance(metadata, dict):
-        message = "metadata: expected keys and values, such as `{url: …}`"
-        raise BadInputError(message, code="wrong-type", key="metadata")
+        raise key_error("metadata", "wrong-type", "expected keys and values, such as `{url: …}`")
     link = link_of(cast("LinkType", link_type), *ends, _parse_time(values.get("at")))
     return replace(link, metadata=metadata) if metadata else link
 
@@ -151,8 +149,8 @@ def _link(owner: Ref, values: dict[str, Any]) -> Link:
 def _end(values: dict[str, Any], key: str) -> Ref:
     kind, _, name = str(values.get(key, "")).partition("/")
     if kind not in _KINDS or not name:
-        message = f"{key}: expected KIND/ID, such as `fact/funding-3f2a1c`; write {_FORM}"
-        raise BadInputError(message, code="bad-value", key=key)
+        problem = f"expected KIND/ID, such as `fact/funding-3f2a1c`; write {_FORM}"
+        raise key_error(key, "bad-value", problem)
     return Ref(cast("RecordKind", kind), name)
 
 
@@ -162,6 +160,6 @@ def _parse_time(value: Any) -> datetime:
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None:
-        message = f"at: {value!r} is not a time with a time zone; write 2026-11-20T10:15:00Z"
-        raise BadInputError(message, code="bad-value", key="at")
+        problem = f"{value!r} is not a time with a time zone; write 2026-11-20T10:15:00Z"
+        raise key_error("at", "bad-value", problem)
     return at

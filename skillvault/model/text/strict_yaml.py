@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.text.hidden_characters import has_hidden
 from skillvault.model.text.strict_json import MAX_DEPTH, MAX_DIGITS
 
@@ -324,8 +324,7 @@ def _set_data(data: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
 
 def _refusal(key: tuple[str, ...]) -> BadInputError:
     name = ".".join(key)
-    message = f"{name}: cannot be changed without changing other text; edit it by hand"
-    return BadInputError(message, code="edit", key=name)
+    return key_error(name, "edit", "cannot be changed without changing other text; edit it by hand")
 
 
 def _set_entry(text: str, key: tuple[str, ...], value: Value, order: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from skillvault.model.lazy import regex
 from skillvault.model.text.hidden_characters import remove_hidden
 
 MAX_SLUG = 64
+SLUG_ADVICE = "use lower-case letters, digits and single hyphens, at most 64"
 ARROW = " → "  # from a deed to its result
 LATER_WORKED = "later worked: "  # in the notes of a deed that failed
 SLUG = regex(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")

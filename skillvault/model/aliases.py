@@ -14,9 +14,9 @@ from skillvault.model.text.text import MAX_SLUG, is_slug, slug
 
 # `[S1]`, as an answer writes it, and the text behind it: `[S1] NAME`, `[S1]: ...`.
 _HANDLE = re.compile(r"\[\s*(?P<handle>[SsFf]\d{1,3})\s*\](?P<rest>.*)", re.DOTALL)
-# Without brackets in capitals only: a skill's own name is in small letters.
-_SESSION_DIGITS = 6  # digits that tell a session's id from similar ones
+# Without brackets a handle has a capital, because a skill's own name is in small letters.
 _BARE_HANDLE = re.compile(r"(?P<handle>[SF]\d{1,3})(?:\s*:?\s+(?P<rest>.+))?", re.DOTALL)
+_SESSION_DIGITS = 6  # digits of a digest that distinguish ids of sessions
 
 
 def parse_handle(text: str) -> str | None:

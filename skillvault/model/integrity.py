@@ -1,4 +1,4 @@
-"""Rules that hold in any vault, as problems and notes about its records.
+"""Check the records of a vault by the rules that hold in any vault.
 
 A problem is a mistake to correct. A note tells what a person did, such as the removal of a record
 that a link names.
@@ -51,11 +51,11 @@ class VaultRecords(Struct, frozen=True, kw_only=True):
     removed: Callable[[Ref], str | None]
 
 
-def problems(view: VaultRecords) -> Iterator[Problem]:
+def find_problems(vault: VaultRecords) -> Iterator[Problem]:
     """Yield the mistakes that must be corrected."""
-    for path in view.strays:
+    for path in vault.strays:
         yield Problem(path, None, "stray", _stray_message(path))
-    for path, record in view.records.items():
+    for path, record in vault.records.items():
         match record:
             case Skill():
                 yield from _check_skill(path, record)
@@ -70,33 +70,30 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
             case LinkList():
                 for link in record.links:
                     yield from _check_link(path, link)
-    yield from _check_duplicates(view)
-    yield from _check_replacement_cycles(view)
-    yield from (problem for problem, remover in _missing_ends(view) if remover is None)
+    yield from _check_duplicates(vault)
+    yield from _check_replacement_cycles(vault)
+    yield from (problem for problem, remover in _missing_ends(vault) if remover is None)
 
 
-def notes(view: VaultRecords) -> Iterator[Problem]:
+def find_notes(vault: VaultRecords) -> Iterator[Problem]:
     """Yield notes that a reader should know, and that need no correction."""
-    for problem, remover in _missing_ends(view):
+    for problem, remover in _missing_ends(vault):
         if remover is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {remover}")
-    lists = [record for record in view.records.values() if isinstance(record, LinkList)]
+    lists = [record for record in vault.records.values() if isinstance(record, LinkList)]
     linked = {link.target for link_list in lists for link in link_list.links}
-    for path, record in view.records.items():
-        if isinstance(record, LinkList):
-            yield from _contradictory_links(path, record)
-        if isinstance(record, Skill):
-            yield from _skill_notes(path, record)
-            is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
-            # A next version rests on what links to the skill that it replaces, too.
-            if is_made and not record.replaces and Ref("skill", record.name) not in linked:
-                yield _no_links(path, f"a {record.origin} skill", f"skill/{record.name}")
-        if (
-            isinstance(record, Fact)
-            and record.kind == "judge"
-            and Ref("fact", record.id) not in linked
-        ):
-            yield _no_links(path, "a judge's fact", f"fact/{record.id}")
+    for path, record in vault.records.items():
+        match record:
+            case LinkList():
+                yield from _contradictory_links(path, record)
+            case Skill():
+                yield from _skill_notes(path, record)
+                is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
+                # A next version rests on what links to the skill that it replaces, too.
+                if is_made and not record.replaces and Ref("skill", record.name) not in linked:
+                    yield _no_links(path, f"a {record.origin} skill", f"skill/{record.name}")
+            case Fact(kind="judge") if Ref("fact", record.id) not in linked:
+                yield _no_links(path, "a judge's fact", f"fact/{record.id}")
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
@@ -232,10 +229,10 @@ def _check_link(path: str, link: Link) -> Iterator[Problem]:
         yield Problem(path, "type", "bad-ends", message)
 
 
-def _check_duplicates(view: VaultRecords) -> Iterator[Problem]:
+def _check_duplicates(vault: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each name or id that two records of one kind share."""
     paths: dict[tuple[str, str], str] = {}
-    for path, record in sorted(view.records.items()):
+    for path, record in sorted(vault.records.items()):
         if isinstance(record, LinkList):
             continue
         name = path.split("/")[1] if isinstance(record, Skill) else record.id
@@ -247,9 +244,9 @@ def _check_duplicates(view: VaultRecords) -> Iterator[Problem]:
         paths.setdefault(key, path)
 
 
-def _check_replacement_cycles(view: VaultRecords) -> Iterator[Problem]:
+def _check_replacement_cycles(vault: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each fact that one of its own older versions replaces."""
-    facts = {f.id: (path, f) for path, f in view.records.items() if isinstance(f, Fact)}
+    facts = {f.id: (path, f) for path, f in vault.records.items() if isinstance(f, Fact)}
     for name, (path, fact) in facts.items():
         older_names, older_name = set[str](), fact.supersedes
         while older_name in facts and older_name not in older_names:
@@ -260,9 +257,9 @@ def _check_replacement_cycles(view: VaultRecords) -> Iterator[Problem]:
             yield Problem(path, "supersedes", "circular", message)
 
 
-def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
+def _missing_ends(vault: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
     """Yield a problem for each link to a missing record, with the commit that removed it."""
-    for path, record in view.records.items():
+    for path, record in vault.records.items():
         ends: list[tuple[str, Ref]] = []
         if isinstance(record, LinkList):
             ends = [("source", link.source) for link in record.links]
@@ -272,9 +269,9 @@ def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
         elif isinstance(record, Fact) and record.supersedes:
             ends = [("supersedes", Ref("fact", record.supersedes))]
         for key, ref in dict.fromkeys(ends):
-            if ref.kind != "origin" and str(ref) not in view.existing:
+            if ref.kind != "origin" and str(ref) not in vault.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"
-                yield Problem(path, key, "missing-end", message), view.removed(ref)
+                yield Problem(path, key, "missing-end", message), vault.removed(ref)
 
 
 def _is_time(text: str) -> bool:

@@ -77,7 +77,7 @@ def check_round_trip(change: StagedChange, skill: Skill) -> None:
     view = integrity.VaultRecords(
         records={path: decoded}, existing=frozenset(), strays=(), removed=lambda _: None
     )
-    for problem in integrity.problems(view):
+    for problem in integrity.find_problems(view):
         raise UsageError(f"{skill.name}: {problem.message}")
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from skillvault.model.brief import WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
 from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.phrases import inline, quote_text
-from skillvault.model.reasoning import NOTE, Reading, read_reasoning
+from skillvault.model.reasoning import MAX_NOTE, Reading, read_reasoning
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS
@@ -274,7 +274,7 @@ class _DecisionMaterial(NamedTuple):
     @property
     def is_run(self) -> bool:
         """True for the report of a whole run."""
-        return self.reading.size > NOTE
+        return self.reading.size > MAX_NOTE
 
 
 def judge_decision(case: BlindCase) -> Verdict:
@@ -389,7 +389,7 @@ def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
     reading, confidence = material.reading, material.case.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript contains a guess somewhere; the density of guesses counts.
-    density = len(guesses) * NOTE / max(reading.size, NOTE)
+    density = len(guesses) * MAX_NOTE / max(reading.size, MAX_NOTE)
     if reading.exposed:
         yield _Mark(_PENALTY, f"goes without a way out: {quote_text(reading.exposed[0])}")
     if reading.unfinished:

@@ -7,7 +7,7 @@ from math import isclose
 
 from msgspec.structs import replace
 
-from skillvault.model.brief import Account, Outlier, RefusedAnswers
+from skillvault.model.brief import Account, Advice, Outlier, RefusedAnswers, Try
 from skillvault.model.conditions import (
     Separation,
     conditions_of,
@@ -32,7 +32,6 @@ from skillvault.model.text.text import (
     make_inert,
     whole_sentences,
 )
-from skillvault.model.tries import Advice, Try
 
 _ANSWERS = 8  # refused ones that are named
 _TASK = 80  # characters that distinguish a task

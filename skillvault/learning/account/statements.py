@@ -22,7 +22,7 @@ from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.tries.answers import refused_answers
 from skillvault.learning.tries.tries import group_by_deed, group_by_kind, try_of
-from skillvault.model.brief import Account, Findings, Statement, StatementKind
+from skillvault.model.brief import Account, Advice, Findings, Statement, StatementKind, Try
 from skillvault.model.conditions import Separation
 from skillvault.model.phrases import inline
 from skillvault.model.policy import Policy
@@ -30,7 +30,6 @@ from skillvault.model.records import Evaluation, Outcome, SkillKind
 from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
-from skillvault.model.tries import Advice, Try
 
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
 ACTIONS = 3  # actions that an evolved skill needs

@@ -21,6 +21,7 @@ from skillvault.learning.tries.sentences import (
     rank_of,
     split_sentences,
 )
+from skillvault.model.brief import Advice, Try
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
@@ -28,7 +29,6 @@ from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import format_percent
-from skillvault.model.tries import Advice, Try
 
 _CLAIMS = 8
 _EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures

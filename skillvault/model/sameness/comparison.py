@@ -13,14 +13,14 @@ from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
 SAME_LIKENESS = 0.61  # likeness from which two texts say the same
-MARK = 40  # what a number or a name weighs that both texts have
+MARK_WEIGHT = 40  # what a number or a name weighs that both texts have
 
 _Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
 
-_RARE = 28  # weight from which another word in its place makes another statement
-_SPELLED = 4  # letters, at least, with which two spellings of a word begin
-_PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
-_TWO_ENDED = frozenset({"relation", "negation"})
+_MIN_RARE_WEIGHT = 28  # weight from which another word in its place makes another statement
+_MIN_COMMON_LETTERS = 4  # letters, at least, with which two spellings of a word begin
+_NEGATING_PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
+_ALWAYS_EXCHANGEABLE = frozenset({"relation", "negation"})
 
 
 def is_same(a: Form, b: Form) -> bool:
@@ -62,7 +62,7 @@ def likeness(a: Form, b: Form) -> float:
     are not compared.
     """
     stems = sum(map(weight, a.stems & b.stems))
-    shared = stems + MARK * (len(a.numbers & b.numbers) + len(a.names & b.names))
+    shared = stems + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
     first, second = a.weight - stems, b.weight - stems
     total = shared + max(first, second) + min(first, second) / 2
     return shared / total if total else 1.0
@@ -81,7 +81,7 @@ def _is_word_replaced(a: Form, b: Form) -> bool:
 
 def _are_spellings(x: str, y: str) -> bool:
     """Return True for two spellings of a word: the shorter differs in its last letter at most."""
-    letters = max(_SPELLED, min(len(x), len(y)) - 1)
+    letters = max(_MIN_COMMON_LETTERS, min(len(x), len(y)) - 1)
     return x[:letters] == y[:letters]
 
 
@@ -95,7 +95,7 @@ def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
         for left, stem, right in a.places
         if (stem not in b.stems or stem.startswith("~"))
         and (left or right)
-        and (weight(stem) >= _RARE or stem in VERBS)
+        and (weight(stem) >= _MIN_RARE_WEIGHT or stem in VERBS)
     ]
 
 
@@ -154,7 +154,7 @@ def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
     return any(
         f"{prefix}{x}" in second or (x.startswith(prefix) and x[len(prefix) :] in second)
         for x in first
-        for prefix in _PREFIXES
+        for prefix in _NEGATING_PREFIXES
     )
 
 
@@ -172,7 +172,7 @@ def _exchanged_kinds(a: Form, b: Form) -> set[str]:
 def _exchangeable(marks: Iterable[Item]) -> set[Item]:
     """Return the marks that another mark of their group can replace."""
     by_group = Counter(mark.group for mark in marks)
-    return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _TWO_ENDED}
+    return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _ALWAYS_EXCHANGEABLE}
 
 
 def _keys(form: Form) -> frozenset[str]:
@@ -227,12 +227,12 @@ def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
         yield (form.numbers, form.names, stem), weight(stem)
     marks = len(form.numbers) + len(form.names)
     if marks or not form.stems:
-        yield (form.numbers, form.names, ""), MARK * marks
+        yield (form.numbers, form.names, ""), MARK_WEIGHT * marks
 
 
 def _total_weight(form: Form) -> int:
     """Return the weight of stems, numbers and names."""
-    return form.weight + MARK * (len(form.numbers) + len(form.names))
+    return form.weight + MARK_WEIGHT * (len(form.numbers) + len(form.names))
 
 
 def lookup_keys(form: Form) -> list[str]:
@@ -244,7 +244,7 @@ def lookup_keys(form: Form) -> list[str]:
     marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
     remainder, keys = _total_weight(form), list[str]()
     min_weight = SAME_LIKENESS * remainder
-    amount = MARK * (len(form.numbers) + len(form.names))
+    amount = MARK_WEIGHT * (len(form.numbers) + len(form.names))
     stems = sorted(
         ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
     )

@@ -71,7 +71,7 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
         names=frozenset(by_kind["name"]),
         sides=frozenset(_side_of(key) for key in by_kind["side"]),
         negated=items.count(_NEGATION) % 2 == 1,
-        proper=stems & _proper(text),
+        proper=stems & _capitalized_stems(text),
         weight=sum(map(weight, stems)),
         scopes=_scopes(items),
         places=_places(items),
@@ -79,18 +79,18 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
     )
 
 
-def _proper(text: str) -> frozenset[str]:
+def _capitalized_stems(text: str) -> frozenset[str]:
     """Return the stems of words with a capital inside a sentence; a title has no such words."""
     initials = _INITIAL.findall(text)
-    if sum(initial.isupper() for initial in initials) > _TITLE * len(initials):
+    if sum(initial.isupper() for initial in initials) > _MIN_TITLE_SHARE * len(initials):
         return frozenset()
-    items = (item for word in _CAPITAL.findall(text) for item in _word_items(word))
+    items = (item for word in _CAPITALIZED_WORD.findall(text) for item in _word_items(word))
     return frozenset(item.key for item in items if item.kind == "stem")
 
 
-_TITLE = 0.6
+_MIN_TITLE_SHARE = 0.6
 _INITIAL = regex(r"\b[^\W\d_]")
-_CAPITAL = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
+_CAPITALIZED_WORD = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
 
 
 def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
@@ -122,14 +122,14 @@ def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
 
 def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
     """Return each side between the neighbours of its word, "" where a clause ends."""
-    words, places_ = [""], list[tuple[int, Side]]()
+    words, places = [""], list[tuple[int, Side]]()
     for item in items:
         if item.kind == "side":
-            places_.append((len(words), _side_of(item.key)))
+            places.append((len(words), _side_of(item.key)))
         else:
             words.append(item.key)
     words += ["", ""]
-    return frozenset((words[i - 1], side, words[i + 1]) for i, side in places_)
+    return frozenset((words[i - 1], side, words[i + 1]) for i, side in places)
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -153,7 +153,7 @@ def _side_of(key: str) -> Side:
     return Side(axis, int(side), binary == "1")
 
 
-_REWRITTEN = [
+_REWRITES = [
     (regex(pattern, re.IGNORECASE), plain)
     for pattern, plain in (
         (r"[’ʼ]", "'"),
@@ -180,7 +180,7 @@ _REWRITTEN = [
 ]
 _COUNTRY = regex(r"\bU\.S\.(?:A\.)?|\bUSA?\b")  # no unit, and no pronoun
 _NUMERAL = regex(rf"\b(?:{'|'.join(vocabulary.NUMERALS)})\b", re.IGNORECASE)
-_LONG = "|".join(
+_UNITS = "|".join(
     re.escape(unit)
     for unit in sorted(vocabulary.UNITS, key=len, reverse=True)
     if unit not in vocabulary.SHORT_UNITS
@@ -190,7 +190,7 @@ _TOKEN = regex(
     (?P<name>(?<!\S)--?[a-z][\w-]*|\b\d{{4}}s\b|\b\d{{4}}-\d\d(?:-\d\d)?\b|`[^`\s]+`)
   | (?P<time>\b\d\d?:\d\d(?::\d\d)?\b)
   | (?P<currency>[$€]\s?)?(?P<value>(?<![\w.])-?\d[\d,]*(?:\.\d+)?)
-    (?:[ -]?(?P<unit>{_LONG})(?!\w)|(?P<short>{"|".join(vocabulary.SHORT_UNITS)})(?!\w)|(?!\.?\w))
+    (?:[ -]?(?P<unit>{_UNITS})(?!\w)|(?P<short>{"|".join(vocabulary.SHORT_UNITS)})(?!\w)|(?!\.?\w))
   | (?P<word>[^\W{UNSPACED}]+(?:[./:'–-]+[^\W{UNSPACED}]+)*)
   | (?P<unspaced>[{UNSPACED}]+)
   | (?P<break>[,;.:!?()\n—]|\s-\s)
@@ -202,20 +202,20 @@ _CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 def _items(text: str) -> Sequence[Item]:
     """Return the items of a text in order; the items of short texts are cached."""
-    return _keep_items(text) if len(text) <= _SHORT else tuple(_find_items(text))
+    return _cached_items(text) if len(text) <= _MAX_CACHED else tuple(_find_items(text))
 
 
-_SHORT = 1000  # characters
+_MAX_CACHED = 1000  # characters
 
 
 @lru_cache(maxsize=1 << 12)
-def _keep_items(text: str) -> tuple[Item, ...]:
+def _cached_items(text: str) -> tuple[Item, ...]:
     return tuple(_find_items(text))
 
 
 def _find_items(text: str) -> Iterator[Item]:
     text = _COUNTRY.sub("America", text)
-    for pattern, replacement in _REWRITTEN:
+    for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     text = _NUMERAL.sub(lambda word: str(vocabulary.NUMERALS[word[0].lower()]), text)
     for token in _TOKEN.finditer(text):
@@ -274,13 +274,13 @@ def _part_items(word: str) -> Iterator[Item]:
         yield Item("break", "")
     sides = _sides(word)
     yield from (Item("side", _key_of(side)) for side in sides)
-    if word and word not in _SILENT:
+    if word and word not in _SILENT_WORDS:
         axes = [side.axis for side in sides if side.binary]
         root = stem(word)
         yield Item("stem", f"~{axes[0]}" if axes else vocabulary.SYNONYMS.get(root, root))
 
 
-_SILENT = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
+_SILENT_WORDS = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
 
 
 def _sides(word: str) -> tuple[Side, ...]:

@@ -27,7 +27,7 @@ _SENTENCE_END = regex(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
 )
 _STATEMENT_END = regex(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
-_LEANING = regex(
+_BACK_REFERENCE = regex(
     r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
     re.IGNORECASE,
 )
@@ -62,7 +62,7 @@ OPEN_WORDS = frozenset(
     no not nor never none neither without cannot dont cant wont isnt
     """.split()
 ) | {re.sub(r"\W", "", word) for word in STOP_WORDS}
-_HUGE = 1e15  # larger numbers are written with an exponent
+_MIN_EXPONENTIAL = 1e15  # larger numbers are written with an exponent
 
 
 def words(text: str) -> frozenset[str]:
@@ -156,7 +156,7 @@ def shorten(text: str, limit: int) -> str:
     return (head if len(head) * 2 >= limit else cut).rstrip(" ,;:.-") + "…"
 
 
-_OF_TOKENS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
+_TOKEN_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
 
 
 def cut_between_words(text: str, limit: int) -> str:
@@ -166,7 +166,7 @@ def cut_between_words(text: str, limit: int) -> str:
     """
     end = limit
     if len(text) > limit:
-        while end and text[end - 1] in _OF_TOKENS:
+        while end and text[end - 1] in _TOKEN_CHARACTERS:
             end -= 1
     return text[:end]
 
@@ -245,7 +245,7 @@ def split_prose(paragraph: str) -> Iterator[str]:
             start = end.end()
     sentence = ""
     for part in [*parts, text[start:].strip()]:
-        if sentence and not (_LEANING.match(part) or sentence.endswith(("?", "？"))):
+        if sentence and not (_BACK_REFERENCE.match(part) or sentence.endswith(("?", "？"))):
             yield sentence
             sentence = part
         else:
@@ -265,7 +265,7 @@ def pluralize(count: int, noun: str) -> str:
 
 def format_number(value: float) -> str:
     """Return a number in six digits, without an exponent."""
-    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
+    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _MIN_EXPONENTIAL else f"{value:g}"
 
 
 def format_percent(fraction: float) -> str:

@@ -23,11 +23,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "source.trust": get_args(Trust),
     "trust": get_args(Trust),
 }
-_AT = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
+_KEY_PATH = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
 _EXPECTED = re.compile(
     r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
 )
-_IN_WORDS = {
+_TYPE_NAMES = {
     "float": "a number",
     "int": "a whole number",
     "str": "text",
@@ -37,7 +37,7 @@ _IN_WORDS = {
     "array": "a list",
     "null": "nothing",
 }
-_RECORD = TypeVar("_RECORD", bound=Struct)
+_Record = TypeVar("_Record", bound=Struct)
 
 
 class _Key(NamedTuple):
@@ -48,7 +48,7 @@ class _Key(NamedTuple):
     is_list: bool = False
 
 
-def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
+def convert_stored(raw: Any, kind: type[_Record]) -> _Record:
     """Return a record from the vault's own values; raises BadInputError with the dotted key."""
     try:
         return msgspec.convert(raw, kind)
@@ -56,7 +56,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
         raise _explain_error(error, "", raw) from None
 
 
-def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
+def convert(raw: Mapping[str, Any], kind: type[_Record], *, key_path: str = "") -> _Record:
     """Convert `raw` to a `kind`, with unknown keys in `extra`, also in nested records.
 
     A null or an empty text counts as absent if the key is optional.
@@ -87,7 +87,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
         raise _explain_error(error, key_path, raw) from None
 
 
-def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
+def _convert_member(value: Any, kind: type[_Record], key_path: str) -> _Record:
     if isinstance(value, Mapping):
         return convert(value, kind, key_path=key_path)
     raise key_error(
@@ -118,9 +118,9 @@ def _join(path: str, key: str) -> str:
 def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
     """Return the message of msgspec as one sentence that names the key and the next step."""
     message = str(error)
-    path_match = _AT.search(message)
+    path_match = _KEY_PATH.search(message)
     key = _join(path, path_match["key"]) if path_match else path
-    text = _AT.sub("", message)
+    text = _KEY_PATH.sub("", message)
     if missing_key := re.match(r"Object missing required field `(.+)`", text):
         key = _join(key, missing_key[1])
         return key_error(key, "missing-key", "missing; add it")
@@ -134,7 +134,7 @@ def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadIn
     match = _EXPECTED.match(text)
     if match is None:
         return key_error(key, "bad-value", f"{text}")
-    types = [_IN_WORDS.get(part.strip(), part.strip()) for part in match["want"].split("|")]
+    types = [_TYPE_NAMES.get(part.strip(), part.strip()) for part in match["want"].split("|")]
     want = " or ".join(part for part in types if part != "nothing") or "nothing"
     if match["bound"]:
         want += f"{match['bound'].replace('>=', 'at least').replace('<=', 'at most')}"

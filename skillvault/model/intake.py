@@ -35,7 +35,7 @@ MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_SESSION_PARTS = 1000  # failures or successes of a session
 
 # Key -> the advice in its refusal.
-_ADVICE = {
+_TYPE_ADVICE = {
     "agent": "name who asked, as source.agent of its outcomes does",
     "task": "write what was asked, in the asker's words",
     "decision.task": "write what was asked, in the asker's words",
@@ -54,7 +54,7 @@ _ADVICE = {
     "lesson.observed": "write true if it was seen, false if it is supposed",
     "facts": "write a list of {fact: NAME, blob: ID}",
 }
-_TEXTS = {
+_SIZE_ADVICE = {
     ("decision", "task"): "keep what the task asks for",
     ("decision", "report"): "keep the sentences that say what was found",
     ("result", "answer"): "keep the answer itself, and its proof in result.evidence",
@@ -65,23 +65,23 @@ _TEXTS = {
     ("lesson", "because"): "say it in a sentence",
     ("lesson", "evidence"): "keep the words that it rests on",
 }
-_ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
-_IGNORED = _ASSIGNED | {"type", "extra"}  # of a recommendation
+_ASSIGNED_KEYS = frozenset({"id", "received"})  # top-level keys that the vault gives
+_IGNORED_KEYS = _ASSIGNED_KEYS | {"type", "extra"}  # of a recommendation
 _DAY = timedelta(days=1)
 _TYPES = ("outcome", "recommendation", "session")
 
 
 def parse_record(
-    raw: Mapping[str, Any], *, unbounded: bool = False, **given: Any
+    raw: Mapping[str, Any], *, unbounded: bool = False, **options: Any
 ) -> Outcome | Recommendation | Session:
     """Return a validated record of the type that a mapping names; see `parse_outcome`."""
     match raw.get("type", "outcome"):
         case "outcome":
-            return parse_outcome(raw, unbounded=unbounded, **given)
+            return parse_outcome(raw, unbounded=unbounded, **options)
         case "recommendation":
-            return parse_recommendation(raw, **given)
+            return parse_recommendation(raw, **options)
         case "session":
-            return parse_session(raw, **given)
+            return parse_session(raw, **options)
         case kind:
             types = join_items(_TYPES, last="or")
             problem = f"{kind!r} is not taken by this version; it takes {types}"
@@ -106,20 +106,22 @@ def parse_outcome(
     original = _valid_outcome(raw, unbounded)
     record = original if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, event="it ended")
-    for (part, name), how in _TEXTS.items():
-        _check_size(f"{part}.{name}", getattr(getattr(original, part), name, ""), how)
+    for (part, name), advice in _SIZE_ADVICE.items():
+        _check_size(f"{part}.{name}", getattr(getattr(original, part), name, ""), advice)
     digest = codec.outcome_digest(original)
     return replace(
         record,
         id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
         received=digest,
-        source=replace(record.source, trust=_least(trust, record.trust)),
+        source=replace(record.source, trust=_lowest_trust(trust, record.trust)),
     )
 
 
 def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
     """Return the outcome in a mapping with its status and score, without an id."""
-    values = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
+    values = {
+        key: value for key, value in raw.items() if key not in _ASSIGNED_KEYS and key != "type"
+    }
     if isinstance(values.get("result"), Mapping):
         values["result"] = _with_status(values["result"])
     _check_context(values.get("context"))
@@ -135,7 +137,7 @@ def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
     return replace(record, result=_check_result(record.result, unbounded))
 
 
-def _least(*trusts: Trust) -> Trust:
+def _lowest_trust(*trusts: Trust) -> Trust:
     return "untrusted" if "untrusted" in trusts else "local"
 
 
@@ -158,7 +160,7 @@ def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, ev
 
 def _with_next_step(error: BadInputError) -> BadInputError:
     """Add the next step to the error about a key."""
-    step = _ADVICE.get(error.key or "")
+    step = _TYPE_ADVICE.get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
     return BadInputError(f"{error.message}; {step}", code=error.code, key=error.key)
@@ -197,9 +199,9 @@ def _check_lesson(lesson: Lesson | None) -> None:
         raise key_error("lesson.do", "missing-key", problem)
 
 
-def _check_size(key: str, text: str, how: str) -> None:
+def _check_size(key: str, text: str, advice: str) -> None:
     if len(text) > MAX_TEXT // 4 and len(text.encode()) > MAX_TEXT:  # at most four bytes each
-        raise key_error(key, "too-large", f"longer than {MAX_TEXT // 1024} KiB; {how}")
+        raise key_error(key, "too-large", f"longer than {MAX_TEXT // 1024} KiB; {advice}")
 
 
 def _check_context(context: Any) -> None:
@@ -287,12 +289,12 @@ def parse_recommendation(
         record,
         id=f"{moment_of(record.at)}-{digest[:10]}",
         received=digest,
-        trust=_least(trust, record.trust),
+        trust=_lowest_trust(trust, record.trust),
     )
 
 
 def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
-    values = {key: value for key, value in raw.items() if key not in _IGNORED}
+    values = {key: value for key, value in raw.items() if key not in _IGNORED_KEYS}
     try:
         record = codec.recommendation_of({**values, "received": ""}, "")
     except BadInputError as error:
@@ -303,7 +305,7 @@ def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
 
 
 def _check_lists(record: Recommendation) -> None:
-    _check_size("task", record.task, _TEXTS["decision", "task"])
+    _check_size("task", record.task, _SIZE_ADVICE["decision", "task"])
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             noun = "facts" if key == "facts" else "skills"
@@ -330,12 +332,12 @@ def parse_session(
     record = original if clean is None or clean == raw else _valid_session(clean)
     _check_session_sizes(original)
     _check_future("ended_at", record.ended_at, now, ahead, event="it ended")
-    least = _least(trust, record.trust)
+    lowest_trust = _lowest_trust(trust, record.trust)
     return replace(
         record,
-        id=session_id(record.name, least),
+        id=session_id(record.name, lowest_trust),
         received=codec.session_digest(original),
-        trust=least,
+        trust=lowest_trust,
     )
 
 

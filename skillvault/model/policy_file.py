@@ -90,7 +90,11 @@ def _check_models(judge: JudgePolicy) -> None:
                 f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`"
             )
             raise key_error(key, "unknown-model", problem)
-        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
+        if (
+            judge.temperature is not None
+            and model in MODELS
+            and not MODELS[model].takes_temperature
+        ):
             problem = f"{model} accepts none; remove the key, or choose another {key}"
             raise key_error("judge.temperature", "bad-value", problem)
 

@@ -14,7 +14,7 @@ from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.replies import PricedReply
 from skillvault.judge.claude.wire import Fault, Reply
 from skillvault.model.brief import AnswerCost
-from skillvault.model.claude_models import BATCH, cost, max_cost
+from skillvault.model.claude_models import BATCH_RATE, cost, max_cost
 from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
@@ -172,7 +172,7 @@ class Batches:
         chosen: list[JudgeRequest] = []
         total = 0.0
         for request in requests:
-            usd = BATCH * _most_usd(request, self._rules)
+            usd = BATCH_RATE * _most_usd(request, self._rules)
             if total + usd > budget:
                 break
             total += usd
@@ -186,7 +186,7 @@ class Batches:
 
     def _keep(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         priced = {
-            key: _price_reply(reply, models[key], self._rules, BATCH)
+            key: _price_reply(reply, models[key], self._rules, BATCH_RATE)
             for key, reply in replies.items()
             if key in models
         }

@@ -13,9 +13,9 @@ from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
 SAME_LIKENESS = 0.61  # likeness from which two texts say the same
-MARK_WEIGHT = 40  # what a number or a name weighs that both texts have
+MARK_WEIGHT = 40  # the weight of a number or a name that both texts have
 
-_Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
+_Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, and a stem or ""
 
 _MIN_RARE_WEIGHT = 28  # weight from which another word in its place makes another statement
 _MIN_COMMON_LETTERS = 4  # letters, at least, with which two spellings of a word begin
@@ -25,7 +25,7 @@ _ALWAYS_EXCHANGEABLE = frozenset({"relation", "negation"})
 
 def is_same(a: Form, b: Form) -> bool:
     """Return True if two texts say the same."""
-    return a == b or (_same_but_for_flips(a, b) and _flips(a, b) == 0)
+    return a == b or (_match_except_flips(a, b) and _flips(a, b) == 0)
 
 
 def is_opposite(a: Form, b: Form) -> bool:
@@ -35,7 +35,7 @@ def is_opposite(a: Form, b: Form) -> bool:
     or name is a different text, not an opposite. So is a text without the denied thing.
     """
     return (
-        _same_but_for_flips(a, b)
+        _match_except_flips(a, b)
         and _flips(a, b) % 2 == 1
         and (a.negated == b.negated or _affirms(*((b, a) if a.negated else (a, b))))
     )
@@ -51,7 +51,7 @@ def _affirms(affirming: Form, denying: Form) -> bool:
     return True
 
 
-def _same_but_for_flips(a: Form, b: Form) -> bool:
+def _match_except_flips(a: Form, b: Form) -> bool:
     return likeness(a, b) >= SAME_LIKENESS and not _differ(a, b) and not _is_word_replaced(a, b)
 
 
@@ -105,7 +105,7 @@ def _differ(a: Form, b: Form) -> bool:
         a.numbers != b.numbers
         or a.names != b.names
         or bool(a.proper - b.stems and b.proper - a.stems)
-        or any(not is_turned for is_turned in _axes(a, b).values())
+        or any(not is_reversed for is_reversed in _opposed_axes(a, b).values())
         or _has_negating_prefix(a.stems - b.stems, b.stems - a.stems)
         or bool(_exchanged_kinds(a, b) & {"number", "name"})
     )
@@ -113,12 +113,12 @@ def _differ(a: Form, b: Form) -> bool:
 
 def _flips(a: Form, b: Form) -> int:
     """Count the negations, sides and orders by which one text reverses the other."""
-    axes = _axes(a, b)
+    axes = _opposed_axes(a, b)
     order = not axes and bool(_exchanged_kinds(a, b))
     return (a.negated != b.negated) + len(axes) + order
 
 
-def _axes(a: Form, b: Form) -> dict[str, bool]:
+def _opposed_axes(a: Form, b: Form) -> dict[str, bool]:
     """Return the shared axes on which two texts take different sides.
 
     The value of an axis is True if one text reverses the other there. A text that takes a side is a
@@ -161,7 +161,7 @@ def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
 def _exchanged_kinds(a: Form, b: Form) -> set[str]:
     """Return the kinds of marks, such as negations, that two texts attach to exchanged things."""
     first, second = dict(a.scopes), dict(b.scopes)
-    all_first, all_second = _keys(a), _keys(b)
+    all_first, all_second = _content_keys(a), _content_keys(b)
     return {
         mark.kind
         for mark in _exchangeable(first) & _exchangeable(second)
@@ -175,7 +175,7 @@ def _exchangeable(marks: Iterable[Item]) -> set[Item]:
     return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _ALWAYS_EXCHANGEABLE}
 
 
-def _keys(form: Form) -> frozenset[str]:
+def _content_keys(form: Form) -> frozenset[str]:
     keys: frozenset[str] = form.stems | form.numbers | form.names
     return keys.union(*(scope for _, scope in form.scopes))
 
@@ -183,7 +183,7 @@ def _keys(form: Form) -> frozenset[str]:
 # ── many texts ───────────────────────────────────────────────────────────────────────
 
 
-class Forms:
+class FormIndex:
     """Forms in the order in which they were added, numbered from 0."""
 
     def __init__(self) -> None:
@@ -198,13 +198,9 @@ class Forms:
             self._holders[key].append(number)
         return number
 
-    def same(self, form: Form) -> list[int]:
+    def find_same(self, form: Form) -> list[int]:
         """Return the numbers of the forms that say the same, in order."""
-        return [n for n in self.candidates(form) if self.is_same(n, form)]
-
-    def is_same(self, number: int, form: Form) -> bool:
-        """Return True if the form of this number says the same as `form`."""
-        return is_same(form, self._forms[number])
+        return [number for number in self.candidates(form) if is_same(form, self._forms[number])]
 
     def candidates(self, form: Form) -> list[int]:
         """Return the numbers of the forms that share enough words, numbers and names."""
@@ -256,21 +252,21 @@ def lookup_keys(form: Form) -> list[str]:
     return keys
 
 
-def components(forms: Sequence[Form]) -> list[list[int]]:
+def group_same(forms: Sequence[Form]) -> list[list[int]]:
     """Group the positions of forms that say the same, directly or through others.
 
-    Each component is sorted, and the components by their first position.
+    Each group is sorted, and the groups by their first position.
     """
     positions_by_form: dict[Form, list[int]] = defaultdict(list)
     for position, form in enumerate(forms):
         positions_by_form[form].append(position)
-    index, sets = Forms(), DisjointSets(len(positions_by_form))
-    for form in positions_by_form:
-        candidates = index.candidates(form)
-        form_number = index.add_form(form)
-        for number in candidates:
-            if sets.find_set(form_number) != sets.find_set(number) and index.is_same(number, form):
-                sets.union(number, form_number)
-    positions = list(positions_by_form.values())
-    components = sets.sets(range(len(positions)))
-    return sorted(sorted(n for i in component for n in positions[i]) for component in components)
+    distinct_forms, positions = list(positions_by_form), list(positions_by_form.values())
+    index, sets = FormIndex(), DisjointSets(len(positions))
+    for number, form in enumerate(distinct_forms):
+        for candidate in index.candidates(form):
+            is_joined = sets.find_set(number) == sets.find_set(candidate)
+            if not is_joined and is_same(form, distinct_forms[candidate]):
+                sets.union(candidate, number)
+        index.add_form(form)
+    groups = sets.sets(range(len(positions)))
+    return sorted(sorted(n for number in group for n in positions[number]) for group in groups)

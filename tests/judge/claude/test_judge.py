@@ -12,7 +12,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.wire import _event_loop, _start_loop, request_body
-from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
+from skillvault.model.claude_models import BATCH_RATE, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Evaluation
@@ -256,7 +256,8 @@ def test_the_prices_that_are_shown_are_the_programs() -> None:
     shown = PAGE.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
     for name, price in MODELS.items():
         one = 2 * cost(price, Usage(1500, 1000))
-        row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${one * BATCH:.4f} |"
+        batch = one * BATCH_RATE
+        row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${batch:.4f} |"
         assert row in shown
 
 

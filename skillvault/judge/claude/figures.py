@@ -31,16 +31,16 @@ class RecordFigures:
         self.text = text
         self._text = _TIME.sub(" ", text)
 
-    def without_facts(self, exception: str) -> "RecordFigures":
-        """Return the record without its facts, but for one; a record that was cut stays as it is.
+    def without_other_facts(self, fact_id: str) -> "RecordFigures":
+        """Return the record with one of its facts; a record that was cut stays as it is.
 
-        The figures of a fact are those of other outcomes.
+        The figures of the other facts are about other outcomes.
         """
         try:
             material = json.loads(self.text.partition("\n")[2].rpartition("\n")[0])
         except ValueError:
             return self
-        fact = material.pop("facts", {}).get(exception)
+        fact = material.pop("facts", {}).get(fact_id)
         return RecordFigures(json.dumps([fact, material], ensure_ascii=False))
 
     @cached_property
@@ -69,14 +69,6 @@ class RecordFigures:
 
     def _figures(self) -> Iterator[re.Match[str]]:
         return _FIGURE.finditer(_HEX.sub(" ", self._text))
-
-    def has_share(self, share: str) -> bool:
-        """Return True if the record has a percentage, or a fraction or count that gives it."""
-        return any(_is_rounded(share, value) for value in self.shares)
-
-    def has_value(self, figure: str) -> bool:
-        """Return True if the record has a figure, or the figure with more decimals."""
-        return any(_is_rounded(figure, value) for value in self.values)
 
 
 def find_unsupported(text: str, record: RecordFigures, *, advice: bool = False) -> list[str]:
@@ -115,7 +107,8 @@ def _is_instruction(match: re.Match[str], sentence: str, *, advice: bool) -> boo
 def _is_supported(match: re.Match[str], sentence: str, record: RecordFigures) -> bool:
     """Return True if a figure is not a claim, or if the record supports the claim."""
     figure, percent_sign = match[1], match[2]
-    if record.has_share(figure) if percent_sign else record.has_value(figure):
+    recorded_values = record.shares if percent_sign else record.values
+    if any(_is_rounded(figure, value) for value in recorded_values):
         return True
     is_count = bool(_CUES["counted"].match(sentence[match.end() :]))
     if not percent_sign and _is_name(sentence[: match.start()], figure) and not is_count:

@@ -13,25 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.judge.claude import prompts as prompting
+from skillvault.judge.claude import replies
 from skillvault.judge.claude.figures import RecordFigures
-from skillvault.judge.claude.replies import (
-    InsightReader,
-    InsightReply,
-    OpinionReply,
-    PassageReader,
-    PassageReply,
-    PricedReply,
-    SessionReply,
-    SkillReader,
-    SkillReply,
-    UnusableError,
-    VerdictReply,
-    check_opinion,
-    opinion_of,
-    parse_reply,
-    schema,
-    verdict_of,
-)
 from skillvault.judge.offline.judge import insight_text
 from skillvault.model.brief import (
     AcceptedAnswer,
@@ -105,13 +88,13 @@ class Question(Generic[_Value]):
         """The request that is sent."""
         return self.make_request()
 
-    def accept(self, reply: PricedReply, *, final: bool = False) -> dict[str, Any]:
+    def accept(self, reply: replies.PricedReply, *, final: bool = False) -> dict[str, Any]:
         """Return the part of a reply to store; UnusableError with every reason.
 
         From the `final` reply, unsupported parts are removed instead.
         """
         record = RecordFigures(self.request.user)
-        checked_reply = self.check(parse_reply(reply, self.shape), record, final=final)
+        checked_reply = self.check(replies.parse_reply(reply, self.shape), record, final=final)
         stored_reply: dict[str, Any] = self.clean(msgspec.to_builtins(checked_reply))
         return stored_reply
 
@@ -119,7 +102,7 @@ class Question(Generic[_Value]):
         """Return the value of an accepted reply; NoAnswerError for a reply of another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
-        except (msgspec.ValidationError, UnusableError) as error:
+        except (msgspec.ValidationError, replies.UnusableError) as error:
             raise NoAnswerError(
                 f"the answer {self.topic.question} cannot be read: {error}"
             ) from None
@@ -167,7 +150,7 @@ class Questions:
         material = prompting.decision_material(case)
         subject = prompting.subject_line(case.domain, case.decision)
         topic = QuestionTopic("verdict", subject, _material_digest(material))
-        reply_reader = (VerdictReply, lambda reply, _record, *, final: reply, verdict_of)  # noqa: ARG005
+        reply_reader = (replies.VerdictReply, replies.check_verdict, replies.verdict_of)
 
         def with_calibration() -> Mapping[str, Any]:
             record = self.calibrate(case.domain)
@@ -194,8 +177,8 @@ class Questions:
         arrival_digests = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         topic = QuestionTopic(kind, case.outcome.id, prompting.digest(*arrival_digests, size=16))
-        reader = InsightReader(case.outcome, dict(case.facts))
-        reply_reader = (InsightReply, reader.check_figures, reader.insight_text)
+        reader = replies.InsightReader(case.outcome, dict(case.facts))
+        reply_reader = (replies.InsightReply, reader.check_figures, reader.insight_text)
         return self._question(topic, material, reply_reader)
 
     def opinion_question(
@@ -205,7 +188,7 @@ class Questions:
         decision = prompting.decision_material(blind_case(outcome))
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         topic = QuestionTopic("advice", model, _material_digest(material))
-        reply_reader = (OpinionReply, check_opinion, opinion_of)
+        reply_reader = (replies.OpinionReply, replies.check_opinion, replies.opinion_of)
         return self._question(topic, material, reply_reader, model=model)
 
     def text_question(self, brief: Brief, offline_draft: Draft) -> Question[Draft]:
@@ -215,20 +198,24 @@ class Questions:
         topic = QuestionTopic(content.prompt, content.subject, digest)
         request = {"sections": list(content.headings), **content.extras, **content.material}
         if isinstance(brief, Passage):
-            passage_reader = PassageReader(brief.source.text)
+            passage_reader = replies.PassageReader(brief.source.text)
             return self._question(
-                topic, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
+                topic,
+                request,
+                (replies.PassageReply, passage_reader.check_support, passage_reader.draft),
             )
-        reader = SkillReader(brief, offline_draft, content.headings)
+        reader = replies.SkillReader(brief, offline_draft, content.headings)
         if isinstance(brief, SessionExcerpt):
             return self._question(
                 topic,
                 request,
-                (SessionReply, reader.check_figures, reader.draft),
+                (replies.SessionReply, reader.check_figures, reader.draft),
                 model=self.policy.fast_model,
                 limit=self.distill_policy.max_tokens,
             )
-        return self._question(topic, request, (SkillReply, reader.check_figures, reader.draft))
+        return self._question(
+            topic, request, (replies.SkillReply, reader.check_figures, reader.draft)
+        )
 
     def _question(
         self,
@@ -250,7 +237,7 @@ class Questions:
                 model=model or self.policy.model,
                 system=self.prompts.prompt_text(topic.kind),
                 user=user,
-                schema=schema(shape),
+                schema=replies.schema(shape),
                 shared=self.prompts.shared_length(user, domain_material),
                 max_tokens=limit,
             )

@@ -126,6 +126,11 @@ def parse_reply(reply: PricedReply, shape: type[_Shape]) -> _Shape:
         raise UnusableError(f"the reply did not keep to its schema ({error})") from None
 
 
+def check_verdict(reply: VerdictReply, _record: RecordFigures, *, final: bool) -> VerdictReply:  # noqa: ARG001
+    """Return the reply; the figures of a verdict are not checked."""
+    return reply
+
+
 def verdict_of(reply: VerdictReply) -> Verdict:
     """Convert a reply to a verdict; the quality decides if the decision was good."""
     quality = _clamp(reply.quality_score)
@@ -152,7 +157,7 @@ class InsightReader(NamedTuple):
         The figures of a fact support an insight that names the fact. In the `final` reply,
         sentences with unsupported figures are removed instead.
         """
-        record = record.without_facts(reply.fact)
+        record = record.without_other_facts(reply.fact)
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
         is_unknown = reply.relation != "new" and reply.fact not in self.facts

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from skillvault.model.brief import WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
+from skillvault.model.brief import MAX_WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
 from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.phrases import inline, quote_text
 from skillvault.model.reasoning import MAX_NOTE, Reading, read_reasoning
@@ -457,7 +457,7 @@ def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
     """Return an opinion; a poor quality lowers the stated confidence of the decision."""
     verdict, stated = judge_decision(blind_case(outcome)), outcome.decision.confidence
     confidence = 1.0 if stated is None else stated
-    doubts = [shorten(text, WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
+    doubts = [shorten(text, MAX_WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(
         quality=verdict.quality_score,
         confidence=round(confidence * min(verdict.quality_score / GOOD, 1.0), 2),

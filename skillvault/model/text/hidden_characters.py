@@ -156,10 +156,8 @@ def _positions(text: str) -> Iterator[int]:
 
 
 def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
-    if not has_hidden(text):  # the usual case; a page has half a million texts
-        return text
     positions = list(_positions(text))
-    if not positions:
+    if not positions:  # the usual case; a page has half a million texts
         return text
     ends = [0, *(at + 1 for at in positions)]
     parts = [text[end:at] + escape(text[at]) for end, at in zip(ends, positions, strict=False)]

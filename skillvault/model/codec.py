@@ -70,24 +70,20 @@ def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
     text = front_matter.text_of(content)
     if not text.strip():
         raise BadInputError("the file is empty", code="truncated")
+    body = ""
     if name.endswith(".md"):
-        return _with_reasoning(*front_matter.read_document(text))
-    mapping = front_matter.as_mapping(
-        strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text)
-    )
+        mapping, body = front_matter.read_document(text)
+    else:
+        load = strict_json.load if name.endswith(".json") else strict_yaml.load
+        mapping = front_matter.as_mapping(load(text))
     _refuse_nul(mapping, "")
-    return mapping
-
-
-def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
-    _refuse_nul(meta, "")
-    decision = meta.get("decision", {})
+    decision = mapping.get("decision", {})
     if body and isinstance(decision, Mapping):
         if decision.get("reasoning"):
             problem = "is in the front matter and in the body; keep one"
             raise key_error("decision.reasoning", "duplicate-key", problem)
-        meta["decision"] = {**decision, "reasoning": body}
-    return meta
+        mapping["decision"] = {**decision, "reasoning": body}
+    return mapping
 
 
 def _refuse_nul(value: Any, key: str) -> None:
@@ -363,30 +359,26 @@ def foreign_skill(name: str, content: bytes) -> Skill:
 
     Unlike the vault's files it may have unquoted colons, nested metadata and lists.
     """
-    return _skill(name, _checked_text_of(content), foreign=True)
+    meta, body = front_matter.read_foreign(_checked_text_of(content))
+    meta["metadata"] = _without_nested(meta.get("metadata"))
+    return _skill_of(name, meta, body)
 
 
-def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
-    meta, body = (
-        front_matter.read_foreign(text)
-        if foreign
-        else front_matter.read_document(text, as_written=True)
-    )
-    if foreign:
-        meta["metadata"] = _without_nested(meta.get("metadata"))
-    values_of = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
-    values_of |= _metadata(meta.get("metadata"))
+def _skill_of(name: str, meta: dict[str, Any], body: str) -> Skill:
+    """Return the skill of a front matter and a body; `name` is the name of its folder."""
+    raw_values = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
+    raw_values |= _checked_metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
-        if key in values_of and values_of[key] not in choices:
-            problem = f"{values_of[key]!r} is not one of {', '.join(choices)}"
+        if key in raw_values and raw_values[key] not in choices:
+            problem = f"{raw_values[key]!r} is not one of {', '.join(choices)}"
             raise key_error(f"metadata.{key}", "bad-value", problem)
     values: dict[str, Any] = {
         key: _as_text(value)
-        for key, value in values_of.items()
+        for key, value in raw_values.items()
         if key in _TEXT_KEYS and value not in (None, "")
     }
     values |= {
-        key: _split_words(values_of[key]) for key in front_matter.WORD_KEYS if values_of.get(key)
+        key: _split_words(raw_values[key]) for key in front_matter.WORD_KEYS if raw_values.get(key)
     }
     return Skill(
         name=_require_text(meta, "name", f"write `name: {name}`"),
@@ -394,7 +386,7 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
         body=body,
         foreign=tuple(key for key in meta if key not in _READ_KEYS),
         elsewhere=_external_use({**meta, **(meta.get("metadata") or {})}),
-        internal=values_of.get("internal") is True,  # hosts overlook the text "true"
+        internal=raw_values.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
 
@@ -429,7 +421,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
-def _metadata(value: Any) -> dict[str, Any]:
+def _checked_metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -483,5 +475,8 @@ _FORMATS: Mapping[str, _Format] = {
     "correction": _Format(
         _statement_writer(_CORRECTION_KEYS), _statement_reader(_CORRECTION_KEYS, Correction)
     ),
-    "skill": _Format(attrgetter("markdown"), lambda text, name, _: _skill(name, text)),
+    "skill": _Format(
+        attrgetter("markdown"),
+        lambda text, name, _: _skill_of(name, *front_matter.read_document(text, as_written=True)),
+    ),
 }

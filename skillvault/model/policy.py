@@ -460,6 +460,5 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def days(self, kind: str) -> int | None:
         """Return the days until a skill of this kind expires, or None."""
-        expiring = ("warning", "pattern", "strategy", "evolved")
-        days: int | None = getattr(self.generate, f"{kind}_days") if kind in expiring else None
+        days: int | None = getattr(self.generate, f"{kind}_days", None)
         return days

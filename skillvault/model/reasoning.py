@@ -27,7 +27,7 @@ _CONCRETE = regex(
     r"|\b\w+\.(?:py|js|ts|xlsx|json|docx|pptx|pdf|csv|md|xml)\b"
 )
 PRAISE = _CUES["praise"]
-_MIN_BYTES, _MAX_LENGTH = 15, 220
+_MIN_BYTES, _MAX_LENGTH = 15, 220  # bytes and characters of a statement
 MAX_NOTE = 1200  # characters; a longer text is the report of a whole run
 _MIN_STEPS = 3  # announced steps that make a text a transcript
 
@@ -56,8 +56,11 @@ _REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 class Reading(NamedTuple):
     """The statements of a reasoning by kind, the most informative first.
 
-    `discoveries` are unexpected observations, in the order of the text. In a transcript the agent
-    thinks aloud, so its guesses and risks are no reasons for a decision.
+    `announced` steps were perhaps not taken, `unchecked` assumptions not checked, and `exposed`
+    steps have no way out. `found` are observations, `discoveries` unexpected ones in the order of
+    the text. `hype` claims certainty, `claim` the success, and `unfinished` is the last step, which
+    was only announced. In a transcript the agent thinks aloud, so its guesses and risks are not
+    reasons for a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -76,7 +79,6 @@ class Reading(NamedTuple):
     claim: str | None = None
     unfinished: str | None = None
     thesis: str | None = None
-    figures: int = 0
     size: int = 0
     is_transcript: bool = False
     statements: tuple[str, ...] = ()
@@ -86,6 +88,7 @@ class Reading(NamedTuple):
 def read_reasoning(reasoning: str) -> Reading:
     """Return the statements of a reasoning, a note or the transcript of a run."""
     parts = _split(reasoning)
+    size = sum(map(len, parts))
     unfinished = _unfinished_step(parts)
     unchecked = _matching(parts, _CUES["unchecked"])
     exposed = _matching(parts, _CUES["exposed"])
@@ -106,15 +109,12 @@ def read_reasoning(reasoning: str) -> Reading:
         reasons=_without_announcements(_matching(parts, _CUES["why"])),
         conditions=_matching(parts, _CUES["if"]),
         # In a long transcript `definitely` is a manner of speaking, not a ground.
-        hype=_matching(parts, _CUES["hype"], min_bytes=1)
-        if sum(map(len, parts)) < MAX_NOTE
-        else (),
+        hype=_matching(parts, _CUES["hype"], min_bytes=1) if size < MAX_NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
         thesis=next(iter(_rank((score_statement(p), p) for p in parts if _fits(p))), None),
-        figures=len(_FIGURE.findall(reasoning)),
-        size=sum(map(len, parts)),
-        is_transcript=sum(map(len, parts)) >= MAX_NOTE or _count_steps(parts) >= _MIN_STEPS,
+        size=size,
+        is_transcript=size >= MAX_NOTE or _count_steps(parts) >= _MIN_STEPS,
         statements=tuple(dict.fromkeys(parts)),
     )
 
@@ -214,7 +214,7 @@ def _matching(
 
 
 def _exclude(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements that match no excluded pattern, such as a negation."""
+    """Return the statements that are not in `excluded`."""
     return tuple(text for text in statements if text not in excluded)
 
 

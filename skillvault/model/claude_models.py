@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Price(Struct, frozen=True):
-    """Dollars per million tokens read and written; a `takes_temperature` model takes a temperature.
+    """Dollars per million tokens that a model reads and writes.
 
     `cacheable` is the least number of tokens of a prompt prefix that is cached.
     """
@@ -49,7 +49,7 @@ MODELS: Mapping[str, Price] = {
     "claude-sonnet-5": Price(2, 10, cacheable=1024),
     # 1,024 is documented, but no prefix below 2,048 was seen to be cached.
     "claude-sonnet-4-6": Price(3, 15, takes_temperature=True, cacheable=2048),
-    "claude-haiku-5-5": Price(0.1, 0.5),  # of prompts to 100,000 tokens; none of ours is longer
+    "claude-haiku-5-5": Price(0.1, 0.5),  # up to 100,000 tokens in a prompt; the judge sends fewer
     "claude-haiku-4-5": Price(1, 5, takes_temperature=True),
 }
 _TOKEN_LENGTH = 4  # characters in English; fewer in other languages

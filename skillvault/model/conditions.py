@@ -14,7 +14,7 @@ from msgspec import Struct
 from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import count_of, format_number, make_inert, pluralize
 
-# Keys of a context that tell the frame of a decision: compared within, never a condition or a text.
+# Keys for the frame of a decision: outcomes are compared within it, and it is not a condition.
 FRAME_KEYS = ("client", "model", "branch", "repository")
 # Fields that an agent may copy from the result; `entry_value` is known before.
 _RESULT_KEYS = {*Result.__struct_fields__, "result", "outcome", "agent"} - {"entry_value", "unit"}

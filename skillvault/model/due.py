@@ -128,7 +128,7 @@ Relation = (
 
 
 class Trigger(Struct, frozen=True):
-    """An event of a record, and the relations from the record to those that become due.
+    """An event of a record, and the relations from the record to the records that become due.
 
     `types`: only links of these types, or skills of these kinds.
     """

@@ -156,7 +156,7 @@ def is_bare(text: str) -> bool:
 
 
 def _cause_weight(line: str) -> int:
-    """Return how much a line of evidence tells about a failure."""
+    """Return the weight of a line of evidence as the cause of a failure."""
     return sum(weight for weight, cue in _CAUSE_SIGNS if cue.search(line))
 
 

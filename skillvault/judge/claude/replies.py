@@ -398,7 +398,7 @@ class RuleReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PassageReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules and the steps that a passage states; all is empty if it states none."""
+    """The rules and the steps that a passage states; most passages state neither."""
 
     rules: list[RuleReply]
     title: str

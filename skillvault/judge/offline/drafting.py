@@ -376,7 +376,7 @@ def _success_line(success: SessionSuccess) -> str:
 
 
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
-    """Return a line; if there are several sessions, add the count of those with the line."""
+    """Return a line; of several sessions, also the count of sessions with the line."""
     if len(brief.sessions) == 1:
         return line.text
     counts = count_of(len(line.sessions), len(brief.sessions))

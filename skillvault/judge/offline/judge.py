@@ -88,7 +88,7 @@ class OfflineJudge:
     at_once: int = 1  # one question at a time, because no answer takes time
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate the decision by its features; the quality is 0.4 if there are none."""
+        """Rate the decision by its features; without features the quality is 0.4."""
         return verdict.judge_decision(case)
 
     def insight(

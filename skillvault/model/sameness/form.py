@@ -49,7 +49,9 @@ class Form(Struct, frozen=True, cache_hash=True):
     weight: int  # of all stems
     scopes: frozenset[tuple[Item, frozenset[str]]]  # the other keys in the clauses of each mark
     places: frozenset[tuple[str, str, str]]  # (left, stem, right): each word between its neighbours
-    side_places: frozenset[tuple[str, Side, str]]  # likewise, for the words that take a side
+    side_places: frozenset[
+        tuple[str, Side, str]
+    ]  # (left, side, right) of each word that takes a side
 
 
 def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) -> Form:

@@ -23,7 +23,7 @@ DEL PAD HOP BPH NBH IND NEL SSA ESA HTS HTJ VTS PLD PLU RI SS2 SS3
 DCS PU1 PU2 STS CCH MW SPA EPA SOS SGC SCI CSI ST OSC PM APC
 """.split()
 
-# ── hidden ─── ───────────────────────────────────────────────────────────────────────
+# ── hidden ────────────────────────────────────────────────────────────────────────────
 
 _BREAKS = "\x0b\x0c\x85\u2028\u2029"  # lines end there for some readers only
 _HIDDEN = (
@@ -40,7 +40,7 @@ _HIDDEN = (
 )
 _ANY_HIDDEN = regex(f"[{_BREAKS}{_HIDDEN}]|\r(?!\n)")
 
-# ── needed ────── ───────────────────────────────────────────────────────────────────
+# ── needed ─────────────────────────────────────────────────────────────────────────
 
 _EMOJI = (
     "[\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f"

@@ -553,7 +553,7 @@ def _line_start(text: str, index: int) -> int:
 def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
     """Return the end of an entry, without the empty lines and comments below it."""
     lines = text[start:end].splitlines(keepends=True)
-    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is not a comment
+    is_text = getattr(node, "style", None) in ("|", ">")  # there a `#` is not a comment
     while len(lines) > 1 and (
         not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
     ):

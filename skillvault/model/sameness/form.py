@@ -27,11 +27,12 @@ class Item(NamedTuple):
 
     kind: Kind
     key: str
+    side: Side | None = None
 
     @property
     def group(self) -> str:
         """The group in which items can be exchanged: numbers, names, or the sides of one axis."""
-        return self.key.partition(":")[0] if self.kind == "side" else self.kind
+        return self.side.axis if self.side else self.kind
 
 
 _NEGATION = Item("negation", "not")
@@ -71,7 +72,7 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
         stems=stems,
         numbers=frozenset(by_kind["number"]),
         names=frozenset(by_kind["name"]),
-        sides=frozenset(_side_of(key) for key in by_kind["side"]),
+        sides=frozenset(item.side for item in items if item.side),
         negated=items.count(_NEGATION) % 2 == 1,
         proper=stems & _capitalized_stems(text),
         weight=sum(map(weight, stems)),
@@ -90,7 +91,7 @@ def _capitalized_stems(text: str) -> frozenset[str]:
     return frozenset(item.key for item in items if item.kind == "stem")
 
 
-_MIN_TITLE_SHARE = 0.6
+_MIN_TITLE_SHARE = 0.6  # of words with a capital
 _INITIAL = regex(r"\b[^\W\d_]")
 _CAPITALIZED_WORD = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
 
@@ -126,8 +127,8 @@ def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
     """Return each side between the neighbours of its word, "" where a clause ends."""
     words, places = [""], list[tuple[int, Side]]()
     for item in items:
-        if item.kind == "side":
-            places.append((len(words), _side_of(item.key)))
+        if item.side:
+            places.append((len(words), item.side))
         else:
             words.append(item.key)
     words += ["", ""]
@@ -146,13 +147,8 @@ def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
     yield clause
 
 
-def _key_of(side: Side) -> str:
-    return f"{side.axis}:{side.side}:{side.binary:d}"
-
-
-def _side_of(key: str) -> Side:
-    axis, side, binary = key.split(":")
-    return Side(axis, int(side), binary == "1")
+def _side_item(side: Side) -> Item:
+    return Item("side", f"{side.axis}:{side.side}:{side.binary:d}", side)
 
 
 _REWRITES = [
@@ -275,7 +271,7 @@ def _part_items(word: str) -> Iterator[Item]:
     if word in vocabulary.CONJUNCTIONS:
         yield Item("break", "")
     sides = _sides(word)
-    yield from (Item("side", _key_of(side)) for side in sides)
+    yield from map(_side_item, sides)
     if word and word not in _SILENT_WORDS:
         axes = [side.axis for side in sides if side.binary]
         root = stem(word)
@@ -313,7 +309,7 @@ def _unspaced_items(run: str) -> Iterator[Item]:
     run = vocabulary.UNSPACED_NEGATION.sub(" ", run)
     for phrase, side in vocabulary.UNSPACED_SIDES.items():
         if phrase in run:
-            yield Item("side", _key_of(side))
+            yield _side_item(side)
             run = run.replace(phrase, " ")
     for part in vocabulary.UNSPACED_SILENT.sub(" ", run).split():
         pairs = [part[i : i + 2] for i in range(len(part) - 1)]

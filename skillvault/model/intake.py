@@ -28,42 +28,17 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
+from skillvault.model.text.tables import join_lines, read_sections
 from skillvault.model.text.text import SLUG_ADVICE, is_slug, join_items
 
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_SESSION_PARTS = 1000  # failures or successes of a session
 
-# Key -> the advice in its refusal.
-_TYPE_ADVICE = {
-    "agent": "name who asked, as source.agent of its outcomes does",
-    "task": "write what was asked, in the asker's words",
-    "decision.task": "write what was asked, in the asker's words",
-    "decision.reasoning_at": "write before, or after if the result was known by then",
-    "decision.report": "write what was said after the result, or leave it out",
-    "result.answer": "put the answer between quotes",
-    "result.observed_by": "leave it out if the agent alone saw it",
-    "result.claim": "write what the agent said of it, or leave it out",
-    "result.claimed": "leave it out if the agent did not say",
-    "source.batch": "name the backtest, the job or the run of the CI",
-    "lesson": "write its parts: when, do, because, evidence, observed",
-    **dict.fromkeys(
-        ("lesson.when", "lesson.do", "lesson.because", "lesson.evidence"),
-        "write it as text between quotes",
-    ),
-    "lesson.observed": "write true if it was seen, false if it is supposed",
-    "facts": "write a list of {fact: NAME, blob: ID}",
-}
-_SIZE_ADVICE = {
-    ("decision", "task"): "keep what the task asks for",
-    ("decision", "report"): "keep the sentences that say what was found",
-    ("result", "answer"): "keep the answer itself, and its proof in result.evidence",
-    ("result", "evidence"): "keep the lines that show the error",
-    ("result", "claim"): "keep the sentences that say how it ended",
-    ("lesson", "when"): "say it in a sentence",
-    ("lesson", "do"): "say it in a sentence",
-    ("lesson", "because"): "say it in a sentence",
-    ("lesson", "evidence"): "keep the words that it rests on",
+# Kind of refusal -> key -> the next step.
+_ADVICE = {
+    head: dict(line.split(": ", 1) for line in join_lines(text))
+    for head, text in read_sections("skillvault.model", "intake.txt")
 }
 _ASSIGNED_KEYS = frozenset({"id", "received"})  # top-level keys that the vault gives
 _IGNORED_KEYS = _ASSIGNED_KEYS | {"type", "extra"}  # of a recommendation
@@ -106,8 +81,9 @@ def parse_outcome(
     original = _valid_outcome(raw, unbounded)
     record = original if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, event="it ended")
-    for (part, name), advice in _SIZE_ADVICE.items():
-        _check_size(f"{part}.{name}", getattr(getattr(original, part), name, ""), advice)
+    for key, advice in _ADVICE["too large"].items():
+        part, _, name = key.partition(".")
+        _check_size(key, getattr(getattr(original, part), name, ""), advice)
     digest = codec.outcome_digest(original)
     return replace(
         record,
@@ -160,7 +136,7 @@ def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, ev
 
 def _with_next_step(error: BadInputError) -> BadInputError:
     """Add the next step to the error about a key."""
-    step = _TYPE_ADVICE.get(error.key or "")
+    step = _ADVICE["wrong value"].get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
     return BadInputError(f"{error.message}; {step}", code=error.code, key=error.key)
@@ -305,7 +281,7 @@ def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
 
 
 def _check_lists(record: Recommendation) -> None:
-    _check_size("task", record.task, _SIZE_ADVICE["decision", "task"])
+    _check_size("task", record.task, _ADVICE["too large"]["decision.task"])
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             noun = "facts" if key == "facts" else "skills"

@@ -16,26 +16,23 @@ from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import shorten
 
 FORMAT = 1
-MAX_SUBJECT = 72
-INTAKE_BATCH = 100  # records of one change that is intake
+MAX_SUBJECT = 72  # characters
+INTAKE_BATCH = 100  # the most records of one change of intake
+# Values of `commit_with`: arriving records, and the changes of one decision, always share a commit.
 INTAKE = "intake"
-ONE_COMMIT = "whole"  # changes of one decision: one commit, however many there are
+ONE_COMMIT = "whole"
 FORGET = "forget"  # the step that withdraws a rejection
 MAX_SEPARATE = 2  # the most changes of skills in a row that get a commit each
-_MAX_RECORDS, _MAX_CHANGES = (
-    2 * INTAKE_BATCH,
-    25,
-)  # the most in a shared commit, whose message a person reads
+# The most in a shared commit, whose message a person reads.
+_MAX_RECORDS, _MAX_CHANGES = 2 * INTAKE_BATCH, 25
 MAX_LINES = 40  # the most lines of a message before its trailers
 _CUT_NOTE = "… {} more lines; the diff has all of it"
 
-STEP_TRAILER, SOURCE_TRAILER, TARGET_TRAILER, _JUDGE_TRAILER, WHY_TRAILER = (
-    "Skillvault-Step",
-    "Skillvault-Source",
-    "Skillvault-Target",
-    "Skillvault-Judge",
-    "Skillvault-Why",
-)
+STEP_TRAILER = "Skillvault-Step"
+SOURCE_TRAILER = "Skillvault-Source"
+TARGET_TRAILER = "Skillvault-Target"
+_JUDGE_TRAILER = "Skillvault-Judge"
+WHY_TRAILER = "Skillvault-Why"
 LINK = "link:"  # the prefix of a link's address
 _MAX_WHY = 500  # the most characters of a person's reason in a trailer
 
@@ -259,9 +256,8 @@ def _cut_paragraphs(parts: Sequence[str]) -> str:
     shares = range(MAX_LINES, 1, -1)
     fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in paragraphs) <= MAX_LINES)
     share = next(fitting, shares[-1])
-    lines = "\n\n".join(_first_lines(part, share) for part in paragraphs).split("\n")[
-        : MAX_LINES - 1
-    ]
+    short_text = "\n\n".join(_first_lines(part, share) for part in paragraphs)
+    lines = short_text.split("\n")[: MAX_LINES - 1]
     return "\n".join([*lines, _CUT_NOTE.format(count - len(lines))])
 
 

@@ -9,16 +9,9 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal[
-    "outcome",
-    "evaluation",
-    "fact",
-    "skill",
-    "link",
-    "recommendation",
-    "session",
-    "answer",
+    "outcome", "evaluation", "fact", "skill", "link", "recommendation", "session", "answer",
     "correction",
-]
+]  # fmt: skip
 Event = Literal[
     "changed",  # its file was added, changed or removed
     "moved",  # it was added, removed or moved to another folder

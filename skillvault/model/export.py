@@ -57,5 +57,5 @@ class Export(Struct, frozen=True):
     units: Units
     skills: tuple[str, ...] = ()
     left_out: tuple[OmittedSkill, ...] = ()
-    own: ExportedPart = WHOLE_FILE
+    owned_part: ExportedPart = WHOLE_FILE
     cut: int | None = None

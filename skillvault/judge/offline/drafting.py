@@ -67,16 +67,17 @@ _GUIDE_SECTIONS: Mapping[str, str] = {
     "lesson": "Do", "worked": "Do", "tools": "Do", "failed": AVOID, "claimed": AVOID,
     "rule": RULES, "answers": "Refused", "tried": "Tried",
 }  # fmt: skip
-_GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {  # of a warning, of a pattern
-    "entry": (WARNING[0], PATTERN[0]),
-    "outlier": (WARNING[0], PATTERN[0]),
-    "rule": (WARNING[0], PATTERN[0]),
-    "extreme": (WARNING[1], PATTERN[1]),
-    "failed": (WARNING[1], PATTERN[1]),
-    "worked": (WARNING[2], PATTERN[1]),
-    "answers": (WARNING[1], PATTERN[1]),
-    "claimed": (WARNING[3], PATTERN[3]),
-    "lesson": (WARNING[2], PATTERN[2]),
+# The section of each kind of statement in a warning, and in a pattern.
+_GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {
+    "entry": ("Pattern to Recognize", "Pattern Conditions"),
+    "outlier": ("Pattern to Recognize", "Pattern Conditions"),
+    "rule": ("Pattern to Recognize", "Pattern Conditions"),
+    "extreme": ("What Went Wrong", "Why It Worked"),
+    "failed": ("What Went Wrong", "Why It Worked"),
+    "worked": ("Better Approach", "Why It Worked"),
+    "answers": ("What Went Wrong", "Why It Worked"),
+    "claimed": ("Checklist", "Risk Management"),
+    "lesson": ("Better Approach", "Entry Criteria"),
 }
 
 
@@ -451,11 +452,12 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 def _rule_line(rule: Separation, period: Period) -> str:
     """Render a rule with its counts; name its action if there are several."""
-    actions = account_rules.group_by_action(period.outcomes)
-    prefix = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
+    if len(account_rules.group_by_action(period.outcomes)) == 1:
+        return account_sentences.rule_sentence(rule)
+    action = inline(rule.action, 40)
     if rule.lead:
-        return f"{prefix.rstrip()}: {describe_lead(rule)}" if prefix else describe_lead(rule)
-    return make_sentence(f"{prefix}{describe_rule(rule)}")
+        return f"{action}: {describe_lead(rule)}"
+    return make_sentence(f"{action} {describe_rule(rule)}")
 
 
 def _is_sizing(rule: Separation) -> bool:

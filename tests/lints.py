@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from skills_ref.parser import parse_frontmatter  # type: ignore[import-untyped]
 from skills_ref.validator import validate_metadata  # type: ignore[import-untyped]
 
-from skillvault.model.text.text import ARROW, OPEN_WORDS, count_tokens
+from skillvault.model.text.text import ARROW, can_end_name, count_tokens
 
 LEAST, MOST, MOST_OF_GUIDE = 50, 400, 700  # tokens of a SKILL.md's text
 ALONE = 28  # at least, if it has one statement beside its title and its header
@@ -122,7 +122,7 @@ def ends_open(text: Text) -> Iterator[str]:
     """No name or title ends in a stop word or a negation."""
     for line, words in (("name", text.name.split("-")), ("title", text.title.split())):
         last = re.sub(r"\W", "", words[-1]).casefold()
-        if last in OPEN_WORDS:
+        if not can_end_name(last):
             yield f"{line} ends in {last!r}"
 
 

@@ -13,7 +13,7 @@ from skillvault.loop.judging.judges import accuracy_of, judge_name
 from skillvault.loop.learner import describe_silence, learner_elsewhere
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
-from skillvault.model.conditions import clause, risk
+from skillvault.model.conditions import describe_conditions, describe_rule
 from skillvault.model.errors import UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import Commit, Ref
@@ -44,9 +44,9 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
     return [
         {
-            "rule": f"{clause(rule.conditions)}: {risk(rule)}",
+            "rule": describe_rule(rule),
             **{name: getattr(rule, name) for name in fields},
-            "held": [clause(conditions) for conditions in rule.held],
+            "held": [describe_conditions(conditions) for conditions in rule.fixed_rules],
         }
         for rule in rules
     ]

@@ -14,7 +14,7 @@ class Judge(Protocol):
     """A judge of outcomes, which also writes skills.
 
     The methods raise UnavailableError if the judge cannot be asked now. `verdict` and `insight`
-    raise UnansweredError for an unusable answer.
+    raise NoAnswerError for an unusable answer.
     """
 
     @property
@@ -49,6 +49,6 @@ class Adviser(Judge, Protocol):
         """Return an opinion on a decision, and its author.
 
         `outcome` has the decision without a result, `skills` are the skills that fit it. Set
-        `thorough` if much is at stake. Raises UnavailableError and UnansweredError.
+        `thorough` if much is at stake. Raises UnavailableError and NoAnswerError.
         """
         ...

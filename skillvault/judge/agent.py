@@ -66,4 +66,4 @@ class AgentJudge:
     advise = staticmethod(_OFFLINE.advise)
 
     def _read_answer(self, question: Question[_Value]) -> _Value | None:
-        return question.read_answer(self.answers(question.matter.question))
+        return question.read_answer(self.answers(question.topic.question))

@@ -8,7 +8,7 @@ from itertools import chain, count
 from msgspec.structs import replace
 
 from skillvault.model.records import Skill, SkillKind, Subject, Trust
-from skillvault.model.text.text import MAX_SLUG, OPEN_WORDS, slug
+from skillvault.model.text.text import MAX_SLUG, can_end_name, slug
 
 OF_DOMAIN: tuple[SkillKind, ...] = ("evolved", "strategy")
 _HEX = (6, 12, 24, 48)
@@ -62,7 +62,7 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
     base = "-".join(filter(None, [kind, *slugs]))
     is_exact = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
-    if is_exact and len(base) <= MAX_SLUG and base.rpartition("-")[2] not in OPEN_WORDS:
+    if is_exact and len(base) <= MAX_SLUG and can_end_name(base.rpartition("-")[2]):
         yield base
     yield from _names_with_hex(base, [*parts, trust])
 
@@ -90,7 +90,7 @@ def may_be_next(name: str) -> bool:
 
 
 def _free_name(base: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
-    if base.rpartition("-")[2] not in OPEN_WORDS and not is_taken(base):
+    if can_end_name(base.rpartition("-")[2]) and not is_taken(base):
         return base
     return next(name for name in _names_with_hex(base, sorted(sources)) if not is_taken(name))
 
@@ -105,7 +105,7 @@ def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) 
     """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken, as the designs ask."""
     base = slug(f"{kind}-{about}")
     if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(base):
-        while base.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
+        while not can_end_name(base.rpartition("-")[2]):
             base = base.rpartition("-")[0]
     tails = chain([""], (f"-{number}" for number in count(2)))
     names = (slug(base, limit=MAX_SLUG - len(tail)) + tail for tail in tails)

@@ -100,11 +100,12 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     names = [
         outcome_id
         for outcome_id, action, target in run.view.outcomes.domain_subjects(answer.domain)
-        if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
+        if answer.subject
+        == prompts.subject_line(answer.domain, Decision(action=action, target=target))
     ]
     outcomes = run.view.outcomes.get_many(names).values()
     question_of = judge.questions.verdict_question
-    return [o for o in outcomes if question_of(blind_case(o)).matter.question == answer.id]
+    return [o for o in outcomes if question_of(blind_case(o)).topic.question == answer.id]
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
@@ -178,7 +179,7 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
     texts = (texts_about(run, answer.domain, names), general_texts(run), passage_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):
         question = text_question(judge, text)
-        if question is None or question.matter.question != answer.id:
+        if question is None or question.topic.question != answer.id:
             continue
         try:
             draft = check_reply(question.value_of(answer.reply), Draft, "text")

@@ -19,7 +19,7 @@ from skillvault.learning.effect.lift import Observation, Offer, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import lifetime, time_of
 from skillvault.loop.registry import COUNTS, LIFTS, MOVERS, NAMES, STEPS, USES, VERSIONS
-from skillvault.model.change import BATCH
+from skillvault.model.change import INTAKE_BATCH
 from skillvault.model.records import Outcome, Ref
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -303,7 +303,7 @@ def _decisions(
 ) -> list["effect.ClosedDecision"]:
     rows = head.uses.by_skill(skills, last_id)
     # A bulk counts as one look when it is complete, not each of its full commits.
-    bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
+    bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, INTAKE_BATCH)
     return [
         effect.ClosedDecision(
             outcome=row.outcome,

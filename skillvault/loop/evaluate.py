@@ -18,7 +18,7 @@ from skillvault.loop.judging.judge_replies import answer_record, check_reply, pl
 from skillvault.loop.judging.judges import judge_of
 from skillvault.loop.run import Run, WaitingItem, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict, blind_case
-from skillvault.model.change import BATCH, Change
+from skillvault.model.change import INTAKE_BATCH, Change
 from skillvault.model.claude_models import cacheable_length
 from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import Policy
@@ -139,7 +139,7 @@ def _judge(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Jud
     for outcome, answer in chain(_ask(run, domain, untried), _ask(run, domain, failed)):
         if isinstance(answer, Judgment):
             judgments.append(answer)
-            if len(judgments) == BATCH:
+            if len(judgments) == INTAKE_BATCH:
                 yield sorted(judgments, key=lambda judgment: judgment.evaluation.id)
                 judgments = []
         elif isinstance(answer, NoAnswerError):

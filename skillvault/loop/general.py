@@ -23,7 +23,7 @@ from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill
-from skillvault.model.sameness.comparison import Forms, lookup_keys
+from skillvault.model.sameness.comparison import FormIndex, lookup_keys
 from skillvault.model.sameness.form import Form
 from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
@@ -59,11 +59,13 @@ class SimilarFacts:
             holders = {name for key in keys for name in self._holders.get(key, ())}
             holders |= self._view.fact_keys.facts_with_keys(keys) - self._due
             candidates = self._load(holders.difference(facts))
-            index = Forms()
+            index = FormIndex()
             for form in forms if candidates else ():
                 index.add_form(form)
             new_facts = {
-                name: fact for name, fact in candidates.items() if index.same(self._forms[name])
+                name: fact
+                for name, fact in candidates.items()
+                if index.find_same(self._forms[name])
             }
         return facts
 

@@ -12,7 +12,7 @@ from skillvault.loop.quota import file_wait_reason, find_over_quota
 from skillvault.loop.receipts import Receipts, resolve_applied
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
-from skillvault.model.change import BATCH, Change
+from skillvault.model.change import INTAKE_BATCH, Change
 from skillvault.model.decision_outcomes import as_agents_word
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
@@ -85,8 +85,8 @@ def step(run: Run) -> Iterator[Change]:
     writable = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
     for domain in sorted({record.domain for record in writable.values()}):
         refs = sorted(ref for ref, record in writable.items() if record.domain == domain)
-        for start in range(0, len(refs), BATCH):
-            batch = refs[start : start + BATCH]
+        for start in range(0, len(refs), INTAKE_BATCH):
+            batch = refs[start : start + INTAKE_BATCH]
             file_names = [name for ref in batch for name in names[ref]]
             yield rules.record_change(domain, [writable[ref] for ref in batch], file_names)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from skillvault.learning.naming import may_be_next
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import REJECT, UNDO, RejectedSkill, Rejection, Rejections
-from skillvault.model.change import FORGET, WHY, Change
+from skillvault.model.change import FORGET, WHY_TRAILER, Change
 from skillvault.model.errors import UsageError
 from skillvault.model.link_lists import read_links
 from skillvault.model.records import Link, Ref, Skill, ref_of
@@ -38,7 +38,7 @@ def find_rejected_skills(git: Git, view: Topics) -> list[RejectedSkill]:
     rejections = [(sha, name) for sha, name in pairs if name in missing_names or may_be_next(name)]
     if not rejections:
         return []
-    reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY)
+    reasons = git.history.trailer_values([sha for sha, _ in rejections], WHY_TRAILER)
     rejections_by_file = {
         (f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejections
     }

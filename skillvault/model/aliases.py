@@ -14,9 +14,9 @@ from skillvault.model.text.text import MAX_SLUG, is_slug, slug
 
 # `[S1]`, as an answer writes it, and the text behind it: `[S1] NAME`, `[S1]: ...`.
 _HANDLE = re.compile(r"\[\s*(?P<handle>[SsFf]\d{1,3})\s*\](?P<rest>.*)", re.DOTALL)
-# Without brackets in capitals only: a skill's own name is in small letters.
-_SESSION_HEX = 6  # digits that tell a session's id from similar ones
-_PLAIN = re.compile(r"(?P<handle>[SF]\d{1,3})(?:\s*:?\s+(?P<rest>.+))?", re.DOTALL)
+# Without brackets a handle has a capital, because a skill's own name is in small letters.
+_BARE_HANDLE = re.compile(r"(?P<handle>[SF]\d{1,3})(?:\s*:?\s+(?P<rest>.+))?", re.DOTALL)
+_SESSION_DIGITS = 6  # digits of a digest that distinguish ids of sessions
 
 
 def parse_handle(text: str) -> str | None:
@@ -40,10 +40,10 @@ def aliases_of(
     full_names += [fact.fact for answer in answers for fact in answer.facts]
     candidates: dict[str, set[str]] = {}
     for name in full_names:
-        candidates.setdefault(folded_title(name), set()).add(name)
+        candidates.setdefault(fold_title(name), set()).add(name)
     for skill in skills:
         heading = title(skill.skill, skill.blob) if title is not None else ""
-        candidates.setdefault(folded_title(heading), set()).add(skill.skill)
+        candidates.setdefault(fold_title(heading), set()).add(skill.skill)
     names = {key: next(iter(group)) for key, group in candidates.items() if key and len(group) == 1}
     for answer in answers[-1:]:
         for number, skill in enumerate(answer.shown, 1):
@@ -53,36 +53,37 @@ def aliases_of(
     return names | {name: name for name in full_names}
 
 
-def resolve_names(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+def resolve_names(calls: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """Replace handles and titles by the names of skills and facts."""
-    return tuple(dict.fromkeys(_resolve(call, names) for call in called))
+    return tuple(dict.fromkeys(_resolve(call, names) for call in calls))
 
 
-def find_unknown_handles(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+def find_unknown_handles(calls: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """Return the words of `called` that look like handles but belong to nothing shown."""
     return tuple(
         call
-        for call in dict.fromkeys(called)
-        if parse_handle(call) or ((plain := _PLAIN.fullmatch(call.strip())) and not plain["rest"])
+        for call in dict.fromkeys(calls)
+        if parse_handle(call)
+        or ((plain := _BARE_HANDLE.fullmatch(call.strip())) and not plain["rest"])
         if _resolve(call, names) not in names
     )
 
 
 def _resolve(call: str, names: Mapping[str, str]) -> str:
     """Return the name that a word means; a title beside a handle takes precedence."""
-    hyphened = call.replace("_", "-")  # as a foreign log spells a name
-    if names.get(hyphened) == hyphened:
+    hyphenated = call.replace("_", "-")  # as a foreign log spells a name
+    if names.get(hyphenated) == hyphenated:
         return call
     text = call.strip()
     if match := _HANDLE.fullmatch(text):
         if "[" in match["rest"]:
             return call  # more than one
         by_handle = names.get(f"[{match['handle'].upper()}]", call)
-        return names.get(folded_title(match["rest"]), by_handle)
-    if (by_title := names.get(folded_title(text))) is not None:
+        return names.get(fold_title(match["rest"]), by_handle)
+    if (by_title := names.get(fold_title(text))) is not None:
         return by_title
-    if match := _PLAIN.fullmatch(text):
-        key = folded_title(match["rest"]) if match["rest"] else f"[{match['handle']}]"
+    if match := _BARE_HANDLE.fullmatch(text):
+        key = fold_title(match["rest"]) if match["rest"] else f"[{match['handle']}]"
         return names.get(key, call)
     return call
 
@@ -92,7 +93,7 @@ def title_of(body: str) -> str:
     return next(iter(markdown.headings(body)), "")
 
 
-def folded_title(title: str) -> str:
+def fold_title(title: str) -> str:
     """Return a title without marks of markdown and letter case, for comparison."""
     return " ".join(title.strip(" #*_`\"'“”:–—-").casefold().split())
 
@@ -107,5 +108,5 @@ def session_id(name: str, trust: Trust = "local") -> str:
     if trust == "local" and is_slug(plain_name):
         return plain_name
     qualified_name = name if trust == "local" else f"{trust} {name}"
-    digits = hashlib.sha256(qualified_name.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
-    return f"{slug(name, limit=MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"
+    digits = hashlib.sha256(qualified_name.encode(errors="replace")).hexdigest()[:_SESSION_DIGITS]
+    return f"{slug(name, limit=MAX_SLUG - 1 - _SESSION_DIGITS) or 'session'}-{digits}"

@@ -27,29 +27,30 @@ from skillvault.model.records import (
     Session,
     Skill,
     SkillKind,
+    Status,
+    Time,
     question_key,
 )
 from skillvault.model.text.text import flatten, shorten
-from skillvault.model.tries import Try
 
-RULES = "Rules and Leads"  # the section of a guide that has them
-AVOID = "Avoid"  # the one of what failed
-WARNING = 200  # characters of what is said before acting
+RULES = "Rules and Leads"  # the section of a guide with rules and leads
+AVOID = "Avoid"  # the section of a guide with failures
+MAX_WARNING = 200  # the most characters of a warning before a decision
 
 InsightKind = Literal[
-    "lesson",  # what the agent says that it learned
-    "error",  # what the result says went wrong
-    "answer",  # what was answered
-    "stopped",  # the step that was announced last, and not carried out
-    "unchecked",  # what it went on with unchecked
-    "exposed",  # what it went into without a way out
-    "guess",  # what was guessed and never settled
+    "lesson",  # the agent's own lesson
+    "error",  # the error in the result
+    "answer",  # the answer that the agent gave
+    "stopped",  # the last announced step, which the agent did not take
+    "unchecked",  # an assumption that the agent relied on without a check
+    "exposed",  # a step without a way out
+    "guess",  # a guess that was never settled
     "certainty",  # certainty in place of grounds
-    "claim",  # what was reported as done
-    "risk",  # a risk that was named
-    "ground",  # what the decision rested on
-    "found",  # what was found on the way
-    "check",  # how it was checked
+    "claim",  # the report that the work is done
+    "risk",  # a risk that the agent named
+    "ground",  # the reason for the decision
+    "found",  # an observation during the work
+    "check",  # the check of the work
 ]
 
 
@@ -127,17 +128,17 @@ class Outlier(Struct, frozen=True, kw_only=True):
 
 
 StatementKind = Literal[
-    "rule",  # what separates the outcomes of the action
-    "lesson",  # what should have been done, as a person, an agent or the judge says
-    "worked",  # what was done and succeeded
-    "failed",  # what was done and failed
-    "tools",  # what those used that succeeded, and few of the others
-    "claimed",  # success was claimed and refused
-    "answers",  # what was refused as the answer to a task
-    "entry",  # what was recorded before the greatest loss or gain
+    "rule",  # a rule that separates the outcomes of the action
+    "lesson",  # advice of a person, an agent or the judge
+    "worked",  # a deed that succeeded
+    "failed",  # a deed that failed
+    "tools",  # tools that most successful runs used, and few of the others
+    "claimed",  # a success that was claimed and refused
+    "answers",  # the refused answers to a task
+    "entry",  # the conditions before the greatest loss or gain
     "extreme",  # the greatest loss or gain
-    "outlier",  # what stood out of it
-    "tried",  # one try that nothing else tells; of a strategy, how those of an action ended
+    "outlier",  # an unusual number of the greatest loss or gain
+    "tried",  # a try without another statement; of a strategy, the results of an action
 ]
 
 
@@ -157,6 +158,43 @@ class Statement(Struct, frozen=True, kw_only=True):
     others: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     rule: Separation | None = None
     gist: str = ""
+
+
+Adviser = Literal["person", "agent", "judge"]
+
+
+class Advice(Struct, frozen=True, kw_only=True):
+    """A sentence about a better action; `supposed` advice has no evidence."""
+
+    text: str
+    by: Adviser
+    supposed: bool = False
+
+
+class Try(Struct, frozen=True, kw_only=True):
+    """The agent's action in an outcome (`deed`), its result, and later advice.
+
+    `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
+    `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
+    quotes the states that the reasoning claims; `observed` has the figures in `grounds` that the
+    context or the result confirms, which are not part of the deed.
+    """
+
+    id: str
+    at: Time
+    target: str | None = None
+    status: Status
+    score: float | None = None
+    deed: str = ""
+    result: str = ""
+    error: str = ""
+    answer: str = ""
+    advice: tuple[Advice, ...] = ()
+    insight: str = ""
+    strengths: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    grounds: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -179,9 +217,7 @@ class AnswerCost(Struct, frozen=True):
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def __add__(self, cost: "AnswerCost | None") -> "AnswerCost":
-        if cost is None:
-            return self
+    def __add__(self, cost: "AnswerCost") -> "AnswerCost":
         return AnswerCost(self.tokens + cost.tokens, self.cost_usd + cost.cost_usd)
 
 
@@ -214,7 +250,7 @@ class QuestionTopic(Struct, frozen=True):
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
     """An accepted answer of a judge, to be stored with the skill or insight made of it."""
 
-    matter: QuestionTopic
+    topic: QuestionTopic
     reply: dict[str, Any]
     judge: JudgeInfo
 
@@ -263,7 +299,7 @@ class Opinion(Struct, frozen=True, kw_only=True):
 def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
     """Return a warning for each skill, in a line: the first thing to avoid of a guide."""
     texts = ((skill.name, _warning_of(skill)) for skill in skills)
-    return tuple(shorten(f"{name}: {text}", WARNING) for name, text in texts if text)
+    return tuple(shorten(f"{name}: {text}", MAX_WARNING) for name, text in texts if text)
 
 
 def _warning_of(skill: Skill) -> str:

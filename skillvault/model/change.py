@@ -16,23 +16,23 @@ from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import shorten
 
 FORMAT = 1
-SUBJECT = 72
-BATCH = 100  # records of one change that is intake
+MAX_SUBJECT = 72  # characters
+INTAKE_BATCH = 100  # the most records of one change of intake
+# Values of `commit_with`: arriving records, and the changes of one decision, always share a commit.
 INTAKE = "intake"
-WHOLE = "whole"  # changes of one decision: one commit, however many there are
+ONE_COMMIT = "whole"
 FORGET = "forget"  # the step that withdraws a rejection
-FEW = 2  # the most changes of skills in a row that get a commit each
-_RECORDS, _CHANGES = 2 * BATCH, 25  # the most in a shared commit, whose message a person reads
-LINES = 40  # the most lines of a message before its trailers
-_CUT = "… {} more lines; the diff has all of it"
+MAX_SEPARATE = 2  # the most changes of skills in a row that get a commit each
+# The most in a shared commit, whose message a person reads.
+_MAX_RECORDS, _MAX_CHANGES = 2 * INTAKE_BATCH, 25
+MAX_LINES = 40  # the most lines of a message before its trailers
+_CUT_NOTE = "… {} more lines; the diff has all of it"
 
-STEP, SOURCE, TARGET, JUDGE, WHY = (
-    "Skillvault-Step",
-    "Skillvault-Source",
-    "Skillvault-Target",
-    "Skillvault-Judge",
-    "Skillvault-Why",
-)
+STEP_TRAILER = "Skillvault-Step"
+SOURCE_TRAILER = "Skillvault-Source"
+TARGET_TRAILER = "Skillvault-Target"
+_JUDGE_TRAILER = "Skillvault-Judge"
+WHY_TRAILER = "Skillvault-Why"
 LINK = "link:"  # the prefix of a link's address
 _MAX_WHY = 500  # the most characters of a person's reason in a trailer
 
@@ -201,11 +201,13 @@ def parse_parts(trailers: Iterable[str]) -> list[Part]:
     parts: list[tuple[str, dict[str, list[str]]]] = []
     for line in trailers:
         key, _, value = line.partition(": ")
-        if key == STEP:
-            parts.append((value, {SOURCE: [], TARGET: []}))
-        elif parts and key in (SOURCE, TARGET):
+        if key == STEP_TRAILER:
+            parts.append((value, {SOURCE_TRAILER: [], TARGET_TRAILER: []}))
+        elif parts and key in (SOURCE_TRAILER, TARGET_TRAILER):
             parts[-1][1][key].append(value)
-    return [Part(step, tuple(ends[SOURCE]), tuple(ends[TARGET])) for step, ends in parts]
+    return [
+        Part(step, tuple(ends[SOURCE_TRAILER]), tuple(ends[TARGET_TRAILER])) for step, ends in parts
+    ]
 
 
 def headline_of(changes: Iterable[Change]) -> str:
@@ -216,25 +218,25 @@ def headline_of(changes: Iterable[Change]) -> str:
     steps: dict[str, list[Change]] = {}
     for change in changes:
         steps.setdefault(change.step, []).append(change)
-    subjects = [f"{step}: {_subject(batch)}" for step, batch in steps.items()]
+    subjects = [f"{step}: {_step_subject(batch)}" for step, batch in steps.items()]
     subject = escape_hidden("; ".join(subjects))
     batches = list(steps.values())
-    if len(subject) > SUBJECT and len(batches) > 1 and batches[0][0].commit_with == WHOLE:
+    if len(subject) > MAX_SUBJECT and len(batches) > 1 and batches[0][0].commit_with == ONE_COMMIT:
         count = sum(map(len, batches[1:]))
         subject = escape_hidden(f"{subjects[0]}; {count} more: {', '.join([*steps][1:])}")
-    return shorten(subject, SUBJECT)
+    return shorten(subject, MAX_SUBJECT)
 
 
-def _subject(batch: Sequence[Change]) -> str:
+def _step_subject(batch: Sequence[Change]) -> str:
     """Return the subject of a step; of many skills the first, and their number."""
-    if batch[0].commit_with == INTAKE or len(batch) <= FEW:
+    if batch[0].commit_with == INTAKE or len(batch) <= MAX_SEPARATE:
         return ", ".join(dict.fromkeys(change.subject for change in batch))
     return f"{batch[0].subject} and {len(batch) - 1} more"
 
 
 def message_of(changes: Sequence[Change]) -> str:
     """Return the message of a commit: subject, reasons, trailers."""
-    reasons = [*dict.fromkeys(_wrap(reason) for reason in _reasons(changes))]  # each once
+    reasons = [*dict.fromkeys(_wrap(reason) for reason in _change_reasons(changes))]  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
     parts = [part for part in (headline_of(changes), *reasons) if part]
@@ -242,20 +244,21 @@ def message_of(changes: Sequence[Change]) -> str:
 
 
 def _cut_paragraphs(parts: Sequence[str]) -> str:
-    """Return paragraphs of at most `LINES` lines; the last line counts the omitted lines.
+    """Return paragraphs of at most `MAX_LINES` lines; the last line counts the omitted lines.
 
     Each paragraph gets a share, so that a long one does not displace the beginning of another.
     """
     text = "\n\n".join(parts)
     count = text.count("\n") + 1
-    if count <= LINES:
+    if count <= MAX_LINES:
         return text
     paragraphs = [part.split("\n") for part in parts]
-    shares = range(LINES, 1, -1)
-    fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in paragraphs) <= LINES)
+    shares = range(MAX_LINES, 1, -1)
+    fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in paragraphs) <= MAX_LINES)
     share = next(fitting, shares[-1])
-    lines = "\n\n".join(_first_lines(part, share) for part in paragraphs).split("\n")[: LINES - 1]
-    return "\n".join([*lines, _CUT.format(count - len(lines))])
+    short_text = "\n\n".join(_first_lines(part, share) for part in paragraphs)
+    lines = short_text.split("\n")[: MAX_LINES - 1]
+    return "\n".join([*lines, _CUT_NOTE.format(count - len(lines))])
 
 
 def _first_lines(lines: Sequence[str], max_lines: int) -> str:
@@ -266,7 +269,7 @@ def _first_lines(lines: Sequence[str], max_lines: int) -> str:
 def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     """Yield the changes of each commit, in order."""
     for neighbours in group_neighbours(changes):
-        if neighbours[0].commit_with in (INTAKE, WHOLE) or len(neighbours) > FEW:
+        if neighbours[0].commit_with in (INTAKE, ONE_COMMIT) or len(neighbours) > MAX_SEPARATE:
             yield neighbours
         else:
             yield from ([change] for change in neighbours)
@@ -277,8 +280,8 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)
-        is_full = records > _RECORDS or number - start == _CHANGES
-        is_full = is_full and change.commit_with != WHOLE
+        is_full = records > _MAX_RECORDS or number - start == _MAX_CHANGES
+        is_full = is_full and change.commit_with != ONE_COMMIT
         is_alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
         if number and (is_full or is_alone):
             yield changes[start:number]
@@ -286,7 +289,7 @@ def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     yield changes[start:]
 
 
-def _reasons(changes: Sequence[Change]) -> Iterator[str]:
+def _change_reasons(changes: Sequence[Change]) -> Iterator[str]:
     """Yield the reason of each change, with its subject if the subjects differ."""
     is_same_subject = len({change.subject for change in changes}) == 1
     for change in changes:
@@ -294,13 +297,13 @@ def _reasons(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _trailers(change: Change) -> Iterator[str]:
-    yield f"{STEP}: {change.step}"
-    yield from (f"{SOURCE}: {ref}" for ref in change.sources)
-    yield from (f"{TARGET}: {ref}" for ref in change.targets)
+    yield f"{STEP_TRAILER}: {change.step}"
+    yield from (f"{SOURCE_TRAILER}: {ref}" for ref in change.sources)
+    yield from (f"{TARGET_TRAILER}: {ref}" for ref in change.targets)
     if change.judge:
-        yield f"{JUDGE}: {change.judge}"
+        yield f"{_JUDGE_TRAILER}: {change.judge}"
     if change.why:
-        yield f"{WHY}: {shorten(' '.join(escape_hidden(change.why).split()), _MAX_WHY)}"
+        yield f"{WHY_TRAILER}: {shorten(' '.join(escape_hidden(change.why).split()), _MAX_WHY)}"
 
 
 def _wrap(reason: str) -> str:
@@ -310,7 +313,7 @@ def _wrap(reason: str) -> str:
     for is_table, group in groupby(lines, _in_table):
         block = list(group)
         if not is_table:
-            block = [textwrap.fill(" ".join(line.split()), SUBJECT) for line in block]
+            block = [textwrap.fill(" ".join(line.split()), MAX_SUBJECT) for line in block]
         blocks.append("\n".join(block))
     return "\n\n".join(blocks)
 

@@ -9,14 +9,14 @@ from msgspec import Struct
 
 
 class Price(Struct, frozen=True):
-    """Dollars per million tokens read and written; a `tempered` model takes a temperature.
+    """Dollars per million tokens that a model reads and writes.
 
     `cacheable` is the least number of tokens of a prompt prefix that is cached.
     """
 
     read: float
     write: float
-    tempered: bool = False
+    takes_temperature: bool = False
     cacheable: int = 4096
 
 
@@ -44,35 +44,38 @@ MODELS: Mapping[str, Price] = {
     "claude-opus-5": Price(5, 25, cacheable=512),
     "claude-opus-4-8": Price(5, 25, cacheable=1024),
     "claude-opus-4-7": Price(5, 25, cacheable=2048),
-    "claude-opus-4-6": Price(5, 25, tempered=True),
+    "claude-opus-4-6": Price(5, 25, takes_temperature=True),
     "claude-sonnet-5-5": Price(2, 10, cacheable=1024),  # as its predecessor; 512 by one account
     "claude-sonnet-5": Price(2, 10, cacheable=1024),
     # 1,024 is documented, but no prefix below 2,048 was seen to be cached.
-    "claude-sonnet-4-6": Price(3, 15, tempered=True, cacheable=2048),
-    "claude-haiku-5-5": Price(0.1, 0.5),  # of prompts to 100,000 tokens; none of ours is longer
-    "claude-haiku-4-5": Price(1, 5, tempered=True),
+    "claude-sonnet-4-6": Price(3, 15, takes_temperature=True, cacheable=2048),
+    "claude-haiku-5-5": Price(0.1, 0.5),  # up to 100,000 tokens in a prompt; the judge sends fewer
+    "claude-haiku-4-5": Price(1, 5, takes_temperature=True),
 }
-_TOKEN = 4  # characters in English; fewer in other languages
-BATCH = 0.5  # the share of a price that the Message Batches API asks
-_CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, if a cache is read or written
+_TOKEN_LENGTH = 4  # characters in English; fewer in other languages
+BATCH_RATE = 0.5  # the share of a price that the Message Batches API asks
+_CACHE_READ_RATE, _CACHE_WRITE_RATE = (
+    0.1,
+    1.25,
+)  # of the price of a token read, if a cache is read or written
 _MILLION = 1_000_000
 
 
 def cacheable_length(model: str) -> int:
     """Return the least number of characters of a prefix that a model caches."""
-    return _TOKEN * MODELS.get(model, Price(0, 0)).cacheable
+    return _TOKEN_LENGTH * MODELS.get(model, Price(0, 0)).cacheable
 
 
 def cost(price: Price, usage: Usage) -> float:
     """Return the cost of a reply in dollars."""
     tokens_read = (
         usage.input_tokens
-        + _CACHING * (usage.cache_creation_input_tokens or 0)
-        + _CACHED * (usage.cache_read_input_tokens or 0)
+        + _CACHE_WRITE_RATE * (usage.cache_creation_input_tokens or 0)
+        + _CACHE_READ_RATE * (usage.cache_read_input_tokens or 0)
     )
     return (price.read * tokens_read + price.write * usage.output_tokens) / _MILLION
 
 
 def max_cost(price: Price, size: int, max_tokens: int) -> float:
     """Return the most that a request of `size` bytes may cost in dollars: two bytes a token."""
-    return (price.read * _CACHING * size / 2 + price.write * max_tokens) / _MILLION
+    return (price.read * _CACHE_WRITE_RATE * size / 2 + price.write * max_tokens) / _MILLION

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.model.conversion import convert, convert_stored
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import (
     ORIGINS,
     SKILL_KINDS,
@@ -46,13 +46,13 @@ ALIASES = {
     "version": "version", "created_at": "created",
 }  # fmt: skip
 _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
-_MANY = 10**9
+_MAX_USES = 10**9
 _DISPLAY_KEYS = ("handle", "how")  # of a shown skill or fact: not part of an id
 # Keys of a session's file that the vault assigns; its `id` is the session's name.
 _ASSIGNED_SESSION_KEYS = frozenset({"id", "name", "type", "extra"})
-_KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
+_READ_KEYS = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
 
-_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+_CONFLICT_MARK = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _CHOICES = {
     "kind": SKILL_KINDS, "status": SKILL_STATUSES, "origin": ORIGINS, "trust": get_args(Trust),
 }  # fmt: skip
@@ -70,30 +70,26 @@ def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
     text = front_matter.text_of(content)
     if not text.strip():
         raise BadInputError("the file is empty", code="truncated")
+    body = ""
     if name.endswith(".md"):
-        return _with_reasoning(*front_matter.read_document(text))
-    mapping = front_matter.as_mapping(
-        strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text)
-    )
+        mapping, body = front_matter.read_document(text)
+    else:
+        load = strict_json.load if name.endswith(".json") else strict_yaml.load
+        mapping = front_matter.as_mapping(load(text))
     _refuse_nul(mapping, "")
-    return mapping
-
-
-def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
-    _refuse_nul(meta, "")
-    decision = meta.get("decision", {})
+    decision = mapping.get("decision", {})
     if body and isinstance(decision, Mapping):
         if decision.get("reasoning"):
-            message = "decision.reasoning: is in the front matter and in the body; keep one"
-            raise BadInputError(message, code="duplicate-key", key="decision.reasoning")
-        meta["decision"] = {**decision, "reasoning": body}
-    return meta
+            problem = "is in the front matter and in the body; keep one"
+            raise key_error("decision.reasoning", "duplicate-key", problem)
+        mapping["decision"] = {**decision, "reasoning": body}
+    return mapping
 
 
 def _refuse_nul(value: Any, key: str) -> None:
     """Refuse an escaped NUL, which would make commit messages and markdown unreadable."""
     if isinstance(value, str) and "\0" in value:
-        raise BadInputError(f"{key}: contains a NUL character; remove it", code="nul", key=key)
+        raise key_error(key, "nul", "contains a NUL character; remove it")
     if isinstance(value, list):
         for member in value:
             _refuse_nul(member, key)
@@ -108,7 +104,7 @@ def _refuse_nul(value: Any, key: str) -> None:
 
 def encode(record: Record) -> bytes:
     """Return the text of a new record, in the format's key order."""
-    return _FORMS[kind_of(record)].to_text(record).encode()
+    return _FORMATS[kind_of(record)].to_text(record).encode()
 
 
 def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
@@ -116,35 +112,35 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
 
     `domain` is the folder of the file; a fact written by hand need not repeat it.
     """
-    return _FORMS[ref.kind].from_text(_checked_text_of(content), ref.id, domain)
+    return _FORMATS[ref.kind].from_text(_checked_text_of(content), ref.id, domain)
 
 
 def _checked_text_of(content: bytes) -> str:
     """Return a committed file's text; BadInputError if it has merge conflict markers."""
     text = front_matter.text_of(content)
-    if conflict := _CONFLICT.search(text):
+    if conflict := _CONFLICT_MARK.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         message = f"line {line}: a merge conflict marker; resolve the conflict and commit"
         raise BadInputError(message, code="conflict", line=line)
     return text
 
 
-class _Form(NamedTuple):
+class _Format(NamedTuple):
     """The functions that write a record of one kind as text, and read the text."""
 
     to_text: Callable[[Any], str]
     from_text: Callable[[str, str, str | None], Record]
 
 
-def _yaml(
+def _yaml_format(
     values_of: Callable[[Any], dict[str, Any]], record_of: Callable[[dict[str, Any], str], Record]
-) -> _Form:
+) -> _Format:
     """Return the form of a kind whose file is YAML."""
 
     def from_text(text: str, name: str, _domain: str | None) -> Record:
         return record_of(front_matter.as_mapping(strict_yaml.load(text)), name)
 
-    return _Form(lambda record: strict_yaml.dump(values_of(record)), from_text)
+    return _Format(lambda record: strict_yaml.dump(values_of(record)), from_text)
 
 
 def _canonical_digest(values: dict[str, Any]) -> str:
@@ -200,10 +196,8 @@ def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
         return
     key = "decision.action"
     if "action" not in raw["decision"]:
-        raise BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
-    raise BadInputError(
-        f'{key}: expected text that is not empty, found text ""', code="wrong-type", key=key
-    )
+        raise key_error(key, "missing-key", "missing; add it")
+    raise key_error(key, "wrong-type", 'expected text that is not empty, found text ""')
 
 
 def _part_values(part: Struct) -> dict[str, Any]:
@@ -278,8 +272,8 @@ def session_digest(record: Session) -> str:
 def session_of(values: Mapping[str, Any], name: str) -> Session:
     """Return the Session in a recorded file, where `id` is the name; only types are checked."""
     if values.get("id") in (None, ""):
-        message = "id: missing; write the session's id, as its outcomes have it in source.session"
-        raise BadInputError(message, code="missing-key", key="id")
+        problem = "missing; write the session's id, as its outcomes have it in source.session"
+        raise key_error("id", "missing-key", problem)
     fields = {key: value for key, value in values.items() if key not in _ASSIGNED_SESSION_KEYS}
     try:
         record = convert({**fields, "id": "", "name": values["id"]}, Session)
@@ -322,7 +316,7 @@ _CORRECTION_KEYS = (
 )  # fmt: skip
 
 
-def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
+def _statement_writer(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
     """Return a function that writes a fact or a correction with these front matter keys."""
 
     def write_statement(record: Fact | Correction) -> str:
@@ -335,7 +329,9 @@ def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
     return write_statement
 
 
-def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Callable[..., Record]:
+def _statement_reader(
+    keys: Sequence[str], kind: type[Fact] | type[Correction]
+) -> Callable[..., Record]:
     """Return a function that reads a fact or a correction; only its front matter is optional."""
 
     def read_statement(text: str, name: str, domain: str | None) -> Record:
@@ -363,38 +359,34 @@ def foreign_skill(name: str, content: bytes) -> Skill:
 
     Unlike the vault's files it may have unquoted colons, nested metadata and lists.
     """
-    return _skill(name, _checked_text_of(content), foreign=True)
+    meta, body = front_matter.read_foreign(_checked_text_of(content))
+    meta["metadata"] = _without_nested(meta.get("metadata"))
+    return _skill_of(name, meta, body)
 
 
-def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
-    meta, body = (
-        front_matter.read_foreign(text)
-        if foreign
-        else front_matter.read_document(text, as_written=True)
-    )
-    if foreign:
-        meta["metadata"] = _without_nested(meta.get("metadata"))
-    values_of = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
-    values_of |= _metadata(meta.get("metadata"))
+def _skill_of(name: str, meta: dict[str, Any], body: str) -> Skill:
+    """Return the skill of a front matter and a body; `name` is the name of its folder."""
+    raw_values = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
+    raw_values |= _checked_metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
-        if key in values_of and values_of[key] not in choices:
-            problem = f"metadata.{key}: {values_of[key]!r} is not one of {', '.join(choices)}"
-            raise BadInputError(problem, code="bad-value", key=f"metadata.{key}")
+        if key in raw_values and raw_values[key] not in choices:
+            problem = f"{raw_values[key]!r} is not one of {', '.join(choices)}"
+            raise key_error(f"metadata.{key}", "bad-value", problem)
     values: dict[str, Any] = {
         key: _as_text(value)
-        for key, value in values_of.items()
+        for key, value in raw_values.items()
         if key in _TEXT_KEYS and value not in (None, "")
     }
     values |= {
-        key: _as_words(values_of[key]) for key in front_matter.WORD_KEYS if values_of.get(key)
+        key: _split_words(raw_values[key]) for key in front_matter.WORD_KEYS if raw_values.get(key)
     }
     return Skill(
         name=_require_text(meta, "name", f"write `name: {name}`"),
         description=_require_text(meta, "description", "say what it does and when to use it"),
         body=body,
-        foreign=tuple(key for key in meta if key not in _KNOWN),
+        foreign=tuple(key for key in meta if key not in _READ_KEYS),
         elsewhere=_external_use({**meta, **(meta.get("metadata") or {})}),
-        internal=values_of.get("internal") is True,  # hosts overlook the text "true"
+        internal=raw_values.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
 
@@ -417,7 +409,7 @@ def _external_use(meta: Mapping[str, Any]) -> ExternalUse | None:
     if count is None or count < 1:
         return None
     success_rate = rate if rate is not None and 0 <= rate <= 1 else None
-    return ExternalUse(int(min(count, _MANY)), success_rate)
+    return ExternalUse(int(min(count, _MAX_USES)), success_rate)
 
 
 def _number(value: Any) -> float | None:
@@ -429,29 +421,28 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
-def _metadata(value: Any) -> dict[str, Any]:
+def _checked_metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        message = "metadata: expected keys and values, such as `kind: manual`"
-        raise BadInputError(message, code="wrong-type", key="metadata")
-    for key, value_of in value.items():
-        if isinstance(value_of, dict | list):
-            raise BadInputError(
-                f"metadata.{key}: expected text, found a {'list' if value_of else 'collection'}; "
-                "write the words with spaces between them",
-                code="wrong-type",
-                key=f"metadata.{key}",
+        problem = "expected keys and values, such as `kind: manual`"
+        raise key_error("metadata", "wrong-type", problem)
+    for key, entry in value.items():
+        if isinstance(entry, dict | list):
+            problem = (
+                f"expected text, found a {'list' if entry else 'collection'}; "
+                "write the words with spaces between them"
             )
+            raise key_error(f"metadata.{key}", "wrong-type", problem)
     return value
 
 
 def _require_text(meta: dict[str, Any], key: str, requirement: str) -> str:
     value = meta.get(key)
     if value is None or value == "":
-        raise BadInputError(f"{key}: missing; {requirement}", code="missing-key", key=key)
+        raise key_error(key, "missing-key", f"missing; {requirement}")
     if isinstance(value, dict | list):
-        raise BadInputError(f"{key}: expected text; {requirement}", code="wrong-type", key=key)
+        raise key_error(key, "wrong-type", f"expected text; {requirement}")
     return _as_text(value)
 
 
@@ -459,28 +450,33 @@ def _as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _as_words(value: Any) -> tuple[str, ...]:
+def _split_words(value: Any) -> tuple[str, ...]:
     return (
         tuple(_as_text(v) for v in value) if isinstance(value, list) else tuple(str(value).split())
     )
 
 
-_FORMS: Mapping[str, _Form] = {
-    "outcome": _yaml(outcome_values, outcome_of),
-    "evaluation": _yaml(_evaluation_values, lambda values, _: convert_stored(values, Evaluation)),
-    "recommendation": _yaml(recommendation_values, recommendation_of),
-    "session": _yaml(session_values, session_of),
-    "retraction": _yaml(
+_FORMATS: Mapping[str, _Format] = {
+    "outcome": _yaml_format(outcome_values, outcome_of),
+    "evaluation": _yaml_format(
+        _evaluation_values, lambda values, _: convert_stored(values, Evaluation)
+    ),
+    "recommendation": _yaml_format(recommendation_values, recommendation_of),
+    "session": _yaml_format(session_values, session_of),
+    "retraction": _yaml_format(
         lambda record: {**msgspec.to_builtins(record), "at": stamp(record.at)},
         lambda values, _: convert_stored(values, Retraction),
     ),
-    "answer": _Form(
+    "answer": _Format(
         _answer_text,
         lambda text, *_: convert_stored(front_matter.as_mapping(strict_json.load(text)), Answer),
     ),
-    "fact": _Form(_statement_text(FACT_KEYS), _statement(FACT_KEYS, Fact)),
-    "correction": _Form(
-        _statement_text(_CORRECTION_KEYS), _statement(_CORRECTION_KEYS, Correction)
+    "fact": _Format(_statement_writer(FACT_KEYS), _statement_reader(FACT_KEYS, Fact)),
+    "correction": _Format(
+        _statement_writer(_CORRECTION_KEYS), _statement_reader(_CORRECTION_KEYS, Correction)
     ),
-    "skill": _Form(attrgetter("markdown"), lambda text, name, _: _skill(name, text)),
+    "skill": _Format(
+        attrgetter("markdown"),
+        lambda text, name, _: _skill_of(name, *front_matter.read_document(text, as_written=True)),
+    ),
 }

@@ -14,14 +14,10 @@ from msgspec import Struct
 from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import count_of, format_number, make_inert, pluralize
 
-# Keys of a context that tell the frame of a decision: compared within, never a condition or a text.
-STRATA = ("client", "model", "branch", "repository")
+# Keys for the frame of a decision: outcomes are compared within it, and it is not a condition.
+FRAME_KEYS = ("client", "model", "branch", "repository")
 # Fields that an agent may copy from the result; `entry_value` is known before.
-_OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
-    "result",
-    "outcome",
-    "agent",
-}
+_RESULT_KEYS = {*Result.__struct_fields__, "result", "outcome", "agent"} - {"entry_value", "unit"}
 _RESULT_WORD = re.compile(
     r"(?:un)?succe(?:ss|ed).*|fail.*|(?:un)?solved?|pass(?:ed|es|ing)?|complet(?:ed?|es|ing|ion)"
     r"|w[io]n|win(?:s|ner|ners|ning)|los[te]|los(?:es|er|ers|ing)|(?:in)?correct(?:ly)?"
@@ -29,13 +25,13 @@ _RESULT_WORD = re.compile(
 )
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NAMES_RESULT = frozenset(
+_RESULT_KEY_WORDS = frozenset(
     "pnl profit profits error errors exception exceptions duration elapsed realized realised roi"
     " drawdown outcome outcomes result results holding held".split()
 )
-_ENDED = frozenset({"exit", "exited", "closed", "ended"})  # at the head of a key
+_END_WORDS = frozenset({"exit", "exited", "closed", "ended"})  # at the head of a key
 # A key with such a word is about a plan, a bound or the past: `stop_loss`, `max_duration`.
-_PLANNED = frozenset(
+_PLAN_WORDS = frozenset(
     "stop take max min maximum minimum limit target plan planned expected threshold budget"
     " previous prior last recent on".split()
 )
@@ -73,9 +69,9 @@ class Separation(Struct, frozen=True, kw_only=True):
     `other` counts outcomes that record the keys and do not meet the conditions. `episodes` counts
     the episodes in `met`. `lately` counts the later half, if too few outcomes there meet the
     conditions for a test. `p` is family-wise over all tests at once, `z` is robust to episodes.
-    `holds_for` are the ids of the outcomes that meet the conditions, `held` the rules that were
-    held fixed. The counts are of the `read` latest outcomes of the `action`, the last of which
-    ended at `until`. A `lead` rests on few outcomes and is not a rule yet.
+    `holds_for` are the ids of the outcomes that meet the conditions. The test held `fixed_rules`
+    fixed. The counts are of the `read` latest outcomes of the `action`, and the last of these ended
+    at `until`. A `lead` rests on few outcomes and is not a rule yet.
     """
 
     conditions: tuple[Condition, ...]
@@ -89,7 +85,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     read: int
     until: datetime
     lately: tuple[int, int] | None = None
-    held: tuple[tuple[Condition, ...], ...] = ()
+    fixed_rules: tuple[tuple[Condition, ...], ...] = ()
     lead: bool = False
     action: str = ""
 
@@ -99,18 +95,18 @@ class Separation(Struct, frozen=True, kw_only=True):
         return self.result.startswith(("failures", "losses"))
 
 
-def clause(conditions: Sequence[Condition]) -> str:
+def describe_conditions(conditions: Sequence[Condition]) -> str:
     """Return conditions as a clause of a sentence: `when trend is up and …`."""
     first, *following = (
-        (_opening(condition), describe_condition(condition)) for condition in conditions
+        (_conjunction(condition), describe_condition(condition)) for condition in conditions
     )
     text = " ".join(first)
-    for opening, words in following:
-        text += f" and {'' if opening == first[0] else f'{opening} '}{words}"
+    for conjunction, words in following:
+        text += f" and {'' if conjunction == first[0] else f'{conjunction} '}{words}"
     return text
 
 
-def _opening(condition: Condition) -> str:
+def _conjunction(condition: Condition) -> str:
     measured = condition.kind in ("context", "number") and condition.op not in ("is", "is not")
     return "with" if measured else "when"
 
@@ -143,29 +139,32 @@ def _describe_range(condition: Condition, key: str, bounds: tuple[float, float])
     return f"{key} below {low} or of {high} and more"
 
 
-def risk(rule: Separation) -> str:
-    """Return the counts as a clause: `then 5 of 55 were losses, otherwise 1 of 124`."""
-    loss_count, episodes = rule.met[0], rule.episodes[0]
-    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != loss_count else ""
-    later = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
-    otherwise = count_of(*rule.other)
-    return f"then {count_of(*rule.met)} were {rule.result}{fewer}{later}, otherwise {otherwise}"
+def describe_rule(rule: Separation) -> str:
+    """Return a rule with its counts: `when trend is up: then 5 of 6 were losses, otherwise …`."""
+    lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
+    counts = f"{count_of(*rule.met)} were {rule.result}{_occasions(rule)}{lately}"
+    conditions = describe_conditions(rule.conditions)
+    return f"{conditions}: then {counts}, otherwise {count_of(*rule.other)}"
 
 
-def lead_line(lead: Separation) -> str:
+def describe_lead(lead: Separation) -> str:
     """Return a lead, a rule with few outcomes, as a line.
 
     Example: `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`
     """
-    failure_count, episodes = lead.met[0], lead.episodes[0]
-    fewer = f" (on {pluralize(episodes, 'occasion')})" if episodes != failure_count else ""
-    conditions = " and ".join(map(_as_recorded, lead.conditions))
+    conditions = " and ".join(map(_with_recorded_key, lead.conditions))
     comma = "," if conditions[-1].isdigit() else ""  # or its number would run into the count
-    counts = f"{count_of(*lead.met)} failed{fewer}, otherwise {count_of(*lead.other)}"
+    counts = f"{count_of(*lead.met)} failed{_occasions(lead)}, otherwise {count_of(*lead.other)}"
     return f"Lead: with {conditions}{comma} {counts}."
 
 
-def _as_recorded(condition: Condition) -> str:
+def _occasions(rule: Separation) -> str:
+    """Return a note if several outcomes with the result are of one episode."""
+    episodes = rule.episodes[0]
+    return f" (on {pluralize(episodes, 'occasion')})" if episodes != rule.met[0] else ""
+
+
+def _with_recorded_key(condition: Condition) -> str:
     """Return a condition with its recorded key: `dry_run false`, `dry_run not true`."""
     key = make_inert(condition.key, 60)
     return key + describe_condition(condition).removeprefix(key.replace("_", " ")).removeprefix(
@@ -181,7 +180,7 @@ def conditions_of(outcome: Outcome) -> dict[str, Scalar]:
     return {
         key: value
         for key, value in outcome.context.items()
-        if key not in STRATA and not names_result(key)
+        if key not in FRAME_KEYS and not names_result(key)
     }
 
 
@@ -194,10 +193,10 @@ def is_result_word(term: str) -> bool:
 def names_result(key: str) -> bool:
     """Return True for a key about the result: `pnl_pct`, `exitReason`, not `stop_loss`."""
     words = [word.lower() for word in _WORD.findall(key)]
-    if key.lower() in _OF_THE_RESULT:
+    if key.lower() in _RESULT_KEYS:
         return True
-    if not words or _PLANNED.intersection(words):
+    if not words or _PLAN_WORDS.intersection(words):
         return False
-    return words[0] in _ENDED or any(
-        word in _NAMES_RESULT or is_result_word(word) for word in words
+    return words[0] in _END_WORDS or any(
+        word in _RESULT_KEY_WORDS or is_result_word(word) for word in words
     )

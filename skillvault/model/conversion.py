@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import Observer, Status, Trust, Via
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -23,11 +23,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "source.trust": get_args(Trust),
     "trust": get_args(Trust),
 }
-_AT = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
+_KEY_PATH = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
 _EXPECTED = re.compile(
     r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
 )
-_IN_WORDS = {
+_TYPE_NAMES = {
     "float": "a number",
     "int": "a whole number",
     "str": "text",
@@ -37,7 +37,7 @@ _IN_WORDS = {
     "array": "a list",
     "null": "nothing",
 }
-_RECORD = TypeVar("_RECORD", bound=Struct)
+_Record = TypeVar("_Record", bound=Struct)
 
 
 class _Key(NamedTuple):
@@ -48,7 +48,7 @@ class _Key(NamedTuple):
     is_list: bool = False
 
 
-def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
+def convert_stored(raw: Any, kind: type[_Record]) -> _Record:
     """Return a record from the vault's own values; raises BadInputError with the dotted key."""
     try:
         return msgspec.convert(raw, kind)
@@ -56,7 +56,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
         raise _explain_error(error, "", raw) from None
 
 
-def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
+def convert(raw: Mapping[str, Any], kind: type[_Record], *, key_path: str = "") -> _Record:
     """Convert `raw` to a `kind`, with unknown keys in `extra`, also in nested records.
 
     A null or an empty text counts as absent if the key is optional.
@@ -66,9 +66,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
     for name, value in raw.items():
         if not isinstance(name, str):
             path = _join(key_path, str(name))
-            raise BadInputError(
-                f"{path}: keys must be text; quote {name!r}", code="bad-key", key=path
-            )
+            raise key_error(path, "bad-key", f"keys must be text; quote {name!r}")
         key = keys.get(name)
         if key is None:
             values["extra"][name] = value
@@ -89,14 +87,13 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
         raise _explain_error(error, key_path, raw) from None
 
 
-def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
+def _convert_member(value: Any, kind: type[_Record], key_path: str) -> _Record:
     if isinstance(value, Mapping):
         return convert(value, kind, key_path=key_path)
-    raise BadInputError(
-        f"{key_path}: expected a mapping, found {value_in_words(value)}; write "
-        f"{{{', '.join(_keys_of(kind))}}}",
-        code="wrong-type",
-        key=key_path,
+    raise key_error(
+        key_path,
+        "wrong-type",
+        f"expected a mapping, found {value_in_words(value)}; write {{{', '.join(_keys_of(kind))}}}",
     )
 
 
@@ -121,23 +118,23 @@ def _join(path: str, key: str) -> str:
 def _explain_error(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
     """Return the message of msgspec as one sentence that names the key and the next step."""
     message = str(error)
-    path_match = _AT.search(message)
+    path_match = _KEY_PATH.search(message)
     key = _join(path, path_match["key"]) if path_match else path
-    text = _AT.sub("", message)
+    text = _KEY_PATH.sub("", message)
     if missing_key := re.match(r"Object missing required field `(.+)`", text):
         key = _join(key, missing_key[1])
-        return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
+        return key_error(key, "missing-key", "missing; add it")
     value = _value_at(raw, path_match["key"] if path_match else "")
     if text.startswith("Invalid enum value"):
         problem = f"{value!r} is not one of the values it may have"
         problem += f"; write {', '.join(_CHOICES[key])}" if key in _CHOICES else ""
-        return BadInputError(f"{key}: {problem}", code="bad-value", key=key)
+        return key_error(key, "bad-value", f"{problem}")
     if "RFC3339" in text:
         text = "Expected `datetime`"
     match = _EXPECTED.match(text)
     if match is None:
-        return BadInputError(f"{key}: {text}", code="bad-value", key=key)
-    types = [_IN_WORDS.get(part.strip(), part.strip()) for part in match["want"].split("|")]
+        return key_error(key, "bad-value", f"{text}")
+    types = [_TYPE_NAMES.get(part.strip(), part.strip()) for part in match["want"].split("|")]
     want = " or ".join(part for part in types if part != "nothing") or "nothing"
     if match["bound"]:
         want += f"{match['bound'].replace('>=', 'at least').replace('<=', 'at most')}"

@@ -221,7 +221,7 @@ def select_receipts(
         return anonymous
     rivals = [rival for rival in claims if rival.agent not in agents]
     asked_at = min(r.at for r in anonymous)
-    # The first outcome after the request owns it; if clocks differ and none is later, the first.
+    # The first outcome after the request owns the receipt, or the first of all if clocks differ.
     later = [rival for rival in (*rivals, claim) if rival.at >= asked_at]
     owner = next(iter((*later, *rivals)), claim)
     return anonymous if owner.agent == claim.agent else []

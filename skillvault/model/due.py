@@ -9,16 +9,9 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal[
-    "outcome",
-    "evaluation",
-    "fact",
-    "skill",
-    "link",
-    "recommendation",
-    "session",
-    "answer",
+    "outcome", "evaluation", "fact", "skill", "link", "recommendation", "session", "answer",
     "correction",
-]
+]  # fmt: skip
 Event = Literal[
     "changed",  # its file was added, changed or removed
     "moved",  # it was added, removed or moved to another folder
@@ -128,7 +121,7 @@ Relation = (
 
 
 class Trigger(Struct, frozen=True):
-    """An event of a record, and the relations from the record to those that become due.
+    """An event of a record, and the relations from the record to the records that become due.
 
     `types`: only links of these types, or skills of these kinds.
     """

@@ -93,4 +93,9 @@ class BadInputError(SkillvaultError):
         self.line = line
 
 
-_MAX_MESSAGE = 600  # the most characters of a message
+_MAX_MESSAGE = 600  # characters
+
+
+def key_error(key: str, code: str, problem: str) -> BadInputError:
+    """Return the error that refuses the value of a key; its message begins with the key."""
+    return BadInputError(f"{key}: {problem}", code=code, key=key)

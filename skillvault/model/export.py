@@ -44,7 +44,7 @@ class ExportedPart(NamedTuple):
     put: Callable[[str, bytes | None, bytes | None], bytes | None]
 
 
-WHOLE = ExportedPart(lambda _path, content: content, lambda _path, _before, part: part)
+WHOLE_FILE = ExportedPart(lambda _path, content: content, lambda _path, _before, part: part)
 
 
 class Export(Struct, frozen=True):
@@ -57,5 +57,5 @@ class Export(Struct, frozen=True):
     units: Units
     skills: tuple[str, ...] = ()
     left_out: tuple[OmittedSkill, ...] = ()
-    own: ExportedPart = WHOLE
+    owned_part: ExportedPart = WHOLE_FILE
     cut: int | None = None

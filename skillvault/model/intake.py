@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from skillvault.model import codec
 from skillvault.model.aliases import parse_handle, session_id
 from skillvault.model.conversion import value_in_words
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import (
     MAX_TEXT,
     Lesson,
@@ -28,64 +28,39 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
-from skillvault.model.text.text import is_slug, join_items
+from skillvault.model.text.tables import join_lines, read_sections
+from skillvault.model.text.text import SLUG_ADVICE, is_slug, join_items
 
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_SESSION_PARTS = 1000  # failures or successes of a session
 
-# Key -> the advice in its refusal.
+# Kind of refusal -> key -> the next step.
 _ADVICE = {
-    "agent": "name who asked, as source.agent of its outcomes does",
-    "task": "write what was asked, in the asker's words",
-    "decision.task": "write what was asked, in the asker's words",
-    "decision.reasoning_at": "write before, or after if the result was known by then",
-    "decision.report": "write what was said after the result, or leave it out",
-    "result.answer": "put the answer between quotes",
-    "result.observed_by": "leave it out if the agent alone saw it",
-    "result.claim": "write what the agent said of it, or leave it out",
-    "result.claimed": "leave it out if the agent did not say",
-    "source.batch": "name the backtest, the job or the run of the CI",
-    "lesson": "write its parts: when, do, because, evidence, observed",
-    **dict.fromkeys(
-        ("lesson.when", "lesson.do", "lesson.because", "lesson.evidence"),
-        "write it as text between quotes",
-    ),
-    "lesson.observed": "write true if it was seen, false if it is supposed",
-    "facts": "write a list of {fact: NAME, blob: ID}",
+    head: dict(line.split(": ", 1) for line in join_lines(text))
+    for head, text in read_sections("skillvault.model", "intake.txt")
 }
-_TEXTS = {
-    ("decision", "task"): "keep what the task asks for",
-    ("decision", "report"): "keep the sentences that say what was found",
-    ("result", "answer"): "keep the answer itself, and its proof in result.evidence",
-    ("result", "evidence"): "keep the lines that show the error",
-    ("result", "claim"): "keep the sentences that say how it ended",
-    ("lesson", "when"): "say it in a sentence",
-    ("lesson", "do"): "say it in a sentence",
-    ("lesson", "because"): "say it in a sentence",
-    ("lesson", "evidence"): "keep the words that it rests on",
-}
-_ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
-_IGNORED = _ASSIGNED | {"type", "extra"}  # of a recommendation
+_ASSIGNED_KEYS = frozenset({"id", "received"})  # top-level keys that the vault gives
+_IGNORED_KEYS = _ASSIGNED_KEYS | {"type", "extra"}  # of a recommendation
 _DAY = timedelta(days=1)
 _TYPES = ("outcome", "recommendation", "session")
 
 
 def parse_record(
-    raw: Mapping[str, Any], *, unbounded: bool = False, **given: Any
+    raw: Mapping[str, Any], *, unbounded: bool = False, **options: Any
 ) -> Outcome | Recommendation | Session:
     """Return a validated record of the type that a mapping names; see `parse_outcome`."""
     match raw.get("type", "outcome"):
         case "outcome":
-            return parse_outcome(raw, unbounded=unbounded, **given)
+            return parse_outcome(raw, unbounded=unbounded, **options)
         case "recommendation":
-            return parse_recommendation(raw, **given)
+            return parse_recommendation(raw, **options)
         case "session":
-            return parse_session(raw, **given)
+            return parse_session(raw, **options)
         case kind:
             types = join_items(_TYPES, last="or")
-            message = f"type: {kind!r} is not taken by this version; it takes {types}"
-            raise BadInputError(message, code="unknown-type", key="type")
+            problem = f"{kind!r} is not taken by this version; it takes {types}"
+            raise key_error("type", "unknown-type", problem)
 
 
 def parse_outcome(
@@ -106,20 +81,23 @@ def parse_outcome(
     original = _valid_outcome(raw, unbounded)
     record = original if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, event="it ended")
-    for (part, name), how in _TEXTS.items():
-        _check_size(f"{part}.{name}", getattr(getattr(original, part), name, ""), how)
+    for key, advice in _ADVICE["too large"].items():
+        part, _, name = key.partition(".")
+        _check_size(key, getattr(getattr(original, part), name, ""), advice)
     digest = codec.outcome_digest(original)
     return replace(
         record,
         id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
         received=digest,
-        source=replace(record.source, trust=_least(trust, record.trust)),
+        source=replace(record.source, trust=_lowest_trust(trust, record.trust)),
     )
 
 
 def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
     """Return the outcome in a mapping with its status and score, without an id."""
-    values = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
+    values = {
+        key: value for key, value in raw.items() if key not in _ASSIGNED_KEYS and key != "type"
+    }
     if isinstance(values.get("result"), Mapping):
         values["result"] = _with_status(values["result"])
     _check_context(values.get("context"))
@@ -135,7 +113,7 @@ def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
     return replace(record, result=_check_result(record.result, unbounded))
 
 
-def _least(*trusts: Trust) -> Trust:
+def _lowest_trust(*trusts: Trust) -> Trust:
     return "untrusted" if "untrusted" in trusts else "local"
 
 
@@ -143,23 +121,22 @@ def _check_time(key: str, at: datetime | None, event: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        message = f"{key}: {at} is not a time in UTC; give the time at which {event}"
-        raise BadInputError(message, code="bad-value", key=key) from None
+        problem = f"{at} is not a time in UTC; give the time at which {event}"
+        raise key_error(key, "bad-value", problem) from None
 
 
 def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, event: str) -> None:
     if at - now > ahead:
-        raise BadInputError(
-            f"{key}: {stamp(at)} lies in the future (now is {stamp(now)}); give the time at which "
-            f"{event}",
-            code="future",
-            key=key,
+        raise key_error(
+            key,
+            "future",
+            f"{stamp(at)} lies in the future (now is {stamp(now)}); give the time at which {event}",
         )
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
     """Add the next step to the error about a key."""
-    step = _ADVICE.get(error.key or "")
+    step = _ADVICE["wrong value"].get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
     return BadInputError(f"{error.message}; {step}", code=error.code, key=error.key)
@@ -176,8 +153,8 @@ def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
     if score is None and amount is not None and entry:
         score = amount / entry
     if score is None:
-        message = "result.status: missing; write success, failure or neutral, or give result.score"
-        raise BadInputError(message, code="missing-key", key="result.status")
+        problem = "missing; write success, failure or neutral, or give result.score"
+        raise key_error("result.status", "missing-key", problem)
     return {**result, "status": _status_of(score)}
 
 
@@ -188,36 +165,29 @@ def _status_of(score: float) -> Status:
 def check_slug(domain: str) -> None:
     """Raise BadInputError if a domain cannot be a folder's name."""
     if not is_slug(domain):
-        raise BadInputError(
-            f"domain: {domain[:80]!r} cannot be a folder name; use lower-case letters, "
-            "digits and single hyphens, at most 64",
-            code="bad-domain",
-            key="domain",
-        )
+        problem = f"{domain[:80]!r} cannot be a folder name; {SLUG_ADVICE}"
+        raise key_error("domain", "bad-domain", problem)
 
 
 def _check_lesson(lesson: Lesson | None) -> None:
     if lesson is not None and not (lesson.when.strip() or lesson.do.strip()):
-        message = "lesson.do: missing; write what to do, or under lesson.when what it is about"
-        raise BadInputError(message, code="missing-key", key="lesson.do")
+        problem = "missing; write what to do, or under lesson.when what it is about"
+        raise key_error("lesson.do", "missing-key", problem)
 
 
-def _check_size(key: str, text: str, how: str) -> None:
+def _check_size(key: str, text: str, advice: str) -> None:
     if len(text) > MAX_TEXT // 4 and len(text.encode()) > MAX_TEXT:  # at most four bytes each
-        raise BadInputError(
-            f"{key}: longer than {MAX_TEXT // 1024} KiB; {how}", code="too-large", key=key
-        )
+        raise key_error(key, "too-large", f"longer than {MAX_TEXT // 1024} KiB; {advice}")
 
 
 def _check_context(context: Any) -> None:
     for key, value in context.items() if isinstance(context, Mapping) else ():
         if not isinstance(value, Scalar):
-            raise BadInputError(
-                f"context.{key}: expected one value, found {value_in_words(value)}; "
-                "write its parts as keys of their own",
-                code="wrong-type",
-                key=f"context.{key}",
+            problem = (
+                f"expected one value, found {value_in_words(value)}; "
+                "write its parts as keys of their own"
             )
+            raise key_error(f"context.{key}", "wrong-type", problem)
 
 
 def _check_result(result: Result, unbounded: bool) -> Result:
@@ -229,38 +199,35 @@ def _check_result(result: Result, unbounded: bool) -> Result:
     if score is None:
         return result
     if not math.isfinite(score):
-        message = "result.score: amount / entry_value is not a finite number; correct them"
-        raise BadInputError(message, code="bad-value", key="result.score")
+        problem = "amount / entry_value is not a finite number; correct them"
+        raise key_error("result.score", "bad-value", problem)
     if result.score is not None and computed is not None:
         _check_ratio(result.score, computed)
     if not unbounded and (score < -1 or (score > 1 and computed is None)):
-        raise BadInputError(
-            f"result.score: {score:g} is outside -1..1; was percent meant? "
-            f"Write {score / 100:g} for {score:g} %",
-            code="score-range",
-            key="result.score",
+        raise key_error(
+            "result.score",
+            "score-range",
+            f"{score:g} is outside -1..1; was percent meant? Write {score / 100:g} for {score:g} %",
         )
     derived = _status_of(score)
     if result.status != derived:
-        raise BadInputError(
-            f"result.status: {result.status} contradicts result.score {score:g}, which means "
-            f"{derived}; correct one of them",
-            code="contradiction",
-            key="result.status",
+        problem = (
+            f"{result.status} contradicts result.score {score:g}, which means "
+            f"{derived}; correct one of them"
         )
+        raise key_error("result.status", "contradiction", problem)
     return replace(result, score=score)
 
 
 def _check_ratio(score: float, computed: float) -> None:
     if abs(score - computed) <= SCORE_TOLERANCE:
         return
-    raise BadInputError(
-        f"result.score: {score:g} differs from amount / entry_value = {computed:.6g}"
+    problem = (
+        f"{score:g} differs from amount / entry_value = {computed:.6g}"
         + ("; was percent meant? " if abs(score - computed * 100) <= 0.1 else "; ")
-        + "Write the fraction, or leave score out",
-        code="score-mismatch",
-        key="result.score",
+        + "Write the fraction, or leave score out"
     )
+    raise key_error("result.score", "score-mismatch", problem)
 
 
 def _check_handles(record: Outcome) -> None:
@@ -270,12 +237,11 @@ def _check_handles(record: Outcome) -> None:
     """
     handle = next(filter(None, map(parse_handle, record.applied or ())), None)
     if handle is not None and record.decision.id is None:
-        raise BadInputError(
-            f"applied: [{handle}] is a handle of one answer; give decision.id, the ID of its "
-            "`recommend --decision ID`, or write the skill's name",
-            code="handle-without-decision",
-            key="applied",
+        problem = (
+            f"[{handle}] is a handle of one answer; give decision.id, the ID of its "
+            "`recommend --decision ID`, or write the skill's name"
         )
+        raise key_error("applied", "handle-without-decision", problem)
 
 
 # ── recommendations ──────────────────────────────────────────────────────────────────
@@ -299,12 +265,12 @@ def parse_recommendation(
         record,
         id=f"{moment_of(record.at)}-{digest[:10]}",
         received=digest,
-        trust=_least(trust, record.trust),
+        trust=_lowest_trust(trust, record.trust),
     )
 
 
 def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
-    values = {key: value for key, value in raw.items() if key not in _IGNORED}
+    values = {key: value for key, value in raw.items() if key not in _IGNORED_KEYS}
     try:
         record = codec.recommendation_of({**values, "received": ""}, "")
     except BadInputError as error:
@@ -315,12 +281,12 @@ def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
 
 
 def _check_lists(record: Recommendation) -> None:
-    _check_size("task", record.task, _TEXTS["decision", "task"])
+    _check_size("task", record.task, _ADVICE["too large"]["decision.task"])
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             noun = "facts" if key == "facts" else "skills"
-            message = f"{key}: more than {MAX_SHOWN} {noun}; leave out the last ones"
-            raise BadInputError(message, code="too-large", key=key)
+            problem = f"more than {MAX_SHOWN} {noun}; leave out the last ones"
+            raise key_error(key, "too-large", problem)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────
@@ -342,12 +308,12 @@ def parse_session(
     record = original if clean is None or clean == raw else _valid_session(clean)
     _check_session_sizes(original)
     _check_future("ended_at", record.ended_at, now, ahead, event="it ended")
-    least = _least(trust, record.trust)
+    lowest_trust = _lowest_trust(trust, record.trust)
     return replace(
         record,
-        id=session_id(record.name, least),
+        id=session_id(record.name, lowest_trust),
         received=codec.session_digest(original),
-        trust=least,
+        trust=lowest_trust,
     )
 
 
@@ -356,12 +322,11 @@ def _valid_session(raw: Mapping[str, Any]) -> Session:
     check_slug(record.domain)
     _check_time("ended_at", record.ended_at, "it ended")
     if not (record.failures or record.successes):
-        raise BadInputError(
-            "failures: missing, and so are successes; write what failed as {lemma, reason, "
-            "attempt}, what worked as {lemma, text}",
-            code="missing-key",
-            key="failures",
+        problem = (
+            "missing, and so are successes; write what failed as {lemma, reason, "
+            "attempt}, what worked as {lemma, text}"
         )
+        raise key_error("failures", "missing-key", problem)
     return record
 
 
@@ -370,8 +335,8 @@ def _check_session_sizes(record: Session) -> None:
     for key in ("failures", "successes"):
         parts = getattr(record, key)
         if len(parts) > MAX_SESSION_PARTS:
-            message = f"{key}: more than {MAX_SESSION_PARTS}; leave out those that say the same"
-            raise BadInputError(message, code="too-large", key=key)
+            problem = f"more than {MAX_SESSION_PARTS}; leave out those that say the same"
+            raise key_error(key, "too-large", problem)
         for index, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:
                 _check_size(f"{key}[{index}].{name}", getattr(part, name), "keep what it shows")

@@ -1,10 +1,10 @@
-"""Rules that hold in any vault, as problems and notes about its records.
+"""Check the records of a vault by the rules that hold in any vault.
 
 A problem is a mistake to correct. A note tells what a person did, such as the removal of a record
 that a link names.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from skillvault.model.records import (
     Skill,
     question_key,
 )
-from skillvault.model.text.text import is_slug
+from skillvault.model.text.text import SLUG_ADVICE, is_slug
 
 MAX_DESCRIPTION = 1024
 _SKILL_FILE = "SKILL.md"
@@ -51,16 +51,16 @@ class VaultRecords(Struct, frozen=True, kw_only=True):
     removed: Callable[[Ref], str | None]
 
 
-def problems(view: VaultRecords) -> Iterator[Problem]:
+def find_problems(vault: VaultRecords) -> Iterator[Problem]:
     """Yield the mistakes that must be corrected."""
-    for path in view.strays:
+    for path in vault.strays:
         yield Problem(path, None, "stray", _stray_message(path))
-    for path, record in view.records.items():
+    for path, record in vault.records.items():
         match record:
             case Skill():
                 yield from _check_skill(path, record)
             case Evaluation() | Retraction():
-                yield from _check_outcome_id(path, record)
+                yield from _check_id(path, "outcome", record.outcome)
             case Session():
                 yield from _check_session(path, record)
             case Answer():
@@ -70,33 +70,30 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
             case LinkList():
                 for link in record.links:
                     yield from _check_link(path, link)
-    yield from _check_duplicates(view)
-    yield from _check_replacement_cycles(view)
-    yield from (problem for problem, remover in _missing_ends(view) if remover is None)
+    yield from _check_duplicates(vault)
+    yield from _check_replacement_cycles(vault)
+    yield from (problem for problem, remover in _missing_ends(vault) if remover is None)
 
 
-def notes(view: VaultRecords) -> Iterator[Problem]:
+def find_notes(vault: VaultRecords) -> Iterator[Problem]:
     """Yield notes that a reader should know, and that need no correction."""
-    for problem, remover in _missing_ends(view):
+    for problem, remover in _missing_ends(vault):
         if remover is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {remover}")
-    lists = [record for record in view.records.values() if isinstance(record, LinkList)]
+    lists = [record for record in vault.records.values() if isinstance(record, LinkList)]
     linked = {link.target for link_list in lists for link in link_list.links}
-    for path, record in view.records.items():
-        if isinstance(record, LinkList):
-            yield from _contradictory_links(path, record)
-        if isinstance(record, Skill):
-            yield from _skill_notes(path, record)
-            is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
-            # A next version rests on what links to the skill that it replaces, too.
-            if is_made and not record.replaces and Ref("skill", record.name) not in linked:
-                message = (
-                    f"a {record.origin} skill without links; restore with git the lines that lead "
-                    f"to skill/{record.name}"
-                )
-                yield Problem(path, None, "no-links", message)
-        if isinstance(record, Fact) and record.kind == "judge":
-            yield from _fact_notes(path, record, linked)
+    for path, record in vault.records.items():
+        match record:
+            case LinkList():
+                yield from _contradictory_links(path, record)
+            case Skill():
+                yield from _skill_notes(path, record)
+                is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
+                # A next version rests on what links to the skill that it replaces, too.
+                if is_made and not record.replaces and Ref("skill", record.name) not in linked:
+                    yield _no_links(path, f"a {record.origin} skill", f"skill/{record.name}")
+            case Fact(kind="judge") if Ref("fact", record.id) not in linked:
+                yield _no_links(path, "a judge's fact", f"fact/{record.id}")
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
@@ -108,12 +105,9 @@ def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
             yield Problem(path, None, "contradictory-links", message)
 
 
-def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:
-    if Ref("fact", fact.id) not in linked:
-        message = (
-            f"a judge's fact without links; restore with git the lines that lead to fact/{fact.id}"
-        )
-        yield Problem(path, None, "no-links", message)
+def _no_links(path: str, noun: str, address: str) -> Problem:
+    message = f"{noun} without links; restore with git the lines that lead to {address}"
+    return Problem(path, None, "no-links", message)
 
 
 def _stray_message(path: str) -> str:
@@ -128,10 +122,7 @@ def _stray_message(path: str) -> str:
 def _check_skill(path: str, skill: Skill) -> Iterator[Problem]:
     folder = path.split("/")[1]
     if not is_slug(folder):
-        message = (
-            f"the folder {folder!r} is not a skill name; use lower-case letters, digits and "
-            "single hyphens, at most 64"
-        )
+        message = f"the folder {folder!r} is not a skill name; {SLUG_ADVICE}"
         yield Problem(path, "name", "bad-name", message)
     if skill.name != folder:
         message = f"name: {skill.name!r} is not the folder's name; write `name: {folder}`"
@@ -181,16 +172,21 @@ def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
         yield Problem(path, _INTERNAL_KEY, "not-internal", f"{_INTERNAL_KEY}: {message}")
 
 
-def _check_outcome_id(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
-    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
-    if evaluation.outcome != name:
-        message = f"outcome: {evaluation.outcome!r} is not the file's name; write `outcome: {name}`"
-        yield Problem(path, "outcome", "id-mismatch", message)
+def _file_name(path: str) -> str:
+    """Return the last part of a path without its ending."""
+    return path.rpartition("/")[2].rpartition(".")[0]
+
+
+def _check_id(path: str, key: str, value: str) -> Iterator[Problem]:
+    """Yield a problem if the id in a file is not the file's name."""
+    name = _file_name(path)
+    if value != name:
+        message = f"{key}: {value!r} is not the file's name; write `{key}: {name}`"
+        yield Problem(path, key, "id-mismatch", message)
 
 
 def _check_session(path: str, session: Session) -> Iterator[Problem]:
-    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
-    if name != session_id(session.name, session.trust):
+    if _file_name(path) != session_id(session.name, session.trust):
         message = f"id: {session.name!r} is not the file's name; restore the file with git"
         yield Problem(path, "id", "id-mismatch", message)
     if not is_slug(session.domain):
@@ -207,42 +203,36 @@ def _check_answer(path: str, answer: Answer) -> Iterator[Problem]:
 
 
 def _check_fact(path: str, fact: Fact) -> Iterator[Problem]:
-    name = path.rsplit("/", 1)[-1].removesuffix(".md")
+    name = _file_name(path)
     if not is_slug(name):
-        message = (
-            f"the file name {name!r} is not an id; use lower-case letters, digits and single "
-            "hyphens, at most 64"
-        )
+        message = f"the file name {name!r} is not an id; {SLUG_ADVICE}"
         yield Problem(path, "id", "bad-name", message)
-    if fact.id != name:
-        message = f"id: {fact.id!r} is not the file's name; write `id: {name}`"
-        yield Problem(path, "id", "id-mismatch", message)
+    yield from _check_id(path, "id", fact.id)
     if fact.review_by is not None and not _is_time(fact.review_by):
         message = f"review_by: {fact.review_by!r} is not a date; write 2026-11-20"
         yield Problem(path, "review_by", "bad-time", message)
 
 
 def _check_link(path: str, link: Link) -> Iterator[Problem]:
-    if (link.source.kind == "origin") != (link.type == "installed") or (
-        link.target.kind == "origin"
-    ):
+    kinds = (link.source.kind, link.target.kind)
+    expected_kinds = _KINDS_OF_ENDS.get(link.type, kinds)
+    is_from_origin = link.source.kind == "origin"
+    if is_from_origin != (link.type == "installed") or link.target.kind == "origin":
         message = (
             "type: installed leads from an origin to a skill, and nothing else from or to one; "
             "restore the line with git"
         )
         yield Problem(path, "type", "bad-ends", message)
-    elif (link.source.kind, link.target.kind) != (
-        ends := _KINDS_OF_ENDS.get(link.type, (link.source.kind, link.target.kind))
-    ):
-        source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in ends)
+    elif kinds != expected_kinds:
+        source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in expected_kinds)
         message = f"type: {link.type} leads from {source} to {target}; restore the line with git"
         yield Problem(path, "type", "bad-ends", message)
 
 
-def _check_duplicates(view: VaultRecords) -> Iterator[Problem]:
+def _check_duplicates(vault: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each name or id that two records of one kind share."""
     paths: dict[tuple[str, str], str] = {}
-    for path, record in sorted(view.records.items()):
+    for path, record in sorted(vault.records.items()):
         if isinstance(record, LinkList):
             continue
         name = path.split("/")[1] if isinstance(record, Skill) else record.id
@@ -254,9 +244,9 @@ def _check_duplicates(view: VaultRecords) -> Iterator[Problem]:
         paths.setdefault(key, path)
 
 
-def _check_replacement_cycles(view: VaultRecords) -> Iterator[Problem]:
+def _check_replacement_cycles(vault: VaultRecords) -> Iterator[Problem]:
     """Yield a problem for each fact that one of its own older versions replaces."""
-    facts = {f.id: (path, f) for path, f in view.records.items() if isinstance(f, Fact)}
+    facts = {f.id: (path, f) for path, f in vault.records.items() if isinstance(f, Fact)}
     for name, (path, fact) in facts.items():
         older_names, older_name = set[str](), fact.supersedes
         while older_name in facts and older_name not in older_names:
@@ -267,9 +257,9 @@ def _check_replacement_cycles(view: VaultRecords) -> Iterator[Problem]:
             yield Problem(path, "supersedes", "circular", message)
 
 
-def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
+def _missing_ends(vault: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
     """Yield a problem for each link to a missing record, with the commit that removed it."""
-    for path, record in view.records.items():
+    for path, record in vault.records.items():
         ends: list[tuple[str, Ref]] = []
         if isinstance(record, LinkList):
             ends = [("source", link.source) for link in record.links]
@@ -279,9 +269,9 @@ def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
         elif isinstance(record, Fact) and record.supersedes:
             ends = [("supersedes", Ref("fact", record.supersedes))]
         for key, ref in dict.fromkeys(ends):
-            if ref.kind != "origin" and str(ref) not in view.existing:
+            if ref.kind != "origin" and str(ref) not in vault.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"
-                yield Problem(path, key, "missing-end", message), view.removed(ref)
+                yield Problem(path, key, "missing-end", message), vault.removed(ref)
 
 
 def _is_time(text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.records import (
     LINK_TYPES,
     Link,
@@ -29,10 +29,10 @@ from skillvault.model.records import (
 from skillvault.model.text import strict_yaml
 from skillvault.model.text.text import is_slug
 
-_FORM = "`- {type: promoted, to: fact/ID, at: TIME}`"
+_EXAMPLE = "`- {type: promoted, to: fact/ID, at: TIME}`"
 _KINDS: tuple[str, ...] = get_args(RecordKind)
 # A line as the program writes it: the parser of YAML takes a hundred times as long.
-_PLAIN = re.compile(
+_PLAIN_LINE = re.compile(
     r"- \{type: ([a-z]+), to: ([a-z]+)/([a-z0-9-]+), at: '?([0-9TZ:.+-]+)'?\}\s*", re.ASCII
 )
 
@@ -85,7 +85,7 @@ def edit_links(
         ):  # the line says as much already
             lines.append(line)
             del new_links[link.id]
-    for new_line in sorted(map(_line_of, new_links.values())):
+    for new_line in sorted(map(_format_line, new_links.values())):
         later = (i for i, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
         lines.insert(next(later, len(lines)), new_line)
     return b"\n".join([*lines, b""]) if lines else None
@@ -101,7 +101,7 @@ def diff_links(owner: Ref, old: bytes, new: bytes) -> Iterator[Link]:
             yield link
 
 
-def _line_of(link: Link) -> bytes:
+def _format_line(link: Link) -> bytes:
     key, end = ("from", link.source) if link.source.kind == "origin" else ("to", link.target)
     if not is_slug(end.id):
         raise ValueError(f"{end} cannot be written as the end of a link")
@@ -114,13 +114,13 @@ def _parse_line(line: bytes, owner: Ref) -> Link | None:
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadInputError(f"not UTF-8 text; write {_FORM}", code="encoding") from None
-    if plain := _PLAIN.fullmatch(text):
+        raise BadInputError(f"not UTF-8 text; write {_EXAMPLE}", code="encoding") from None
+    if plain := _PLAIN_LINE.fullmatch(text):
         link_type, kind, end, at = plain.groups()
-        return _link(owner, {"type": link_type, "to": f"{kind}/{end}", "at": at})
+        return _make_link(owner, {"type": link_type, "to": f"{kind}/{end}", "at": at})
     if not text.strip() or text.lstrip().startswith("#"):
         return None
-    return _link(owner, _parse_mapping(text))
+    return _make_link(owner, _parse_mapping(text))
 
 
 def _parse_mapping(text: str) -> dict[str, Any]:
@@ -128,31 +128,31 @@ def _parse_mapping(text: str) -> dict[str, Any]:
         entries = strict_yaml.load(text)
     except BadInputError as error:
         reason = error.message.removeprefix("line 1: ")
-        raise BadInputError(f"{reason}; write {_FORM}", code=error.code, key=error.key) from None
+        raise BadInputError(f"{reason}; write {_EXAMPLE}", code=error.code, key=error.key) from None
     if not isinstance(entries, list) or len(entries) != 1 or not isinstance(entries[0], dict):
-        raise BadInputError(f"not a link; write {_FORM}", code="wrong-type")
+        raise BadInputError(f"not a link; write {_EXAMPLE}", code="wrong-type")
     return entries[0]
 
 
-def _link(owner: Ref, values: dict[str, Any]) -> Link:
+def _make_link(owner: Ref, values: dict[str, Any]) -> Link:
     link_type = values.get("type")
     if link_type not in LINK_TYPES:
-        message = f"type: {link_type!r} is not one of {', '.join(LINK_TYPES)}"
-        raise BadInputError(message, code="bad-value", key="type")
-    ends = (owner, _end(values, "to")) if "to" in values else (_end(values, "from"), owner)
+        raise key_error("type", "bad-value", f"{link_type!r} is not one of {', '.join(LINK_TYPES)}")
+    ends = (
+        (owner, _parse_end(values, "to")) if "to" in values else (_parse_end(values, "from"), owner)
+    )
     metadata = values.get("metadata") or {}
     if not isinstance(metadata, dict):
-        message = "metadata: expected keys and values, such as `{url: …}`"
-        raise BadInputError(message, code="wrong-type", key="metadata")
+        raise key_error("metadata", "wrong-type", "expected keys and values, such as `{url: …}`")
     link = link_of(cast("LinkType", link_type), *ends, _parse_time(values.get("at")))
     return replace(link, metadata=metadata) if metadata else link
 
 
-def _end(values: dict[str, Any], key: str) -> Ref:
+def _parse_end(values: dict[str, Any], key: str) -> Ref:
     kind, _, name = str(values.get(key, "")).partition("/")
     if kind not in _KINDS or not name:
-        message = f"{key}: expected KIND/ID, such as `fact/funding-3f2a1c`; write {_FORM}"
-        raise BadInputError(message, code="bad-value", key=key)
+        problem = f"expected KIND/ID, such as `fact/funding-3f2a1c`; write {_EXAMPLE}"
+        raise key_error(key, "bad-value", problem)
     return Ref(cast("RecordKind", kind), name)
 
 
@@ -162,6 +162,6 @@ def _parse_time(value: Any) -> datetime:
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None:
-        message = f"at: {value!r} is not a time with a time zone; write 2026-11-20T10:15:00Z"
-        raise BadInputError(message, code="bad-value", key="at")
+        problem = f"{value!r} is not a time with a time zone; write 2026-11-20T10:15:00Z"
+        raise key_error("at", "bad-value", problem)
     return at

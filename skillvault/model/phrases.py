@@ -4,7 +4,7 @@ import re
 
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import (
-    OPEN_WORDS,
+    can_end_name,
     format_number,
     format_percent,
     join_items,
@@ -54,7 +54,7 @@ def cut_name(text: str, limit: int) -> str:
     words = text.split()
     while len(" ".join(words)) > limit and len(words) > 1:
         del words[-1]
-    while len(words) > 1 and words[-1].casefold().strip(".,:;") in OPEN_WORDS:
+    while len(words) > 1 and not can_end_name(words[-1].casefold().strip(".,:;")):
         del words[-1]
     return " ".join(words)[:limit]
 

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 
 from skillvault.model.claude_models import FAST, MODELS, THOROUGH, Price
 from skillvault.model.records import SkillKind
+from skillvault.model.text.tables import join_lines, read_sections
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Chance = Annotated[float, Meta(gt=0, le=1)]
@@ -31,7 +32,8 @@ PROFILE_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     }
 }
 
-_DIGITS = 9  # of a score; a computed score is not exact beyond them
+_CHECKS = tuple(join_lines(dict(read_sections("skillvault.model", "policy.txt"))["checks"]))
+_SCORE_DIGITS = 9  # of a score; a computed score is not exact beyond them
 # A branch name that git accepts and no command takes for an option or a revision.
 _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
 
@@ -152,11 +154,11 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def makes_warning(self, score: float) -> bool:
         """Return True if a score is below its bound by more than a rounding error."""
-        return round(score, _DIGITS) < round(self.warning_below, _DIGITS)
+        return round(score, _SCORE_DIGITS) < round(self.warning_below, _SCORE_DIGITS)
 
     def makes_pattern(self, score: float) -> bool:
         """Return True if a score is above its bound by more than a rounding error."""
-        return round(score, _DIGITS) > round(self.pattern_above, _DIGITS)
+        return round(score, _SCORE_DIGITS) > round(self.pattern_above, _SCORE_DIGITS)
 
 
 class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -403,48 +405,7 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     # Regular expressions for tests, builds, linters, migrations and deployments, matched at the
     # start of each part of a command.
-    checks: tuple[str, ...] = (
-        r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
-        r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
-        r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
-        r"python[\d.]* manage\.py (?:make)?migrate\w*\b",
-        r"(?:alembic (?:up|down)grade|flask db (?:up|down)grade|(?:rails|rake) db:\w+)\b",
-        r"(?:prisma (?:migrate|db push)|(?:knex|sequelize|typeorm|drizzle-kit) \S*migrat\S*)",
-        r"(?:flyway|liquibase|goose|dbmate|diesel migration|sqlx migrate|php artisan) \S*migrate\b",
-        r"(?:dbmate|goose|diesel migration|sqlx migrate) (?:up|run)\b|mix ecto\.migrate\b",
-        r"(?:(?:terraform|tofu|pulumi) (?:apply|up)|kubectl (?:apply|rollout|set image))\b",
-        r"(?:helm (?:install|upgrade)|ansible-playbook|cdk deploy|docker push|npm publish)\b",
-        r"(?:serverless|sls|sst|vercel|netlify|flyctl|fly|firebase|wrangler|gcloud) .*\bdeploy\b",
-        r"(?:(?:npm|pnpm|yarn|bun)(?: run)?|make|just|task) (?:db:)?(?:deploy|migrate)\b",
-        r"(?:py\.test|pytest-\d|isort --check\S*)",
-        r"(?:(?:python[\d.]*|node|ruby|php) )?(?:test_\w+|\w+_test|run_?tests?)\.(?:py|rb|php|js)",
-        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* (?:t|test|lint)\b",
-        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* build\b",
-        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?))* (?:check|verify|type-?check|tsc)\b",
-        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?))* (?:jest|vitest|eslint|mocha)\b",
-        r"(?:jest|vitest|mocha|ava|eslint|tsc|vue-tsc|pyright|oxlint|stylelint|karma start)\b",
-        r"(?:biome (?:check|lint|ci)|prettier (?:--check|-c)|playwright test|cypress run)\b",
-        r"(?:vite build|next build|webpack|node --(?:test|check))\b",
-        r"(?:ng|nx|turbo|lerna)(?: run)? (?:test|build|lint|check)\b",
-        r"(?:go|cargo|swift|dotnet|mix|bazel|deno|zig) (?:test|build|vet|check|clippy|lint)\b",
-        r"(?:cargo nextest run|(?:sbt|stack|cabal|dune|gleam) (?:test|build|check|runtest))\b",
-        r"(?:lein|meson|rails|forge) (?:test|build|check|compile)\b",
-        r"(?:flutter|dart) (?:test|analyze|build)\b",
-        r"(?:xcodebuild\b.* (?:test|build)\b|nix (?:flake check|build)\b)",
-        r"(?:mvn|mvnw|gradle|gradlew)\b.*\b(?:test|verify|build|check|package|compile\w*)\b",
-        r"make(?: -C \S+| -\S+)*(?: (?:test|check|lint|build|all|ci|verify)\b|$)",
-        r"(?:just|task|rake|invoke)(?: -\S+)* (?:test|spec|check|lint|build|all|ci|verify)\b",
-        r"(?:ctest|cmake --build|ninja|rspec|rubocop|phpunit|pest|phpstan|bats|prove|robot)\b",
-        r"(?:composer|php artisan) (?:test|check|lint)\b",
-        r"(?:shellcheck|golangci-lint run|staticcheck|swiftlint|ktlint|pre-commit run)\b",
-        r"(?:hadolint|actionlint|yamllint|ansible-lint|helm lint|markdown-link-check|lychee)\b",
-        r"(?:(?:terraform|tofu) (?:validate|plan)|dbt (?:test|build|compile))\b",
-        r"(?:mkdocs build|sphinx-build)\b",
-        r"(?:docker|podman)(?: buildx| compose|-compose)? build\b",
-        r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:tests?|check|lint|build)(?:[-_]\w+)*\.sh\b",
-        r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:deploy|migrate)(?:[-_]\w+)*\.sh\b",
-        r"(?:\./|scripts?/|bin/|tools/)\S*\b(?:run[-_])?(?:tests?|lint|check)(?=\s|$)",
-    )
+    checks: tuple[str, ...] = _CHECKS
 
 
 class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -499,6 +460,5 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def days(self, kind: str) -> int | None:
         """Return the days until a skill of this kind expires, or None."""
-        expiring = ("warning", "pattern", "strategy", "evolved")
-        days: int | None = getattr(self.generate, f"{kind}_days") if kind in expiring else None
+        days: int | None = getattr(self.generate, f"{kind}_days", None)
         return days

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from skillvault.model.claude_models import MODELS
 from skillvault.model.conversion import convert_stored
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.policy import PROFILE_SETTINGS, JudgePolicy, Policy, TranscriptsPolicy
 from skillvault.model.text.text import is_slug
 
@@ -36,12 +36,11 @@ def parse_policy(raw: Any) -> Policy:
     _check_patterns(policy.transcripts)
     for name in policy.domains:
         if not is_slug(name):
-            raise BadInputError(
-                f"domains: {name!r} cannot be a folder name; use lower-case letters, digits "
-                "and single hyphens",
-                code="bad-domain",
-                key="domains",
+            problem = (
+                f"{name!r} cannot be a folder name; use lower-case letters, digits "
+                "and single hyphens"
             )
+            raise key_error("domains", "bad-domain", problem)
     return policy
 
 
@@ -63,17 +62,11 @@ def _check_headings(raw: Mapping[Any, Any]) -> None:
     for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
         key = f"generate.context_headings.{domain}"
         if not (isinstance(domain, str) and is_slug(domain)):
-            raise BadInputError(
-                f"{key}: {domain!r} is not a domain's name; use a slug such as perps",
-                code="bad-domain",
-                key=key,
-            )
+            problem = f"{domain!r} is not a domain's name; use a slug such as perps"
+            raise key_error(key, "bad-domain", problem)
         if not isinstance(heading, str) or not _HEADING.fullmatch(heading):
-            raise BadInputError(
-                f"{key}: expected a heading of one line, such as `Market Context`",
-                code="bad-value",
-                key=key,
-            )
+            problem = "expected a heading of one line, such as `Market Context`"
+            raise key_error(key, "bad-value", problem)
 
 
 def _check_patterns(transcripts: TranscriptsPolicy) -> None:
@@ -81,11 +74,10 @@ def _check_patterns(transcripts: TranscriptsPolicy) -> None:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise BadInputError(
-                f"transcripts.checks: {pattern[:80]!r} is not a regular expression ({error}); "
-                "correct it, or quote it",
-                code="bad-value",
-                key="transcripts.checks",
+            raise key_error(
+                "transcripts.checks",
+                "bad-value",
+                f"{pattern[:80]!r} is not a regular expression ({error}); correct it, or quote it",
             ) from None
 
 
@@ -93,18 +85,18 @@ def _check_models(judge: JudgePolicy) -> None:
     """Refuse a model without a known price, which no budget can limit, and a wrong temperature."""
     for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
         if model not in {*MODELS, *judge.prices}:
-            raise BadInputError(
-                f"{key}: the price of {model!r} is unknown; choose one of {', '.join(MODELS)}, "
-                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
-                code="unknown-model",
-                key=key,
+            problem = (
+                f"the price of {model!r} is unknown; choose one of {', '.join(MODELS)}, "
+                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`"
             )
-        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
-            raise BadInputError(
-                f"judge.temperature: {model} accepts none; remove the key, or choose another {key}",
-                code="bad-value",
-                key="judge.temperature",
-            )
+            raise key_error(key, "unknown-model", problem)
+        if (
+            judge.temperature is not None
+            and model in MODELS
+            and not MODELS[model].takes_temperature
+        ):
+            problem = f"{model} accepts none; remove the key, or choose another {key}"
+            raise key_error("judge.temperature", "bad-value", problem)
 
 
 def settings() -> Iterator[tuple[str, Any]]:
@@ -125,4 +117,4 @@ def _with_suggestion(error: BadInputError) -> BadInputError:
     names = [name for name, _ in settings()] + [*Policy.__struct_fields__]
     close = difflib.get_close_matches(key, names, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
-    return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)
+    return key_error(key, "unknown-key", f"no such setting; {hint}")

@@ -14,8 +14,8 @@ from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import sentences
 
 _FLAGS = re.IGNORECASE
-_CUE = read_patterns("skillvault.model", "reasoning.txt")
-_GUESS = tuple((weight, _CUE[f"guess {weight}"]) for weight in (5, 4, 3, 2, 1))
+_CUES = read_patterns("skillvault.model", "reasoning.txt")
+_GUESS = tuple((weight, _CUES[f"guess {weight}"]) for weight in (5, 4, 3, 2, 1))
 _PATH = regex(r"`?/[\w./-]+`?")
 _FIGURE = regex(r"\d[\d.,]*\s?%?")
 _CODE = regex(
@@ -26,14 +26,14 @@ _CONCRETE = regex(
     r"\d|`[^`]+`|\"[^\"]{1,60}\"|\{\{|\b[A-Z]{2,}\b|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*\b"
     r"|\b\w+\.(?:py|js|ts|xlsx|json|docx|pptx|pdf|csv|md|xml)\b"
 )
-PRAISE = _CUE["praise"]
-_LEAST, _MOST = 15, 220
-NOTE = 1200  # characters; a longer text is the report of a whole run
-_STEPS = 3  # announced steps that make a text a transcript
+PRAISE = _CUES["praise"]
+_MIN_BYTES, _MAX_LENGTH = 15, 220  # bytes and characters of a statement
+MAX_NOTE = 1200  # characters; a longer text is the report of a whole run
+_MIN_STEPS = 3  # announced steps that make a text a transcript
 
 
 # (weight, sign of the cause of a failure in a line of evidence)
-_TELLING_LINES = (
+_CAUSE_SIGNS = (
     (3, regex(
         r"\b[\w.]*[A-Z]\w*(?:Error|Exception|Violation|Available|Denied|Refused|Timeout)\w*: |错误"
         r"|^[a-z_]\w*\.[\w.]*[A-Z]\w+: "
@@ -45,7 +45,7 @@ _TELLING_LINES = (
     (-1, regex(r"^\W*\d+ failed\b")),
 )  # fmt: skip
 # A verifier's bare verdict only repeats the status.
-_BARE = regex(
+_BARE_VERDICT = regex(
     r"^(?:verifier )?(?:reward|score|status|result)?\W*+(?:\d[\d.]*+\W*+)?$"
     r"|^(?:fail|pass)(?:ed)?\W*+$",
     re.IGNORECASE,
@@ -56,8 +56,11 @@ _REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 class Reading(NamedTuple):
     """The statements of a reasoning by kind, the most informative first.
 
-    `discoveries` are unexpected observations, in the order of the text. In a transcript the agent
-    thinks aloud, so its guesses and risks are no reasons for a decision.
+    `announced` steps were perhaps not taken, `unchecked` assumptions not checked, and `exposed`
+    steps have no way out. `found` are observations, `discoveries` unexpected ones in the order of
+    the text. `hype` claims certainty, `claim` the success, and `unfinished` is the last step, which
+    was only announced. In a transcript the agent thinks aloud, so its guesses and risks are not
+    reasons for a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -76,7 +79,6 @@ class Reading(NamedTuple):
     claim: str | None = None
     unfinished: str | None = None
     thesis: str | None = None
-    figures: int = 0
     size: int = 0
     is_transcript: bool = False
     statements: tuple[str, ...] = ()
@@ -85,34 +87,34 @@ class Reading(NamedTuple):
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
 def read_reasoning(reasoning: str) -> Reading:
     """Return the statements of a reasoning, a note or the transcript of a run."""
-    parts = _parts(reasoning)
+    parts = _split(reasoning)
+    size = sum(map(len, parts))
     unfinished = _unfinished_step(parts)
-    unchecked = _matching(parts, _CUE["unchecked"])
-    exposed = _matching(parts, _CUE["exposed"])
-    checks = _without(_matching(parts, _CUE["check"]), unchecked)
+    unchecked = _matching(parts, _CUES["unchecked"])
+    exposed = _matching(parts, _CUES["exposed"])
+    checks = _exclude(_matching(parts, _CUES["check"]), unchecked)
     announced = tuple(text for text in checks if _is_announcement(text))
-    checks = _without(checks, announced)
+    checks = _exclude(checks, announced)
     return Reading(
         guesses=_guesses(parts),
         unchecked=unchecked,
-        checks=tuple(text for text in checks if not _CUE["exists"].search(text)),
+        checks=tuple(text for text in checks if not _CUES["exists"].search(text)),
         announced=announced,
-        found=_substantial(_matching(parts, _CUE["found"])),
+        found=_without_announcements(_matching(parts, _CUES["found"])),
         discoveries=tuple(dict.fromkeys(filter(None, map(_discovery, parts)))),
-        risks=_matching(parts, _CUE["risk"]),
-        alternatives=_without(_matching(parts, _CUE["alternative"]), unchecked),
-        plans=_without(_matching(parts, _CUE["plan"]), exposed),
+        risks=_matching(parts, _CUES["risk"]),
+        alternatives=_exclude(_matching(parts, _CUES["alternative"]), unchecked),
+        plans=_exclude(_matching(parts, _CUES["plan"]), exposed),
         exposed=exposed,
-        reasons=_substantial(_matching(parts, _CUE["why"])),
-        conditions=_matching(parts, _CUE["if"]),
+        reasons=_without_announcements(_matching(parts, _CUES["why"])),
+        conditions=_matching(parts, _CUES["if"]),
         # In a long transcript `definitely` is a manner of speaking, not a ground.
-        hype=_matching(parts, _CUE["hype"], least=1) if sum(map(len, parts)) < NOTE else (),
+        hype=_matching(parts, _CUES["hype"], min_bytes=1) if size < MAX_NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
         thesis=next(iter(_rank((score_statement(p), p) for p in parts if _fits(p))), None),
-        figures=len(_FIGURE.findall(reasoning)),
-        size=sum(map(len, parts)),
-        is_transcript=sum(map(len, parts)) >= NOTE or _count_steps(parts) >= _STEPS,
+        size=size,
+        is_transcript=size >= MAX_NOTE or _count_steps(parts) >= _MIN_STEPS,
         statements=tuple(dict.fromkeys(parts)),
     )
 
@@ -120,7 +122,7 @@ def read_reasoning(reasoning: str) -> Reading:
 @lru_cache(maxsize=4096)
 def read_statements(reasoning: str) -> tuple[str, ...]:
     """Return the statements of a reasoning in order, neither too short nor too long."""
-    return tuple(dict.fromkeys(part for part in _parts(reasoning) if _fits(part)))
+    return tuple(dict.fromkeys(part for part in _split(reasoning) if _fits(part)))
 
 
 def evidence_lines(outcome: Outcome) -> list[str]:
@@ -142,20 +144,20 @@ def describe_cause(outcome: Outcome) -> str | None:
 def fault_of(outcome: Outcome) -> str | None:
     """Return the line of evidence that says most about the failure, or the stated reason."""
     lines = evidence_lines(outcome)
-    if any(map(_weight, lines)):
-        return max(lines, key=_weight)
+    if any(map(_cause_weight, lines)):
+        return max(lines, key=_cause_weight)
     reasons = (outcome.result.extra.get(key) for key in _REASON_KEYS)
     return next((value for value in reasons if isinstance(value, str) and value.strip()), None)
 
 
 def is_bare(text: str) -> bool:
     """Return True if a verdict only repeats the status."""
-    return _BARE.match(text.strip()) is not None
+    return _BARE_VERDICT.match(text.strip()) is not None
 
 
-def _weight(line: str) -> int:
-    """Return how much a line of evidence tells about a failure."""
-    return sum(weight for weight, cue in _TELLING_LINES if cue.search(line))
+def _cause_weight(line: str) -> int:
+    """Return the weight of a line of evidence as the cause of a failure."""
+    return sum(weight for weight, cue in _CAUSE_SIGNS if cue.search(line))
 
 
 def is_concrete(statement: str) -> bool:
@@ -165,25 +167,25 @@ def is_concrete(statement: str) -> bool:
 
 def is_narration(statement: str) -> bool:
     """Return True if a statement announces a step or ends with a colon."""
-    return bool(_CUE["step"].match(statement)) or statement.rstrip("* ").endswith((":", "："))
+    return bool(_CUES["step"].match(statement)) or statement.rstrip("* ").endswith((":", "："))
 
 
 def is_praise(statement: str) -> bool:
     """Return True if a statement praises the agent's own work."""
-    return _CUE["praised"].search(statement) is not None
+    return _CUES["praised"].search(statement) is not None
 
 
 def score_statement(statement: str) -> float:
     """Score a statement by its figures, names and code; very short or long texts score less."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
-    score += 1.0 if _CUE["why"].search(statement) else 0.0
+    score += 1.0 if _CUES["why"].search(statement) else 0.0
     if not 25 <= len(statement) <= 160:
         score -= 1.5
-    return score - (4.0 if _CUE["restated"].search(statement) else 0.0)
+    return score - (4.0 if _CUES["restated"].search(statement) else 0.0)
 
 
-def _parts(reasoning: str) -> list[str]:
+def _split(reasoning: str) -> list[str]:
     """Return the sentences in order, without list marks, headings and code blocks."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", reasoning, flags=re.DOTALL)
     prose = re.sub(r"\n\s*\n", "\n\n", prose)  # so that an empty line is matched once
@@ -200,21 +202,23 @@ def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for _, text in ranking))
 
 
-def _fits(part: str, min_words: int = _LEAST) -> bool:
+def _fits(part: str, min_bytes: int = _MIN_BYTES) -> bool:
     # In bytes, because five characters of a script without spaces say as much as fifteen letters.
-    return min_words <= len(part.encode()) and len(part) <= _MOST
+    return min_bytes <= len(part.encode()) and len(part) <= _MAX_LENGTH
 
 
-def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -> tuple[str, ...]:
-    return _rank((score_statement(p), p) for p in parts if _fits(p, least) and cue.search(p))
+def _matching(
+    parts: Sequence[str], cue: re.Pattern[str], min_bytes: int = _MIN_BYTES
+) -> tuple[str, ...]:
+    return _rank((score_statement(p), p) for p in parts if _fits(p, min_bytes) and cue.search(p))
 
 
-def _without(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements that match no excluded pattern, such as a negation."""
+def _exclude(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
+    """Return the statements that are not in `excluded`."""
     return tuple(text for text in statements if text not in excluded)
 
 
-def _substantial(statements: Sequence[str]) -> tuple[str, ...]:
+def _without_announcements(statements: Sequence[str]) -> tuple[str, ...]:
     return tuple(text for text in statements if not _is_announcement(text))
 
 
@@ -223,7 +227,7 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
     weighed = []
     for part in parts:
         signs = [weight for weight, cue in _GUESS if cue.search(part)]
-        if max(signs, default=0) <= 2 and _CUE["risk"].search(part):
+        if max(signs, default=0) <= 2 and _CUES["risk"].search(part):
             continue  # "it might break" is a risk
         # "Not sure if available." does not say what was guessed.
         vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
@@ -232,7 +236,7 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
             and _fits(part)
             and not vague
             and not part.endswith("?")
-            and not _CUE["step"].match(part)
+            and not _CUES["step"].match(part)
         ):
             weighed.append((2.0 * max(signs) + score_statement(part), part))
     return _rank(weighed)
@@ -240,32 +244,32 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
 
 def _unfinished_step(parts: Sequence[str]) -> str | None:
     """Return the last announced step of a run if the run never took the step."""
-    if _count_steps(parts) < _STEPS:
+    if _count_steps(parts) < _MIN_STEPS:
         return None  # a plan may end with an intention
     for part in reversed(parts[-3:]):
-        if match := _CUE["waiting"].search(part):
+        if match := _CUES["waiting"].search(part):
             return match[0]
-        if _CUE["step"].match(part):
+        if _CUES["step"].match(part):
             return part
-        if _CUE["claim"].search(part):
+        if _CUES["claim"].search(part):
             return None
     return None
 
 
 def _count_steps(parts: Sequence[str]) -> int:
-    return sum(bool(_CUE["step"].match(part)) for part in parts)
+    return sum(bool(_CUES["step"].match(part)) for part in parts)
 
 
 def _discovery(part: str) -> str | None:
     """Return the observation in a sentence, without words such as "it turned out that"."""
-    core = _CUE["lead"].sub("", part.replace("**", ""), count=1).rstrip(" *-–")
+    core = _CUES["lead"].sub("", part.replace("**", ""), count=1).rstrip(" *-–")
     core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
-    if part.endswith((":", "?", "？")) or not _fits(core, 20) or _CUE["leans"].search(core):
+    if part.endswith((":", "?", "？")) or not _fits(core, 20) or _CUES["leans"].search(core):
         return None
-    if _CUE["unsettled"].search(core) or PRAISE.search(core):
+    if _CUES["unsettled"].search(core) or PRAISE.search(core):
         return None
-    tells = all(cue.search(core) for cue in (_CONCRETE, _CUE["asserts"]))
-    return core if tells and _CUE["otherwise"].search(part) else None
+    tells = all(cue.search(core) for cue in (_CONCRETE, _CUES["asserts"]))
+    return core if tells and _CUES["otherwise"].search(part) else None
 
 
 def _claim(parts: Sequence[str]) -> str | None:
@@ -276,13 +280,13 @@ def _claim(parts: Sequence[str]) -> str | None:
     claims = _rank(
         (score_claim(p), p)
         for p in end
-        if _CUE["claim"].search(p) and _fits(p, 8) and " | " not in p
+        if _CUES["claim"].search(p) and _fits(p, 8) and " | " not in p
     )
     return next((c for c in claims if not _is_announcement(c)), None)
 
 
 def _is_announcement(claim: str) -> bool:
-    return is_narration(claim) or _CUE["restated"].search(claim) is not None
+    return is_narration(claim) or _CUES["restated"].search(claim) is not None
 
 
 def score_claim(claim: str) -> float:
@@ -294,5 +298,5 @@ def score_claim(claim: str) -> float:
 
 def claims_success(report: str) -> bool:
     """Return True if a report claims success and mentions no failure."""
-    is_claimed = PRAISE.search(report) or _CUE["done"].search(report)
-    return bool(is_claimed) and not _CUE["not done"].search(report)
+    is_claimed = PRAISE.search(report) or _CUES["done"].search(report)
+    return bool(is_claimed) and not _CUES["not done"].search(report)

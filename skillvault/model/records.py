@@ -76,7 +76,7 @@ class Problem(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[str, str, str, str]:
-        """Sort key: mistakes of a whole file come before those of a key."""
+        """Sort key: mistakes of a whole file come before mistakes of a key."""
         return (self.path, self.key or "", self.code, self.message)
 
 
@@ -390,7 +390,7 @@ class ShownFact(Struct, frozen=True, kw_only=True):
 
 
 class ShownCounts(Struct, frozen=True, kw_only=True):
-    """The number of skills considered, and of those omitted for each reason."""
+    """The number of skills considered, and of skills omitted for each reason."""
 
     considered: int = 0
     low_effectiveness: int = 0
@@ -559,7 +559,7 @@ class Skill(Struct, frozen=True):
     elsewhere: ExternalUse | None = None  # another tool's counters, never written
     retired: str | None = None  # the time in its domain at which use retired it
     trial: str | None = None  # the start of its latest trial after that
-    replaces: str | None = None  # the skill in skills/ of which it is the next version
+    replaces: str | None = None  # the skill in skills/ that this next version replaces
     formerly: tuple[str, ...] = ()  # its earlier names, oldest first
     internal: bool = False  # omitted by hosts that walk a whole tree
     written: str | None = None  # digests of the sections that the program wrote

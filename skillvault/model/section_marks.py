@@ -11,11 +11,10 @@ from collections.abc import Collection, Mapping
 
 from skillvault.model.text import markdown
 
-Key = tuple[
-    str, int
-]  # a heading and the number of the section among its namesakes; ("", 0) is the head
+# A heading, and the number of its section among sections with this heading; ("", 0) is the head.
+Key = tuple[str, int]
 DESCRIPTION: Key = ("description", -1)  # not a section, but marked like one
-_HEADING, _TEXT = 4, 8
+_HEADING_DIGITS, _TEXT_DIGITS = 4, 8
 
 
 def sections_of(body: str) -> dict[Key, str]:
@@ -36,12 +35,12 @@ def plain_section(text: str) -> str:
 
 def heading_mark(key: Key) -> str:
     """Return the mark of a section's heading in `metadata.written`."""
-    return _hex(f"{key[0]}\n{key[1]}", _HEADING)
+    return _hex(f"{key[0]}\n{key[1]}", _HEADING_DIGITS)
 
 
 def text_mark(text: str) -> str:
     """Return the mark of a section's text in `metadata.written`."""
-    return _hex(plain_section(text), _TEXT)
+    return _hex(plain_section(text), _TEXT_DIGITS)
 
 
 def marks_of(description: str, body: str) -> dict[str, str]:
@@ -52,7 +51,7 @@ def marks_of(description: str, body: str) -> dict[str, str]:
 
 def read_marks(words: str) -> dict[str, str]:
     """Return the marks in `metadata.written`."""
-    return {word[:_HEADING]: word[_HEADING:] for word in words.split()}
+    return {word[:_HEADING_DIGITS]: word[_HEADING_DIGITS:] for word in words.split()}
 
 
 def format_marks(marks: Mapping[str, str]) -> str:
@@ -61,11 +60,11 @@ def format_marks(marks: Mapping[str, str]) -> str:
 
 
 def update_marks(
-    marks: Mapping[str, str], old_body: str, new_body: str, persons: Collection[str] = ()
+    marks: Mapping[str, str], old_body: str, new_body: str, personal_texts: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the marks after skillvault rewrote a body; unchanged sections keep their marks.
 
-    Texts in `persons` come from sections of a person and get no mark. A section that a person
+    Texts in `personal_texts` come from a person and get no mark. A section that a person
     removed keeps its mark.
     """
     old_sections = sections_of(old_body)
@@ -73,7 +72,7 @@ def update_marks(
     updated = {name: mark for name, mark in marks.items() if name not in old_names}
     for key, text in sections_of(new_body).items():
         name, old_text = heading_mark(key), old_sections.get(key)
-        if old_text is None and plain_section(text) in persons:
+        if old_text is None and plain_section(text) in personal_texts:
             continue
         if old_text is None or plain_section(old_text) != plain_section(text):
             updated[name] = text_mark(text)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from skillvault.model.change import STEP, TARGET
+from skillvault.model.change import STEP_TRAILER, TARGET_TRAILER
 from skillvault.model.errors import GitError
 from skillvault.vault.git.remote import PROPOSAL, Upstream
 from skillvault.vault.git.repository import Git
@@ -139,8 +139,8 @@ def _is_done(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> b
     history = git.history
     if history.is_ancestor(commit, tip):
         # A branch without an approval of its skill was only begun.
-        format_option = f"--format=%(trailers:key={TARGET},valueonly)"
-        targets = git.text("log", format_option, f"--grep=^{STEP}: approve$", commit)
+        format_option = f"--format=%(trailers:key={TARGET_TRAILER},valueonly)"
+        targets = git.text("log", format_option, f"--grep=^{STEP_TRAILER}: approve$", commit)
         return f"skill:{skill}" in targets.split()
     bases = history.merge_bases(commit, tip)
     if is_open or not bases:
@@ -149,7 +149,7 @@ def _is_done(git: Git, commit: str, tip: str, skill: str, *, is_open: bool) -> b
     entries = git.entries(tip, list(changes))
     if all(entries.get(path) == entry for path, entry in changes.items()):
         return True
-    steps = history.trailer_values(history.commits_between(tip, commit), STEP)
+    steps = history.trailer_values(history.commits_between(tip, commit), STEP_TRAILER)
     return list(steps.values()) == ["approve"] and len(history.commits_between(tip, commit)) == 1
 
 

@@ -42,13 +42,13 @@ def find_problems(
     content = view.read_bytes(layout.EXPERTISE)
     problems += _try_reading(layout.EXPERTISE, lambda: learnings.decode_expertise(content or b""))
     problems += _find_hidden(view.read_texts(paths))
-    notes = list(integrity.notes(vault_records))
+    notes = list(integrity.find_notes(vault_records))
     for path in paths:
         links = layout.links_path(path)
         if layout.kind_of(path) == "evaluation" and links not in view.contents:
             message = f"an evaluation without its list of links; restore {links} with git"
             notes.append(Problem(path, None, "no-list", message))
-    return [*problems, *integrity.problems(vault_records)], notes
+    return [*problems, *integrity.find_problems(vault_records)], notes
 
 
 def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:

@@ -85,7 +85,7 @@ def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderR
     old_digests = {**old_list.unfinished.get(name, {}), **old_list.exports.get(name, {})}
     digests = {unit: paths for unit, paths in old_digests.items() if unit in edited_units}
     for file in free_files:
-        part = None if file.target is None else export.own.read(file.path, file.target)
+        part = None if file.target is None else export.owned_part.read(file.path, file.target)
         if part is not None:
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
     changes = [file for file in free_files if file.differs]
@@ -114,9 +114,9 @@ def _compare(
             if content is None and part is None:
                 yield file
                 continue
-            target = export.own.put(path, content, part)
-            old_part = None if content is None else export.own.read(path, content)
-            new_part = None if target is None else export.own.read(path, target)
+            target = export.owned_part.put(path, content, part)
+            old_part = None if content is None else export.owned_part.read(path, content)
+            new_part = None if target is None else export.owned_part.read(path, target)
         except BadInputError as error:
             reason = Problem(file.label, None, error.code, error.message)
             yield _File(unit, path, problem=reason)

@@ -66,7 +66,7 @@ class VaultAsker:
         self._vault, self._answer = vault, answer
 
     def ask(self, reasoning: object) -> Verdict:
-        """The verdict on a decision; UnansweredError where the offline one stands."""
+        """The verdict on a decision; NoAnswerError where the offline one stands."""
         one = trade(decision__reasoning=f"Because of {reasoning}.")
         self._vault.record([("o.json", as_file(one))], now=NOW)
         assert self._vault.run(["evaluate"], now=NOW).waiting == []

@@ -5,13 +5,13 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
+from skillvault.model.claude_models import BATCH_RATE, MODELS, THOROUGH, Usage, cost
 from tests.conftest import NOW
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint
 from tests.judge.server import Answer, Body, Server, asked_for, claude, error, told
 
-ONE = BATCH * cost(MODELS[THOROUGH], Usage(1000, 200))
+ONE = BATCH_RATE * cost(MODELS[THOROUGH], Usage(1000, 200))
 
 
 def given(vault: Vault, count: int) -> None:

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from skillvault.model.change import (
-    BATCH,
-    FEW,
     INTAKE,
-    WHOLE,
+    INTAKE_BATCH,
+    MAX_SEPARATE,
+    ONE_COMMIT,
     Change,
     Part,
     group_by_commit,
@@ -139,7 +139,7 @@ def test_what_is_learned_is_a_commit_each_and_intake_one_of_bounded_size() -> No
         len(group) for group in group_by_commit([_batch("record", "1", "a"), learned, learned])
     ]
     assert sizes == [1, 1, 1]
-    names = [str(number) for number in range(BATCH)]
+    names = [str(number) for number in range(INTAKE_BATCH)]
     whole = [_batch("record", "many", *names)] * 5
     assert [len(group) for group in group_by_commit(whole)] == [2, 2, 1]
     assert all(len(message_of(group)) < 20_000 for group in group_by_commit(whole))
@@ -160,8 +160,10 @@ def _refreshes(count: int, domain: str = "coding") -> list[Change]:
 
 
 def test_a_few_skills_have_a_commit_each_and_many_of_a_step_and_domain_share_some() -> None:
-    assert [len(group) for group in group_by_commit(_refreshes(FEW))] == [1] * FEW
-    assert [len(group) for group in group_by_commit(_refreshes(FEW + 1))] == [FEW + 1]
+    assert [len(group) for group in group_by_commit(_refreshes(MAX_SEPARATE))] == [1] * MAX_SEPARATE
+    assert [len(group) for group in group_by_commit(_refreshes(MAX_SEPARATE + 1))] == [
+        MAX_SEPARATE + 1
+    ]
     assert [len(group) for group in group_by_commit(_refreshes(45))] == [25, 20]
     apart = [*_refreshes(5), *_refreshes(5, "ops"), Change(step="refresh", subject="strategy")]
     assert [len(group) for group in group_by_commit(apart)] == [5, 5, 1]
@@ -191,7 +193,7 @@ def test_a_reason_that_several_share_stands_once() -> None:
 def test_what_follows_from_a_decision_is_counted_if_its_names_do_not_fit() -> None:
     steps = ("retract", "refresh", "refresh", "merge")
     changes = [
-        Change(step=step, subject=f"{step}-{number}-{'x' * 20}", commit_with=WHOLE)
+        Change(step=step, subject=f"{step}-{number}-{'x' * 20}", commit_with=ONE_COMMIT)
         for number, step in enumerate(steps)
     ]
     assert headline_of(changes) == f"retract: retract-0-{'x' * 20}; 3 more: refresh, merge"

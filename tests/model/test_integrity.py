@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.model.integrity import VaultRecords, notes, problems
+from skillvault.model.integrity import VaultRecords, find_notes, find_problems
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Link, LinkType, Ref, link_of
 from tests.given import NOW
@@ -40,13 +40,13 @@ def test_only_a_session_is_distilled_and_only_to_a_skill(
 def test_a_list_that_supports_a_fact_and_contradicts_it_is_noted(other: LinkType) -> None:
     source, fact = Ref("evaluation", "e"), Ref("fact", "f")
     support, against = (link_of(kind, source, fact, NOW) for kind in (other, "contradicted"))
-    assert [note.code for note in notes(_view_of(support, against))] == ["contradictory-links"]
-    assert [*notes(_view_of(support))] == []
-    assert [*problems(_view_of(support, against))] == []
+    assert [note.code for note in find_notes(_view_of(support, against))] == ["contradictory-links"]
+    assert [*find_notes(_view_of(support))] == []
+    assert [*find_problems(_view_of(support, against))] == []
 
 
 def _codes_of(link: Link) -> list[str]:
-    return [problem.code for problem in problems(_view_of(link))]
+    return [problem.code for problem in find_problems(_view_of(link))]
 
 
 def _view_of(*links: Link) -> VaultRecords:

@@ -250,12 +250,14 @@ def test_a_lost_list_is_made_anew_of_what_is_as_it_would_be_written(
 # ── a part of a file ─────────────────────────────────────────────────────────────────
 
 
-SECTION = write_rules([], host=HOSTS["agents-md"]).own
+SECTION = write_rules([], host=HOSTS["agents-md"]).owned_part
 
 
 def section(tmp_path: Path, text: bytes | None) -> FolderReport:
     units = {} if text is None else {"": {"AGENTS.md": text}}
-    return sync(tmp_path / "out", "agents-md", Export(units, own=SECTION), tmp_path / "drafts")
+    return sync(
+        tmp_path / "out", "agents-md", Export(units, owned_part=SECTION), tmp_path / "drafts"
+    )
 
 
 def block(text: str) -> bytes:

@@ -16,7 +16,7 @@ from skillvault.exchange.source_tree import (
     scan_skills,
 )
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
+from skillvault.model.export import WHOLE_FILE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
 from skillvault.model.text.text import first_sentences
 
@@ -125,7 +125,7 @@ def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
 
 
 def write_folders(
-    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, part: ExportedPart = WHOLE
+    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, part: ExportedPart = WHOLE_FILE
 ) -> Export:
     """Write the skills as folders below `root`; omit skills that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}

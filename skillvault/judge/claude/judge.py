@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import msgspec
 
-from skillvault.judge.claude.prompts import says_too_little
+from skillvault.judge.claude.prompts import lacks_material
 from skillvault.judge.claude.questions import JudgeRequest, Question, Questions, with_answer
-from skillvault.judge.claude.replies import KeptReply, UnusableError
+from skillvault.judge.claude.replies import PricedReply, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     AnswerCost,
@@ -42,19 +42,19 @@ class ClaudeJudge:
     """
 
     questions: Questions
-    ask: Callable[[JudgeRequest], KeptReply]
+    ask: Callable[[JudgeRequest], PricedReply]
     forget_reply: Callable[[JudgeRequest], None]
     answers: Callable[[str], Answer | None]
 
     @property
     def info(self) -> JudgeInfo:
         """The model, and the prompts of verdicts and insights."""
-        return self._info(self.questions.rules.model)
+        return self._info(self.questions.policy.model)
 
     @property
     def at_once(self) -> int:
         """The number of questions that the policy allows at the same time."""
-        return self.questions.rules.concurrency
+        return self.questions.policy.concurrency
 
     def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision; the request contains nothing of its result."""
@@ -77,8 +77,8 @@ class ClaudeJudge:
         if offline_draft is None:
             return None
         question = self.questions.text_question(brief, offline_draft)
-        if says_too_little(brief):
-            return question.read_answer(self.answers(question.matter.question)) or offline_draft
+        if lacks_material(brief):
+            return question.read_answer(self.answers(question.topic.question)) or offline_draft
         try:
             draft, _ = self._ask_or_reuse(question)
         except NoAnswerError as error:
@@ -91,8 +91,8 @@ class ClaudeJudge:
         self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
     ) -> tuple[Opinion, JudgeInfo]:
         """Return an opinion on a decision before it is carried out."""
-        rules = self.questions.rules
-        model = rules.model if thorough else rules.fast_model
+        policy = self.questions.policy
+        model = policy.model if thorough else policy.fast_model
         question = self.questions.opinion_question(outcome, skills, model)
         reply, cost = self._ask_twice(question)
         prompt = self.questions.prompts.digest("advice")
@@ -104,7 +104,7 @@ class ClaudeJudge:
 
     def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
         """Return the value of a stored or new answer, and its cost."""
-        answer = self.answers(question.matter.question)
+        answer = self.answers(question.topic.question)
         value = question.read_answer(answer)
         if answer is not None and value is not None:
             return value, answer_cost(answer.judge)

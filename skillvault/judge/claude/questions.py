@@ -12,26 +12,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.judge.claude import prompts as asking
+from skillvault.judge.claude import prompts as prompting
+from skillvault.judge.claude import replies
 from skillvault.judge.claude.figures import RecordFigures
-from skillvault.judge.claude.replies import (
-    InsightReader,
-    InsightReply,
-    KeptReply,
-    OpinionReply,
-    PassageReader,
-    PassageReply,
-    SessionReply,
-    SkillReader,
-    SkillReply,
-    UnusableError,
-    VerdictReply,
-    check_opinion,
-    opinion_of,
-    parse_reply,
-    schema,
-    verdict_of,
-)
 from skillvault.judge.offline.judge import insight_text
 from skillvault.model.brief import (
     AcceptedAnswer,
@@ -53,7 +36,7 @@ from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
 _ReplyCheck: TypeAlias = Callable[..., Any]  # takes a reply, the figures shown and `final: bool`
-_OF_DOMAIN = ("sections", "facts")  # keys that come first, equal in all records of a domain
+_DOMAIN_KEYS = ("sections", "facts")  # keys that come first, equal in all records of a domain
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
@@ -79,21 +62,21 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
         texts = (self.system, self.user, *(self.refused or ()))
         return sum(len(text.encode()) for text in texts)
 
-    def limit(self, rules: JudgePolicy) -> int:
+    def limit(self, policy: JudgePolicy) -> int:
         """Return the most tokens of the reply."""
-        return self.max_tokens or rules.max_tokens
+        return self.max_tokens or policy.max_tokens
 
 
 @dataclass(frozen=True)
 class Question(Generic[_Value]):
     """A question: its topic, its request, the check of its reply, and the value of the reply.
 
-    `check` takes a reply and the shown figures, and returns the part to store, or raises
-    UnusableError with every reason. `value` depends only on the stored part, so that all clones
-    get the same value.
+    `check` takes a reply and the shown figures. It returns the part to store, or raises
+    UnusableError with every reason. `value` takes only the stored part, so all clones get the same
+    value.
     """
 
-    matter: QuestionTopic
+    topic: QuestionTopic
     make_request: Callable[[], JudgeRequest]
     shape: type[Struct]
     check: _ReplyCheck
@@ -105,28 +88,28 @@ class Question(Generic[_Value]):
         """The request that is sent."""
         return self.make_request()
 
-    def accept(self, reply: KeptReply, *, final: bool = False) -> dict[str, Any]:
+    def accept(self, reply: replies.PricedReply, *, final: bool = False) -> dict[str, Any]:
         """Return the part of a reply to store; UnusableError with every reason.
 
         From the `final` reply, unsupported parts are removed instead.
         """
         record = RecordFigures(self.request.user)
-        checked_reply = self.check(parse_reply(reply, self.shape), record, final=final)
-        reply_part: dict[str, Any] = self.clean(msgspec.to_builtins(checked_reply))
-        return reply_part
+        checked_reply = self.check(replies.parse_reply(reply, self.shape), record, final=final)
+        stored_reply: dict[str, Any] = self.clean(msgspec.to_builtins(checked_reply))
+        return stored_reply
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
         """Return the value of an accepted reply; NoAnswerError for a reply of another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
-        except (msgspec.ValidationError, UnusableError) as error:
+        except (msgspec.ValidationError, replies.UnusableError) as error:
             raise NoAnswerError(
-                f"the answer {self.matter.question} cannot be read: {error}"
+                f"the answer {self.topic.question} cannot be read: {error}"
             ) from None
 
     def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> AcceptedAnswer:
         """Return an accepted reply in the form that is stored."""
-        return AcceptedAnswer(matter=self.matter, reply=dict(reply), judge=judge)
+        return AcceptedAnswer(topic=self.topic, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
         """Return the value of a stored answer, with its author; None if it cannot be read."""
@@ -147,14 +130,14 @@ def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a judge, by the prompts of a vault and the rules of its policy.
+    """The questions of a judge, by the prompts and the policy of a vault.
 
     `calibrate` returns the record of the judge's latest verdicts in a domain.
     """
 
-    rules: JudgePolicy
-    prompts: asking.Prompts
-    distilling: DistillPolicy
+    policy: JudgePolicy
+    prompts: prompting.Prompts
+    distill_policy: DistillPolicy
     calibrate: Callable[[str], Mapping[str, Any]] = lambda _domain: {}
 
     @property
@@ -164,16 +147,16 @@ class Questions:
 
     def verdict_question(self, case: BlindCase) -> Question[Verdict]:
         """Ask how good the decision was; the question contains nothing of its result."""
-        material = asking.decision_material(case)
-        subject = asking.about(case.domain, case.decision)
-        matter = QuestionTopic("verdict", subject, _material_digest(material))
-        reading = (VerdictReply, lambda reply, _record, *, final: reply, verdict_of)  # noqa: ARG005
+        material = prompting.decision_material(case)
+        subject = prompting.subject_line(case.domain, case.decision)
+        topic = QuestionTopic("verdict", subject, _material_digest(material))
+        reply_reader = (replies.VerdictReply, replies.check_verdict, replies.verdict_of)
 
         def with_calibration() -> Mapping[str, Any]:
             record = self.calibrate(case.domain)
             return {**material, "calibration": record} if record else material
 
-        return self._question(matter, with_calibration, reading)
+        return self._question(topic, with_calibration, reply_reader)
 
     def insight_question(self, case: Case, verdict: Verdict | None) -> Question[InsightText] | None:
         """Ask for the lesson of the outcome; None if the outcome supports no statement."""
@@ -183,82 +166,86 @@ class Questions:
             {"kind": i.kind, "quote": i.quote, **({"supposed": True} if i.supposed else {})}
             for i in case.insights
         ]
-        verdict_part: dict[str, Any] = {}
-        if verdict is not None and verdict.answer:
-            verdict_part["verdict"] = asking.verdict_material(verdict)
-        failures = [asking.outcome_material(failure) for failure in case.failures]
+        failures = [prompting.outcome_material(failure) for failure in case.failures]
         # The part that questions of one domain and subject share comes first.
         shared = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
         material = {key: value for key, value in shared.items() if value}
-        material |= asking.outcome_material(case.outcome) | verdict_part | {"shown": insights}
+        material |= prompting.outcome_material(case.outcome)
+        if verdict is not None and verdict.answer:
+            material["verdict"] = prompting.verdict_material(verdict)
+        material["shown"] = insights
         arrival_digests = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
-        matter = QuestionTopic(kind, case.outcome.id, asking.digest(*arrival_digests, size=16))
-        reader = InsightReader(case.outcome, dict(case.facts))
-        reading = (InsightReply, reader.check_figures, reader.insight_text)
-        return self._question(matter, material, reading)
+        topic = QuestionTopic(kind, case.outcome.id, prompting.digest(*arrival_digests, size=16))
+        reader = replies.InsightReader(case.outcome, dict(case.facts))
+        reply_reader = (replies.InsightReply, reader.check_figures, reader.insight_text)
+        return self._question(topic, material, reply_reader)
 
     def opinion_question(
         self, outcome: Outcome, skills: Sequence[Skill], model: str
     ) -> Question[Opinion]:
         """Ask for an opinion on a decision before it is carried out."""
-        decision = asking.decision_material(blind_case(outcome))
+        decision = prompting.decision_material(blind_case(outcome))
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
-        matter = QuestionTopic("advice", model, _material_digest(material))
-        reading = (OpinionReply, check_opinion, opinion_of)
-        return self._question(matter, material, reading, model=model)
+        topic = QuestionTopic("advice", model, _material_digest(material))
+        reply_reader = (replies.OpinionReply, replies.check_opinion, replies.opinion_of)
+        return self._question(topic, material, reply_reader, model=model)
 
     def text_question(self, brief: Brief, offline_draft: Draft) -> Question[Draft]:
         """Ask for the text of a skill, with the offline text as the fallback."""
-        prompt, material, headings = asking.skill_request(brief)
-        subject = asking.brief_subject(brief)
-        matter = QuestionTopic(prompt, subject, _material_digest(material))
-        extras = asking.extra_material(brief, offline_draft, self.rules.reasoning_characters)
-        request = {"sections": list(headings), **extras, **material}
+        content = prompting.brief_material(brief, offline_draft, self.policy.reasoning_characters)
+        digest = _material_digest(content.material)
+        topic = QuestionTopic(content.prompt, content.subject, digest)
+        request = {"sections": list(content.headings), **content.extras, **content.material}
         if isinstance(brief, Passage):
-            passage_reader = PassageReader(brief.source.text)
+            passage_reader = replies.PassageReader(brief.source.text)
             return self._question(
-                matter, request, (PassageReply, passage_reader.check_support, passage_reader.draft)
+                topic,
+                request,
+                (replies.PassageReply, passage_reader.check_support, passage_reader.draft),
             )
-        reader = SkillReader(brief, offline_draft, headings)
-        is_of_sessions = isinstance(brief, SessionExcerpt)
-        shape = SessionReply if is_of_sessions else SkillReply
-        reading = (shape, reader.check_figures, reader.draft)
-        if not is_of_sessions:
-            return self._question(matter, request, reading)
-        limit = self.distilling.max_tokens
-        return self._question(matter, request, reading, model=self.rules.fast_model, limit=limit)
+        reader = replies.SkillReader(brief, offline_draft, content.headings)
+        if isinstance(brief, SessionExcerpt):
+            return self._question(
+                topic,
+                request,
+                (replies.SessionReply, reader.check_figures, reader.draft),
+                model=self.policy.fast_model,
+                limit=self.distill_policy.max_tokens,
+            )
+        return self._question(
+            topic, request, (replies.SkillReply, reader.check_figures, reader.draft)
+        )
 
     def _question(
         self,
-        matter: QuestionTopic,
+        topic: QuestionTopic,
         material: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
-        reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
+        reply_reader: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,
     ) -> Question[_Value]:
-        shape, check, value = reading
+        shape, check, value = reply_reader
 
         def make_request() -> JudgeRequest:
-            name, system = model or self.rules.model, self.prompts.prompt_text(matter.kind)
             data = material() if callable(material) else material
             user = self.prompts.frame_data(data)
-            domain_material = {key: data[key] for key in _OF_DOMAIN if key in data}
+            domain_material = {key: data[key] for key in _DOMAIN_KEYS if key in data}
             return JudgeRequest(
-                key=matter.question,
-                model=name,
-                system=system,
+                key=topic.question,
+                model=model or self.policy.model,
+                system=self.prompts.prompt_text(topic.kind),
                 user=user,
-                schema=schema(shape),
+                schema=replies.schema(shape),
                 shared=self.prompts.shared_length(user, domain_material),
                 max_tokens=limit,
             )
 
-        return Question(matter, make_request, shape, check, value, self.prompts.clean)
+        return Question(topic, make_request, shape, check, value, self.prompts.clean)
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
     """Return sixteen hex digits for a material, independent of the order of its keys."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
-    return asking.digest(text, size=16)
+    return prompting.digest(text, size=16)

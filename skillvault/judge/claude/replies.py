@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.judge.claude.figures import RecordFigures, find_unsupported
-from skillvault.judge.offline.drafting import LABEL, slug_labels
+from skillvault.judge.offline.drafting import MAX_LABEL, slug_labels
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
@@ -31,14 +31,14 @@ from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.hidden_characters import remove_hidden
 from skillvault.model.text.text import flatten, sentences, shorten, slug
 
-TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
-_USE = re.compile(r"use\b", re.IGNORECASE)
-_SENTENCE, _INSIGHT, _MOST = 300, 500, 4
-SUPPOSED = "Supposed: "
-_SLUG = 4  # words of a fact's name
-_EXACT = re.compile(r"`([^`]+)`|https?://\S+|\S*\d\S*")  # what no rewording may change
-_MARKS = ".,;:!?()[]\"'`*_"
-_NEAR = 0.3  # an insight with more likeness may be confused with a fact
+_MAX_TITLE, _MAX_DESCRIPTION, _MAX_SECTION = 70, 400, 4000  # characters
+_USE_WORD = re.compile(r"use\b", re.IGNORECASE)
+_MAX_SENTENCE, _MAX_INSIGHT, _MAX_SENTENCES = 300, 500, 4
+_SUPPOSED = "Supposed: "
+_SLUG_WORDS = 4  # words of a fact's name
+_VERBATIM = re.compile(r"`([^`]+)`|https?://\S+|\S*\d\S*")  # what no rewording may change
+_PUNCTUATION = ".,;:!?()[]\"'`*_"
+_MIN_LIKENESS = 0.3  # an insight with more likeness may be confused with a fact
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -46,7 +46,7 @@ class UnusableError(Exception):
     """The reason why a reply cannot be used."""
 
 
-class KeptReply(Struct, frozen=True, kw_only=True):
+class PricedReply(Struct, frozen=True, kw_only=True):
     """A stored reply, with its cost at the prices of that day."""
 
     text: str
@@ -112,7 +112,7 @@ def _simplify_schema(part: dict[str, Any]) -> dict[str, Any]:
     return {**new_part, "additionalProperties": False}
 
 
-def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
+def parse_reply(reply: PricedReply, shape: type[_Shape]) -> _Shape:
     """Parse a reply as its shape; UnusableError if it is cut off, refused or malformed."""
     if reply.stop == "refusal":
         raise UnusableError("the reply was refused")
@@ -126,15 +126,20 @@ def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
         raise UnusableError(f"the reply did not keep to its schema ({error})") from None
 
 
+def check_verdict(reply: VerdictReply, _record: RecordFigures, *, final: bool) -> VerdictReply:  # noqa: ARG001
+    """Return the reply; the figures of a verdict are not checked."""
+    return reply
+
+
 def verdict_of(reply: VerdictReply) -> Verdict:
     """Convert a reply to a verdict; the quality decides if the decision was good."""
-    quality = _fraction(reply.quality_score)
+    quality = _clamp(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
         quality_score=quality,
-        strengths=_sentences(reply.strengths),
-        weaknesses=_sentences(reply.weaknesses),
-        missed_factors=_sentences(reply.missed_factors),
+        strengths=_short_sentences(reply.strengths),
+        weaknesses=_short_sentences(reply.weaknesses),
+        missed_factors=_short_sentences(reply.missed_factors),
     )
 
 
@@ -152,7 +157,7 @@ class InsightReader(NamedTuple):
         The figures of a fact support an insight that names the fact. In the `final` reply,
         sentences with unsupported figures are removed instead.
         """
-        record = record.without_facts(reply.fact)
+        record = record.without_other_facts(reply.fact)
         advice_figures = find_unsupported(reply.better_approach, record, advice=True)
         figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
         is_unknown = reply.relation != "new" and reply.fact not in self.facts
@@ -164,21 +169,21 @@ class InsightReader(NamedTuple):
                 if is_unknown:
                     reply = replace(reply, relation="new", fact="")
                 return replace(reply, key_insight=insight, better_approach=approach, unlike=facts)
-        _require(figures, f"{reply.fact!r} is no fact of the record" if is_unknown else "")
+        _refuse_faults(figures, f"{reply.fact!r} is no fact of the record" if is_unknown else "")
         return replace(reply, unlike=self._similar_facts(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
         """Return the insight of a reply, marked as supposed if the outcome does not support it."""
         is_quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         is_supported = reply.observed and is_quoted
-        prefix = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
-        words = "-".join(slug(reply.slug).split("-")[:_SLUG])
+        prefix = "" if is_supported or not reply.key_insight.strip() else _SUPPOSED
+        words = "-".join(slug(reply.slug).split("-")[:_SLUG_WORDS])
         name = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
         return InsightText(
-            key_insight=shorten(prefix + flatten(reply.key_insight), _INSIGHT),
+            key_insight=shorten(prefix + flatten(reply.key_insight), _MAX_INSIGHT),
             insight_type=reply.insight_type,
             applicability=reply.applicability,
-            better_approach=shorten(flatten(reply.better_approach), _INSIGHT) or None,
+            better_approach=shorten(flatten(reply.better_approach), _MAX_INSIGHT) or None,
             repeats=reply.fact or None if reply.relation == "repeats" else None,
             contradicts=reply.fact or None if reply.relation == "contradicts" else None,
             unlike=tuple(reply.unlike),
@@ -193,7 +198,7 @@ class InsightReader(NamedTuple):
         return sorted(
             fact
             for fact, line in self.facts.items()
-            if likeness(insight, normal_form(line)) > _NEAR
+            if likeness(insight, normal_form(line)) > _MIN_LIKENESS
         )
 
 
@@ -210,26 +215,26 @@ def check_opinion(reply: OpinionReply, record: RecordFigures, *, final: bool) ->
             warnings=[text for text in reply.warnings if not find_unsupported(text, record)],
         )
     claims = find_unsupported("\n".join((reply.insight, *reply.warnings)), record)
-    _require([*claims, *find_unsupported(reply.suggestion, record, advice=True)])
+    _refuse_faults([*claims, *find_unsupported(reply.suggestion, record, advice=True)])
     return reply
 
 
 def opinion_of(reply: OpinionReply) -> Opinion:
     """Return the opinion of a reply."""
     return Opinion(
-        quality=_fraction(reply.quality_score),
-        confidence=_fraction(reply.confidence),
-        warnings=_sentences(reply.warnings),
-        suggestion=shorten(flatten(reply.suggestion), _SENTENCE),
-        insight=shorten(flatten(reply.insight), _INSIGHT),
+        quality=_clamp(reply.quality_score),
+        confidence=_clamp(reply.confidence),
+        warnings=_short_sentences(reply.warnings),
+        suggestion=shorten(flatten(reply.suggestion), _MAX_SENTENCE),
+        insight=shorten(flatten(reply.insight), _MAX_INSIGHT),
     )
 
 
-def _fraction(number: float) -> float:
+def _clamp(number: float) -> float:
     return round(min(max(number, 0.0), 1.0), 2)
 
 
-def _require(figures: Sequence[str], *faults: str) -> None:
+def _refuse_faults(figures: Sequence[str], *faults: str) -> None:
     """Raise UnusableError with every reason: unsupported figures and other faults."""
     reasons = [fault for fault in faults if fault]
     if figures:
@@ -244,9 +249,9 @@ def _remove_claims(text: str, record: RecordFigures, *, advice: bool = False) ->
     return " ".join(s for s in sentences(text) if not find_unsupported(s, record, advice=advice))
 
 
-def _sentences(texts: list[str]) -> tuple[str, ...]:
-    lines = (shorten(flatten(text), _SENTENCE) for text in texts)
-    return tuple(dict.fromkeys(filter(None, lines)))[:_MOST]
+def _short_sentences(texts: list[str]) -> tuple[str, ...]:
+    lines = (shorten(flatten(text), _MAX_SENTENCE) for text in texts)
+    return tuple(dict.fromkeys(filter(None, lines)))[:_MAX_SENTENCES]
 
 
 # ── a skill's text ───────────────────────────────────────────────────────────────────
@@ -278,12 +283,12 @@ class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
 class SkillReader(NamedTuple):
     """A reader of skill drafts.
 
-    The model may write the sections of `headings`. The other sections of `plain`, the offline
-    draft, stay unchanged.
+    The model may write the sections of `headings`. The other sections of the offline draft stay
+    unchanged.
     """
 
     brief: Brief
-    plain: Draft
+    offline_draft: Draft
     headings: tuple[str, ...]
 
     def check_figures(self, reply: SkillReply, record: RecordFigures, *, final: bool) -> SkillReply:
@@ -293,10 +298,10 @@ class SkillReader(NamedTuple):
         """
         if final:
             reply = self._remove_items(reply, record)
-        texts = _texts_of(reply)
+        texts = _section_texts(reply)
         title, description = flatten(reply.title), _plain_line(reply.description)
         is_foreign = not texts or not texts.keys() <= set(self.headings)
-        _require(
+        _refuse_faults(
             find_unsupported("\n".join((title, description, *texts.values())), record),
             f"the sections must be of these: {', '.join(self.headings)}" if is_foreign else "",
             "the title or the description is empty" if not title or not description else "",
@@ -311,18 +316,20 @@ class SkillReader(NamedTuple):
             lines = _clean_section(section.text).splitlines()
             text = "\n".join(line for line in lines if not find_unsupported(line, record))
             sections.append(SectionReply(section.heading, text))
-        title = self.plain.title if find_unsupported(reply.title, record) else reply.title
-        description = _remove_claims(reply.description, record) or self.plain.description
+        title = self.offline_draft.title if find_unsupported(reply.title, record) else reply.title
+        description = _remove_claims(reply.description, record) or self.offline_draft.description
         return replace(reply, title=title, description=description, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
         """Return the draft of a reply: its title, description, labels and sections."""
-        offline_draft, description = self.plain, _plain_line(reply.description)
+        offline_draft, description = self.offline_draft, _plain_line(reply.description)
         # A host may show only the beginning of a description, so the use comes first.
         use, _, _ = offline_draft.description.partition(". ")
-        if _USE.match(use) and not _USE.match(description):
+        if _USE_WORD.match(use) and not _USE_WORD.match(description):
             description = f"{use.removesuffix('.')}. {description}"
-        texts = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
+        texts = {
+            name: text for name, text in _section_texts(reply).items() if name in self.headings
+        }
         if isinstance(reply, SessionReply):
             offline_draft = replace(
                 offline_draft,
@@ -333,15 +340,17 @@ class SkillReader(NamedTuple):
         is_titled = isinstance(self.brief, Findings | Agreement | SessionExcerpt)
         return replace(
             offline_draft,
-            title=shorten(flatten(reply.title), TITLE) if is_titled else offline_draft.title,
-            description=shorten(description, DESCRIPTION),
+            title=shorten(flatten(reply.title), _MAX_TITLE) if is_titled else offline_draft.title,
+            description=shorten(description, _MAX_DESCRIPTION),
             sections=self._sections(texts),
         )
 
     def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """Return the model's sections and the other offline sections, in the offline order."""
-        old_texts = {name: text for name, text in self.plain.sections if name not in self.headings}
-        order = [name for name, _ in self.plain.sections]
+        old_texts = {
+            name: text for name, text in self.offline_draft.sections if name not in self.headings
+        }
+        order = [name for name, _ in self.offline_draft.sections]
         for i, name in enumerate(self.headings):
             if name not in order:
                 preceding = [order.index(h) + 1 for h in self.headings[:i] if h in order]
@@ -352,7 +361,7 @@ class SkillReader(NamedTuple):
         return tuple((name, sections[name]) for name in order if name in sections)
 
 
-def _texts_of(reply: SkillReply) -> dict[str, str]:
+def _section_texts(reply: SkillReply) -> dict[str, str]:
     """Return the sections with a text, by heading."""
     texts = {section.heading: _clean_section(section.text) for section in reply.sections}
     return {name: text for name, text in texts.items() if text}
@@ -365,15 +374,15 @@ def _plain_line(text: str) -> str:
 def _label_fault(reply: SessionReply) -> str:
     """Return the complaint about a bad tag, role or stage; "" if all are good."""
     names = (*reply.tags, *reply.roles, *reply.stages)
-    fault = next((name for name in names if not slug(name, limit=LABEL)), None)
+    fault = next((name for name in names if not slug(name, limit=MAX_LABEL)), None)
     if fault is None:
         return ""
-    return f"{flatten(fault)[:LABEL]!r} is no name of a tag, a role or a stage"
+    return f"{flatten(fault)[:MAX_LABEL]!r} is no name of a tag, a role or a stage"
 
 
 def _clean_section(text: str) -> str:
     """Remove headings, rules and tags from a section's text."""
-    lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
+    lines = (line.rstrip() for line in remove_hidden(text[:_MAX_SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()
 
@@ -389,7 +398,7 @@ class RuleReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PassageReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules and the steps that a passage states; all is empty if it states none."""
+    """The rules and the steps that a passage states; most passages state neither."""
 
     rules: list[RuleReply]
     title: str
@@ -417,15 +426,15 @@ class PassageReader(NamedTuple):
         if final:
             rules = [rule for rule in reply.rules if not faults[rule]]
             return replace(reply, rules=rules, steps=[] if step_faults else reply.steps)
-        _require([], *faults.values(), *step_faults)
+        _refuse_faults([], *faults.values(), *step_faults)
         return reply
 
     def _find_fault(self, text: str, quote: str | None = None) -> str:
         """Explain why the passage does not support a text; "" if it does."""
         passage = " ".join(self.passage.split())
         if quote is not None and (" ".join(quote.split()) or "\n") not in passage:
-            return f"{shorten(quote, _SENTENCE)!r} does not stand in the passage"
-        exact = (match[1] or match[0].strip(_MARKS) for match in _EXACT.finditer(text))
+            return f"{shorten(quote, _MAX_SENTENCE)!r} does not stand in the passage"
+        exact = (match[1] or match[0].strip(_PUNCTUATION) for match in _VERBATIM.finditer(text))
         foreign = [
             word for word in exact if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", passage)
         ]
@@ -434,10 +443,10 @@ class PassageReader(NamedTuple):
     def draft(self, reply: PassageReply) -> Draft:
         """Return the rules of a reply, and its steps as the draft of a skill."""
         steps = (f"{number}. {flatten(step)}" for number, step in enumerate(reply.steps, 1))
-        rules = (shorten(flatten(rule.rule), _SENTENCE) for rule in reply.rules)
+        rules = (shorten(flatten(rule.rule), _MAX_SENTENCE) for rule in reply.rules)
         return Draft(
-            title=shorten(flatten(reply.title), TITLE),
-            description=shorten(_plain_line(reply.description), DESCRIPTION),
+            title=shorten(flatten(reply.title), _MAX_TITLE),
+            description=shorten(_plain_line(reply.description), _MAX_DESCRIPTION),
             sections=(("Steps", "\n".join(steps)),) if reply.steps else (),
             rules=tuple(dict.fromkeys(filter(None, rules))),
         )

@@ -26,17 +26,19 @@ if TYPE_CHECKING:
     import anthropic
 
 KEY = "ANTHROPIC_API_KEY"
-_OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
-_CACHED = {"cache_control": {"type": "ephemeral"}}
+_OFFLINE_HINT = "or set `judge: {provider: offline}` in vault.yaml"
+_CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
 _BATCH_SECONDS = 300.0  # the most seconds for the requests and replies of a whole batch
 # `cache` may run a function twice for two threads, and a connection of one event loop fails in
 # another.
-_STARTING = threading.Lock()
+_START_LOCK = threading.Lock()
 
-_BUSY = {408, 409, 429}  # and all codes from 500
-_CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
+_BUSY_CODES = {408, 409, 429}  # and all codes from 500
+_CLOSED_CODES = {401, 402, 403, 404}  # 404: no such model, for this key
 # Words in a 400 or 429 about missing money; each such code of the SDK contains one of them.
-_MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
+_MONEY_SIGNS = (
+    "spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit",
+)  # fmt: skip
 _Shape = TypeVar("_Shape", bound=Struct)
 _Value = TypeVar("_Value")
 _FaultKind = Literal["busy", "closed", "bad"]
@@ -59,12 +61,7 @@ class Fault(Exception):  # noqa: N818 (not every fault is an error)
     """
 
     def __init__(
-        self,
-        reason: str,
-        kind: _FaultKind,
-        *,
-        wait: float | None = None,
-        billed: bool = False,
+        self, reason: str, kind: _FaultKind, *, wait: float | None = None, billed: bool = False
     ) -> None:
         super().__init__(reason)
         self.kind = kind
@@ -94,27 +91,27 @@ class _Message(Struct, frozen=True, tag_field="type", tag="message"):
     usage: Usage
 
 
-def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
+def request_body(request: JudgeRequest, policy: JudgePolicy) -> dict[str, Any]:
     """Return the parameters of a request to the Messages API.
 
     The part that several requests share comes first, and is cached if it is long enough.
     """
     system_block: dict[str, Any] = {"type": "text", "text": request.system}
     if len(request.system) >= cacheable_length(request.model):
-        system_block |= _CACHED
+        system_block |= _CACHE_MARK
     body: dict[str, Any] = {
         "model": request.model,
-        "max_tokens": request.limit(rules),
+        "max_tokens": request.limit(policy),
         "system": [system_block],
-        "messages": _turns(request),
+        "messages": _conversation(request),
         "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
     }
-    if rules.temperature is not None:
-        body["temperature"] = rules.temperature
+    if policy.temperature is not None:
+        body["temperature"] = policy.temperature
     return body
 
 
-def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
+def _conversation(request: JudgeRequest) -> list[dict[str, Any]]:
     """Return the turns of the conversation; a refused reply is the assistant's turn."""
     question = {"role": "user", "content": _user_content(request)}
     if request.refused is None:
@@ -128,7 +125,7 @@ def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
     shared = request.shared
     if not shared or len(request.system) + shared < cacheable_length(request.model):
         return request.user
-    first = {"type": "text", "text": request.user[:shared], **_CACHED}
+    first = {"type": "text", "text": request.user[:shared], **_CACHE_MARK}
     return [first, {"type": "text", "text": request.user[shared:]}]
 
 
@@ -148,13 +145,13 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
         raise Fault(f"no answer of Claude's: {start!r}", "busy", billed=True) from None
 
 
-def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None) -> Fault:
+def _refusal_fault(status: int, codes: str, message: str, retry_after: str | None) -> Fault:
     """Convert a refusal to a fault, by its status, codes and message."""
-    kind: _FaultKind = "busy" if status in _BUSY or status >= 500 else "bad"
-    is_money = any(sign in f"{codes} {words}".lower() for sign in _MONEY)
-    if status in _CLOSED or (status in (400, 429) and is_money):
+    kind: _FaultKind = "busy" if status in _BUSY_CODES or status >= 500 else "bad"
+    is_money = any(sign in f"{codes} {message}".lower() for sign in _MONEY_SIGNS)
+    if status in _CLOSED_CODES or (status in (400, 429) and is_money):
         kind = "closed"
-    reason = f"Claude refuses ({status}): {words[:300] or 'without a word'}"
+    reason = f"Claude refuses ({status}): {message[:300] or 'without a word'}"
     return Fault(reason, kind, wait=_parse_retry_after(retry_after))
 
 
@@ -180,14 +177,14 @@ def check_ready() -> None:
     _connect()
 
 
-def send(request: JudgeRequest, rules: JudgePolicy, seconds: float) -> Reply:
+def send(request: JudgeRequest, policy: JudgePolicy, seconds: float) -> Reply:
     """Send one request and wait for a limited time; Fault if there is no reply."""
-    return _run(_send_request(_connect(), request, rules, seconds))
+    return _run(_send_request(_connect(), request, policy, seconds))
 
 
-def send_batch(requests: Sequence[JudgeRequest], rules: JudgePolicy) -> str:
+def send_batch(requests: Sequence[JudgeRequest], policy: JudgePolicy) -> str:
     """Send a batch and return its id; Fault if there is no reply."""
-    return _run(_create_batch(_connect(), requests, rules))
+    return _run(_create_batch(_connect(), requests, policy))
 
 
 def batch_replies(batch: str) -> dict[str, Reply] | None:
@@ -205,8 +202,10 @@ def _connect() -> "anthropic.AsyncAnthropic":
     """Return the SDK's client for the key and address in the environment."""
     key = find_api_key()
     if key is None:
-        raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
-    with _STARTING:
+        raise UnavailableError(
+            f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE_HINT}"
+        )
+    with _START_LOCK:
         return _client(key, os.environ.get("ANTHROPIC_BASE_URL"))
 
 
@@ -217,7 +216,7 @@ def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
     except ImportError:
         raise UnavailableError(
             "the judge is Claude and its package is missing; `pip install '.[claude]'` in a clone "
-            f"of skillvault, {_OFFLINE}"
+            f"of skillvault, {_OFFLINE_HINT}"
         ) from None
     return anthropic.AsyncAnthropic(
         api_key=key, base_url=address, max_retries=0, open_telemetry=False
@@ -225,10 +224,10 @@ def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
 
 
 async def _send_request(
-    client: "anthropic.AsyncAnthropic", request: JudgeRequest, rules: JudgePolicy, seconds: float
+    client: "anthropic.AsyncAnthropic", request: JudgeRequest, policy: JudgePolicy, seconds: float
 ) -> Reply:
     async with _deadline(seconds):
-        body = params(request, rules)
+        body = request_body(request, policy)
         # A parameter of older models, which the SDK no longer has.
         extra = {key: body.pop(key) for key in ("temperature",) if key in body}
         raw = await client.messages.with_raw_response.create(
@@ -239,10 +238,10 @@ async def _send_request(
 
 
 async def _create_batch(
-    client: "anthropic.AsyncAnthropic", requests: Sequence[JudgeRequest], rules: JudgePolicy
+    client: "anthropic.AsyncAnthropic", requests: Sequence[JudgeRequest], policy: JudgePolicy
 ) -> str:
     entries: list[Any] = [
-        {"custom_id": request.key, "params": params(request, rules)} for request in requests
+        {"custom_id": request.key, "params": request_body(request, policy)} for request in requests
     ]
     async with _deadline(_BATCH_SECONDS):
         api = client.messages.batches.with_raw_response
@@ -278,22 +277,22 @@ async def _deadline(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except anthropic.APIStatusError as error:
-        words = " ".join(str(error.api_message or error.body or "").split())
+        message = " ".join(str(error.api_message or error.body or "").split())
         codes = f"{error.type} {error.error_code}"
         wait = error.response.headers.get("retry-after")
-        raise _refusal_fault(error.status_code, codes, words, wait) from None
+        raise _refusal_fault(error.status_code, codes, message, wait) from None
     except (TimeoutError, anthropic.APITimeoutError):
         raise Fault("Claude does not answer in time", "busy", billed=True) from None
     except anthropic.AnthropicError as error:
-        words = str(error.__cause__ or error)[:200]
-        raise Fault(f"Claude cannot be reached: {words}", "busy", billed=True) from None
+        message = str(error.__cause__ or error)[:200]
+        raise Fault(f"Claude cannot be reached: {message}", "busy", billed=True) from None
 
 
 # ── one loop for all threads: connections are kept, and a deadline ends any wait ──────
 
 
 def _event_loop() -> asyncio.AbstractEventLoop:
-    with _STARTING:
+    with _START_LOCK:
         return _start_loop()
 
 

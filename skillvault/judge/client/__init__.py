@@ -20,15 +20,17 @@ from skillvault.judge.claude.questions import JudgeRequest
 HOUR = 3600.0
 PAUSE = 600.0  # seconds until the next call after a temporary failure
 MAX_OUTPUT = 1024 * 1024  # the most bytes that are read of an output
-_TEXT = 900  # the most characters of one text of a record
-_LONGEST = timedelta(days=8)  # a longer limit is ignored
-_SHARED = ("facts", "sections", "calibration")
+_MAX_TEXT = 900  # the most characters of one text of a record
+_MAX_PAUSE = timedelta(days=8)  # a longer limit is ignored
+_SHARED_KEYS = ("facts", "sections", "calibration")
 _CLOCK = (
     r"(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2})(?:,| at)? ?(?:at )?)?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap]m)(?: \((?P<zone>[\w/+-]+)\))?"
 )
-_RESET = re.compile(rf"(?:resets|try again)(?: at)? {_CLOCK}", re.IGNORECASE)
-_SPAN = re.compile(r"(?:resets|try again) in ((?:\d+ (?:day|hour|minute|second)s?,? ?(?:and )?)+)")
+_RESET_TIME = re.compile(rf"(?:resets|try again)(?: at)? {_CLOCK}", re.IGNORECASE)
+_RESET_DELAY = re.compile(
+    r"(?:resets|try again) in ((?:\d+ (?:day|hour|minute|second)s?,? ?(?:and )?)+)"
+)
 _INTRODUCTION = """\
 You answer several questions, each by the instructions it names and by its record alone. Reply once,
 with one object: under the name of each question (q1, q2, …) the object that its instructions
@@ -94,9 +96,9 @@ class Client(NamedTuple):
 
     program: str
     login_command: Callable[[], tuple[str, ...]]
-    waiting: int | None
-    old_days: int
-    overhead: int
+    min_questions: int | None
+    max_wait_days: int
+    call_tokens: int
     model: str
     build_call: Callable[[QuestionBatch, str, Path], ClientCall]
     read_output: Callable[[bytes, str, datetime], ClientReply]
@@ -117,7 +119,7 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
         shape = {key: value for key, value in request.schema.items() if key != "$defs"}
         definitions |= {letter: shape, **request.schema.get("$defs", {})}
         properties[name] = {"$ref": f"#/$defs/{letter}"}
-        record = _compact(request.user, shared)
+        record = _shorten_record(request.user, shared)
         questions.append(f"# {name}: follow instructions {letter}\n{record}")
     lists = [f"# {label}\n<record>\n{text}\n</record>" for text, label in shared.items()]
     schema = {
@@ -134,7 +136,7 @@ def build_batch(requests: Sequence[JudgeRequest]) -> QuestionBatch:
     )
 
 
-def _compact(framed_record: str, shared: dict[str, str]) -> str:
+def _shorten_record(framed_record: str, shared: dict[str, str]) -> str:
     """Shorten a framed record: no line breaks, cut texts, and names instead of shared lists.
 
     `shared` maps the text of each list to its name; new lists are added.
@@ -145,14 +147,14 @@ def _compact(framed_record: str, shared: dict[str, str]) -> str:
         record = json.loads(body)
     except ValueError:  # the record was cut
         return framed_record
-    for key in _SHARED:
+    for key in _SHARED_KEYS:
         if record.get(key):
-            value = _dump(record[key])
+            value = _to_json(record[key])
             record[key] = f"see {shared.setdefault(value, f'{key} {len(shared) + 1}')}"
-    return f"{head}\n{_dump(cut_texts(record, _TEXT))}\n{foot}"
+    return f"{head}\n{_to_json(cut_texts(record, _MAX_TEXT))}\n{foot}"
 
 
-def _dump(value: Any) -> str:
+def _to_json(value: Any) -> str:
     # An escaped mark of the frame must stay escaped.
     return (
         json.dumps(value, ensure_ascii=False)
@@ -170,14 +172,14 @@ def count_tokens(event: Mapping[str, Any], *names: str) -> int:
 
 def limit_pause(message: str, at: datetime) -> float:
     """Return the seconds until the end of a usage limit in a message; by default an hour."""
-    if span := _SPAN.search(message):
+    if span := _RESET_DELAY.search(message):
         units = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
         parts = re.findall(r"(\d+) (day|hour|minute|second)", span[1])
         seconds = float(sum(int(count) * units[unit] for count, unit in parts))
-        return min(seconds, _LONGEST.total_seconds())
-    reset = _RESET.search(message)
+        return min(seconds, _MAX_PAUSE.total_seconds())
+    reset = _RESET_TIME.search(message)
     end = _reset_time(reset, at) if reset else None
-    if end is None or not at <= end <= at + _LONGEST:
+    if end is None or not at <= end <= at + _MAX_PAUSE:
         return HOUR
     return (end - at).total_seconds()
 

@@ -19,8 +19,8 @@ from skillvault.judge.client import (
 
 _PROGRAM = "claude"
 _MODEL = "haiku"
-_ISOLATED = ("--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence")
-_COUNTS = (
+_ISOLATION = ("--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence")
+_TOKEN_COUNTS = (
     "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens",
 )  # fmt: skip
 
@@ -29,7 +29,7 @@ def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:  
     """Return the call for a batch."""
     schema = ("--json-schema", json.dumps(batch.schema))
     options = ("--output-format", "json", *schema, "--system-prompt", batch.system)
-    command = (_PROGRAM, "-p", *_ISOLATED, *options, "--model", model or _MODEL)
+    command = (_PROGRAM, "-p", *_ISOLATION, *options, "--model", model or _MODEL)
     return ClientCall(command=command, stdin=batch.user)
 
 
@@ -40,23 +40,23 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     except (ValueError, RecursionError):  # not JSON, or not UTF-8
         result = None
     if not isinstance(result, dict):
-        words = stderr.strip() or stdout[:200].decode(errors="replace").strip()
-        raise ClientFault(f"claude printed no result: {words or 'nothing'}")
-    tokens = count_tokens(result, *_COUNTS)
-    words = str(result.get("result") or result.get("errors") or result.get("subtype"))
+        message = stderr.strip() or stdout[:200].decode(errors="replace").strip()
+        raise ClientFault(f"claude printed no result: {message or 'nothing'}")
+    tokens = count_tokens(result, *_TOKEN_COUNTS)
+    message = str(result.get("result") or result.get("errors") or result.get("subtype"))
     status = result.get("api_error_status")
     if result.get("subtype") == "error_max_structured_output_retries":
-        raise ClientFault(f"claude: {words}", tokens=tokens, is_answer=True)
+        raise ClientFault(f"claude: {message}", tokens=tokens, is_answer=True)
     if result.get("is_error") is not False:
-        is_limit = status == 429 or "limit" in words
+        is_limit = status == 429 or "limit" in message
         if is_limit:
-            raise ClientFault(f"claude: {words}", limit_pause(words, at), tokens=tokens)
-        is_closed = status in (401, 402, 403) or "logged in" in words
-        raise ClientFault(f"claude: {words}", HOUR if is_closed else PAUSE, tokens=tokens)
+            raise ClientFault(f"claude: {message}", limit_pause(message, at), tokens=tokens)
+        is_closed = status in (401, 402, 403) or "logged in" in message
+        raise ClientFault(f"claude: {message}", HOUR if is_closed else PAUSE, tokens=tokens)
     answers = result.get("structured_output")
     if result.get("terminal_reason") not in (None, "completed") or not isinstance(answers, dict):
         raise ClientFault(
-            f"claude answered without the schema: {words}", tokens=tokens, is_answer=True
+            f"claude answered without the schema: {message}", tokens=tokens, is_answer=True
         )
     return ClientReply(answers=answers, tokens=tokens)
 
@@ -64,9 +64,9 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
 CLIENT = Client(
     program=_PROGRAM,
     login_command=lambda: (_PROGRAM, "auth", "status"),
-    waiting=None,
-    old_days=2,
-    overhead=500,
+    min_questions=None,
+    max_wait_days=2,
+    call_tokens=500,
     model=_MODEL,
     build_call=_build_call,
     read_output=_read_output,

@@ -20,22 +20,22 @@ from skillvault.judge.client import (
 )
 
 _PROGRAM = "codex"
-_OFF = ("hooks", "shell_tool", "apps", "multi_agent", "goals", "plugins", "skill_search")
-_ISOLATED = ("--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "--ignore-rules")
+_FEATURES_OFF = ("hooks", "shell_tool", "apps", "multi_agent", "goals", "plugins", "skill_search")
+_ISOLATION = ("--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "--ignore-rules")
 
 
 def _build_call(batch: QuestionBatch, model: str, folder: Path) -> ClientCall:
     """Return the call for a batch, which reads its files from `folder`."""
-    switches = [word for feature in _OFF for word in ("--disable", feature)]
+    switches = [word for feature in _FEATURES_OFF for word in ("--disable", feature)]
     # Codex has no option for a system prompt, and would start the servers of the user's settings.
     settings = [f'model_instructions_file="{folder}/system.md"', 'web_search="disabled"']
     settings += [f"mcp_servers.{name}.enabled=false" for name in _server_names()]
     settings_words = [word for setting in settings for word in ("-c", setting)]
     model_option = ("-m", model) if model else ()
     schema = ("--output-schema", f"{folder}/schema.json")
-    words = (*_ISOLATED, *switches, *settings_words, *model_option, *schema, "--json", "-")
+    options = (*_ISOLATION, *switches, *settings_words, *model_option, *schema, "--json", "-")
     return ClientCall(
-        command=(_PROGRAM, "exec", *words),
+        command=(_PROGRAM, "exec", *options),
         stdin=batch.user,
         files={"schema.json": json.dumps(batch.schema), "system.md": batch.system},
     )
@@ -71,7 +71,7 @@ def _user_settings() -> dict[str, Any]:
 
 def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     """Return the answers of an output; ClientFault without answers."""
-    events = [event for line in stdout.splitlines() if (event := _event_of(line))]
+    events = [event for line in stdout.splitlines() if (event := _parse_event(line))]
     ends = [event for event in events if event.get("type") == "turn.completed"]
     tokens = sum(count_tokens(event, "input_tokens", "output_tokens") for event in ends)
     messages = [
@@ -84,21 +84,21 @@ def _read_output(stdout: bytes, stderr: str, at: datetime) -> ClientReply:
     ]
     if not ends or not messages:
         faults = [event for event in events if event.get("type") in ("error", "turn.failed")]
-        words = " ".join(str(fault.get("message") or fault.get("error")) for fault in faults[-1:])
-        words = words or stderr.strip()[-300:] or "nothing"
-        if "limit" in words:
-            raise ClientFault(f"codex: {words}", limit_pause(words, at), tokens=tokens)
-        is_closed = any(sign in words for sign in ("401", "403", "ogged in"))
+        message = " ".join(str(fault.get("message") or fault.get("error")) for fault in faults[-1:])
+        message = message or stderr.strip()[-300:] or "nothing"
+        if "limit" in message:
+            raise ClientFault(f"codex: {message}", limit_pause(message, at), tokens=tokens)
+        is_closed = any(sign in message for sign in ("401", "403", "ogged in"))
         pause = HOUR if is_closed else PAUSE
-        raise ClientFault(f"codex printed no result: {words}", pause, tokens=tokens)
-    answers = _event_of(messages[-1].encode(errors="replace"))
+        raise ClientFault(f"codex printed no result: {message}", pause, tokens=tokens)
+    answers = _parse_event(messages[-1].encode(errors="replace"))
     if answers is None:
         text = f"codex answered without the schema: {messages[-1][:200]}"
         raise ClientFault(text, tokens=tokens, is_answer=True)
     return ClientReply(answers=answers, tokens=tokens)
 
 
-def _event_of(line: bytes) -> dict[str, Any] | None:
+def _parse_event(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
@@ -109,9 +109,9 @@ def _event_of(line: bytes) -> dict[str, Any] | None:
 CLIENT = Client(
     program=_PROGRAM,
     login_command=_login_command,
-    waiting=8,
-    old_days=1,
-    overhead=1400,
+    min_questions=8,
+    max_wait_days=1,
+    call_tokens=1400,
     model="",
     build_call=_build_call,
     read_output=_read_output,

@@ -21,9 +21,16 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Statement,
 )
-from skillvault.model.conditions import Separation, clause, lead_line, risk
+from skillvault.model.conditions import Separation, describe_lead, describe_rule
 from skillvault.model.phrases import cut_name, describe_subject, inline, make_sentence
-from skillvault.model.records import Fact, Outcome, SessionFailure, SkillKind, Status
+from skillvault.model.records import (
+    Fact,
+    Outcome,
+    SessionFailure,
+    SessionSuccess,
+    SkillKind,
+    Status,
+)
 from skillvault.model.sameness.comparison import is_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import (
@@ -37,37 +44,40 @@ from skillvault.model.text.text import (
     whole_sentences,
 )
 
-TITLE = 160
-DESCRIPTION = 400
-USE = 95  # the most characters about the use; a host may show only a hundred
-_TARGETS = 8  # the most targets that a description names
-_NAMES = 60  # the most characters of these names
-_CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
-_PLANS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
+_MAX_TITLE = 160
+_MAX_DESCRIPTION = 400
+_MAX_USE = 95  # the most characters about the use; a host may show only a hundred
+_MAX_TARGETS = 8  # the most targets that a description names
+_MAX_LIST = 60  # the most characters of a list of names
+_CHECK_WORDS = (
+    "check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait",
+)  # fmt: skip
+_PLAN_WORDS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
 
-_ENDED: Mapping[Status, str] = {
+_STATUS_WORDS: Mapping[Status, str] = {
     "success": "succeeded", "failure": "failed", "neutral": "neutral",
 }  # fmt: skip
 
-STRATEGY = ("Entry Rules", "What to Avoid", "Performance Notes")
-GUIDE = (RULES, "Do", AVOID, "Refused", "Tried")
+_STRATEGY = ("Entry Rules", "What to Avoid", "Performance Notes")
+_GUIDE = (RULES, "Do", AVOID, "Refused", "Tried")
 WARNING = ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist")
 PATTERN = ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management")
-_HEADINGS = {"warning": WARNING, "pattern": PATTERN, "strategy": STRATEGY}
+_HEADINGS_BY_KIND = {"warning": WARNING, "pattern": PATTERN, "strategy": _STRATEGY}
 _GUIDE_SECTIONS: Mapping[str, str] = {
     "lesson": "Do", "worked": "Do", "tools": "Do", "failed": AVOID, "claimed": AVOID,
     "rule": RULES, "answers": "Refused", "tried": "Tried",
 }  # fmt: skip
-_GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {  # of a warning, of a pattern
-    "entry": (WARNING[0], PATTERN[0]),
-    "outlier": (WARNING[0], PATTERN[0]),
-    "rule": (WARNING[0], PATTERN[0]),
-    "extreme": (WARNING[1], PATTERN[1]),
-    "failed": (WARNING[1], PATTERN[1]),
-    "worked": (WARNING[2], PATTERN[1]),
-    "answers": (WARNING[1], PATTERN[1]),
-    "claimed": (WARNING[3], PATTERN[3]),
-    "lesson": (WARNING[2], PATTERN[2]),
+# The section of each kind of statement in a warning, and in a pattern.
+_GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {
+    "entry": ("Pattern to Recognize", "Pattern Conditions"),
+    "outlier": ("Pattern to Recognize", "Pattern Conditions"),
+    "rule": ("Pattern to Recognize", "Pattern Conditions"),
+    "extreme": ("What Went Wrong", "Why It Worked"),
+    "failed": ("What Went Wrong", "Why It Worked"),
+    "worked": ("Better Approach", "Why It Worked"),
+    "answers": ("What Went Wrong", "Why It Worked"),
+    "claimed": ("Checklist", "Risk Management"),
+    "lesson": ("Better Approach", "Entry Criteria"),
 }
 
 
@@ -83,7 +93,7 @@ def draft_account(brief: Findings) -> Draft | None:
 
 def sections_of(brief: Findings) -> dict[str, list[str]]:
     """Return the statements by heading, in the order of headings, each in one section."""
-    headings = _HEADINGS.get(brief.kind, GUIDE)
+    headings = _HEADINGS_BY_KIND.get(brief.kind, _GUIDE)
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
     for statement in brief.statements:
         heading = _heading(statement, brief.kind)
@@ -95,14 +105,14 @@ def sections_of(brief: Findings) -> dict[str, list[str]]:
 def _heading(statement: Statement, kind: SkillKind) -> str:
     """Return the heading of the section for a statement."""
     if kind == "strategy":
-        entry, avoid, notes = STRATEGY
+        entry, avoid, notes = _STRATEGY
         return notes if statement.rule is None else avoid if statement.rule.is_loss else entry
     if kind not in ("warning", "pattern"):
         return _GUIDE_SECTIONS[statement.kind]
     text = statement.text.casefold()
-    if kind == "warning" and statement.kind == "lesson" and text.startswith(_CHECKS):
+    if kind == "warning" and statement.kind == "lesson" and text.startswith(_CHECK_WORDS):
         return "Checklist"
-    is_plan = any(word in text for word in _PLANS)
+    is_plan = any(word in text for word in _PLAN_WORDS)
     if kind == "pattern" and statement.kind in ("worked", "lesson") and is_plan:
         return "Risk Management"
     return _GRADED_SECTIONS[statement.kind][kind == "pattern"]
@@ -119,7 +129,7 @@ def _title(brief: Findings) -> str:
     """Return the subject of a skill and the first statement that fits into a title."""
     last_outcome = brief.account.outcomes[-1]
     if brief.kind == "strategy":
-        return cut_name(inline(last_outcome.domain), TITLE)
+        return cut_name(inline(last_outcome.domain), _MAX_TITLE)
     names = {"guide": last_outcome.decision.action, "evolved": last_outcome.domain}
     return _title_of(inline(names.get(brief.kind, "")) or describe_subject(last_outcome), brief)
 
@@ -129,8 +139,8 @@ def _title_of(subject: str, brief: Findings) -> str:
     statements = (item for item in brief.statements if item.kind != "tried")
     gists = (item.gist or item.text * (len(item.supporting) > 1) for item in statements)
     titles = (f"{subject}: {gist.rstrip('.')}" for gist in gists if gist)
-    short_titles = (title for title in titles if len(title) <= TITLE)
-    return cut_name(next(short_titles, subject), TITLE)
+    short_titles = (title for title in titles if len(title) <= _MAX_TITLE)
+    return cut_name(next(short_titles, subject), _MAX_TITLE)
 
 
 def _use_of(brief: Findings) -> str:
@@ -144,13 +154,15 @@ def _use_of(brief: Findings) -> str:
     targets = list(dict.fromkeys(inline(o.decision.target or "") for o in reversed(outcomes)))
     names = [target for target in targets if target]
     use = f"before {inline(outcomes[-1].decision.action)}"
-    free_characters = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
+    free_characters = min(_MAX_LIST, _MAX_USE - len(f"{use} on  and 10 other targets"))
     return f"{use} on {_list_some(names, 'target', limit=free_characters)}" if names else use
 
 
-def _list_some(names: Sequence[str], noun: str, *, word: str = "and", limit: int = _NAMES) -> str:
+def _list_some(
+    names: Sequence[str], noun: str, *, word: str = "and", limit: int = _MAX_LIST
+) -> str:
     """Join the first names to a list, and count the others."""
-    members = list(names[:_TARGETS])
+    members = list(names[:_MAX_TARGETS])
     while len(members) > 1 and len(", ".join(members)) > limit:
         members.pop()
     count = len(names) - len(members)
@@ -160,18 +172,18 @@ def _list_some(names: Sequence[str], noun: str, *, word: str = "and", limit: int
 
 def _description(use: str, sentences: Iterable[str]) -> str:
     """Return the use of a skill, followed by the first sentences that fit."""
-    limit = DESCRIPTION // 2
-    description = f"Use {use if len(use) <= limit else cut_name(use, limit)}.".translate(_UNTAGGED)
+    limit = _MAX_DESCRIPTION // 2
+    description = f"Use {use if len(use) <= limit else cut_name(use, limit)}.".translate(_TAG_SIGNS)
     for text in sentences:
-        longer_text = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
-        description = longer_text if len(longer_text) <= DESCRIPTION else description
+        longer_text = f"{description} {text.removeprefix('[ ] ')}".translate(_TAG_SIGNS)
+        description = longer_text if len(longer_text) <= _MAX_DESCRIPTION else description
     return description
 
 
-_UNTAGGED = str.maketrans("<>", "‹›")  # a host may read `<` as the start of a tag
+_TAG_SIGNS = str.maketrans("<>", "‹›")  # a host may read `<` as the start of a tag
 
 
-_ENDINGS: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
+_RESULTS: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
 
 
 def draft_agreement(brief: Agreement) -> Draft:
@@ -180,7 +192,7 @@ def draft_agreement(brief: Agreement) -> Draft:
     texts_by_heading = list(sections_of(findings).items())
     sections = (
         ("Synthesized Insight", [text for _, texts in texts_by_heading[:2] for text in texts]),
-        ("When This Applies", [_application(brief)]),
+        ("When This Applies", [_describe_use(brief)]),
         ("Key Principles", [text for _, texts in texts_by_heading[2:] for text in texts]),
     )
     counts = Counter(inline(group.account.outcomes[0].decision.action) for group in brief.apart)
@@ -193,7 +205,7 @@ def draft_agreement(brief: Agreement) -> Draft:
     )
 
 
-def _application(brief: Agreement) -> str:
+def _describe_use(brief: Agreement) -> str:
     """Name the actions with their targets, and count the decisions with the same result."""
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
@@ -204,12 +216,12 @@ def _application(brief: Agreement) -> str:
     kind, outcomes = brief.together.kind, brief.together.account.outcomes
     status = "failure" if kind == "warning" else "success"
     count = count_of(sum(outcome.result.status == status for outcome in outcomes), len(outcomes))
-    return make_sentence(f"before {'; '.join(subjects)} ({count} {_ENDINGS[kind]})")
+    return make_sentence(f"before {'; '.join(subjects)} ({count} {_RESULTS[kind]})")
 
 
-_MOST = 5
-_ROOM = 280  # tokens of the facts in a text of at most 400
-FACT = 600  # the most characters of a fact in a skill
+_MAX_LINES = 5
+_MAX_FACT_TOKENS = 280  # tokens of the facts in a text of at most 400
+_MAX_FACT = 600  # the most characters of a fact in a skill
 
 
 def draft_recurrence(brief: Recurrence) -> Draft:
@@ -223,7 +235,7 @@ def draft_recurrence(brief: Recurrence) -> Draft:
         ("Consolidated Learning", _numbered_list(brief.facts)),
         (
             "Application",
-            "\n".join(f"- {whole_sentences(text, 300)}" for text in new_advice[:_MOST]),
+            "\n".join(f"- {whole_sentences(text, 300)}" for text in new_advice[:_MAX_LINES]),
         ),
         ("Origin", _origin(brief)),
     )
@@ -247,8 +259,8 @@ def _numbered_list(facts: Sequence[Fact]) -> str:
     """Return a numbered list of the facts that fit, and count the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
-        line = f"{number}. {whole_sentences(fact.text, FACT)}"
-        if lines and count_tokens("\n".join([*lines, line])) > _ROOM:
+        line = f"{number}. {whole_sentences(fact.text, _MAX_FACT)}"
+        if lines and count_tokens("\n".join([*lines, line])) > _MAX_FACT_TOKENS:
             return "\n".join([*lines, f"{number}. And {len(facts) - len(lines)} more alike."])
         lines.append(line)
     return "\n".join(lines)
@@ -271,7 +283,7 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
         return
     statuses = Counter(outcome.result.status for outcome in outcomes)
     counts = join_items(
-        f"{statuses[status]} {word}" for status, word in _ENDED.items() if statuses[status]
+        f"{statuses[status]} {word}" for status, word in _STATUS_WORDS.items() if statuses[status]
     )
     sessions = len({outcome.session for outcome in outcomes})
     times = [outcome.occurred_at for outcome in outcomes]
@@ -281,51 +293,44 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
         f"{pluralize(sessions, 'session')}, {' to '.join(days)}"
     )
     subjects = Counter(map(describe_subject, outcomes))
-    yield join_items(f"{name} ({subjects[name]})" for name in _by_count(subjects)[:_MOST])
+    yield join_items(f"{name} ({subjects[name]})" for name in _by_count(subjects)[:_MAX_LINES])
 
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
-_LEMMA, _REASON, _ATTEMPT, _TEXT = 60, 300, 160, 300  # characters
-LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
+_MAX_LEMMA, _MAX_REASON, _MAX_ATTEMPT, _MAX_METHOD = 60, 300, 160, 300  # characters
+MAX_LABEL, _MAX_LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _MAX_LEMMAS = 3  # lemmas that a description names
 
 
 class _SessionLine(NamedTuple):
-    """A line with its sessions; it `is_overcome` if its problem was solved later."""
+    """A line about a lemma, with its sessions; its problem `is_solved` if a session solved it."""
 
     lemma: str
-    line: str
+    text: str
     form: Form
     sessions: list[str]
-    is_overcome: bool
+    is_solved: bool
 
 
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     """Draft a skill from sessions, lines of most sessions first; None without any line."""
     sessions = brief.sessions
-    solutions = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
+    solved_keys = {_lemma_key(success.lemma) for each in sessions for success in each.successes}
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
         for failure in session.failures:
-            form = normal_form(f"{failure.lemma}: {failure.reason}")
-            is_overcome = _lemma_key(failure.lemma) in solutions
-            line = _SessionLine(
-                inline(failure.lemma, _LEMMA),
-                _failure_line(failure),
-                form,
-                [session.id],
-                is_overcome,
-            )
+            text, form = _failure_line(failure), normal_form(f"{failure.lemma}: {failure.reason}")
+            is_solved = _lemma_key(failure.lemma) in solved_keys
+            line = _SessionLine(failure.lemma, text, form, [session.id], is_solved)
             _add_line(failure_lines, line)
         for success in session.successes:
-            form = normal_form(f"{success.lemma}: {success.text}")
-            lemma, text = inline(success.lemma, _LEMMA), whole_sentences(success.text, _TEXT)
-            sentence_text = make_sentence(f"{lemma}: {text}") if text else ""
-            _add_line(success_lines, _SessionLine(lemma, sentence_text, form, [session.id], True))
+            text, form = _success_line(success), normal_form(f"{success.lemma}: {success.text}")
+            _add_line(success_lines, _SessionLine(success.lemma, text, form, [session.id], True))
     for lines in (failure_lines, success_lines):
-        lines.sort(key=lambda line: (-len(line.sessions), not line.is_overcome))
-    lemmas = list(dict.fromkeys(line.lemma for line in (*failure_lines, *success_lines)))
+        lines.sort(key=lambda line: (-len(line.sessions), not line.is_solved))
+    all_lines = (*failure_lines, *success_lines)
+    lemmas = list(dict.fromkeys(inline(line.lemma, _MAX_LEMMA) for line in all_lines))
     if not lemmas:
         return None
     failures = [_line_with_count(line, brief) for line in failure_lines]
@@ -333,7 +338,7 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     sections = ((FAILED, _bullet_list(failures)), (WORKED, _bullet_list(successes)))
     pairs = zip_longest(successes, failures, fillvalue="")
     return Draft(
-        cut_name(join_items(lemmas[:2]), TITLE),
+        cut_name(join_items(lemmas[:2]), _MAX_TITLE),
         _description(
             f"before {join_items(lemmas[:_MAX_LEMMAS], last='or')}",
             (text for pair in pairs for text in pair if text),
@@ -347,7 +352,7 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
 
 def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
     """Add a line, or add its session to a line that says the same; drop an empty line."""
-    if not new_line.line:
+    if not new_line.text:
         return
     for line in lines:
         if is_same(line.form, new_line.form):
@@ -358,25 +363,31 @@ def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
 
 def _failure_line(failure: SessionFailure) -> str:
     """Render a failure, such as `checkout timeout: the gateway answers 504 (after: a retry)`."""
-    reason = whole_sentences(failure.reason, _REASON).rstrip(".")
-    attempt = whole_sentences(failure.attempt, _ATTEMPT).rstrip(".")
+    reason = whole_sentences(failure.reason, _MAX_REASON).rstrip(".")
+    attempt = whole_sentences(failure.attempt, _MAX_ATTEMPT).rstrip(".")
     note = f" (after: {attempt})" if attempt else ""
-    lemma = inline(failure.lemma, _LEMMA)
+    lemma = inline(failure.lemma, _MAX_LEMMA)
     return make_sentence(f"{lemma}: {reason or 'failed'}{note}") if reason or attempt else ""
 
 
+def _success_line(success: SessionSuccess) -> str:
+    """Render a success, such as `checkout timeout: raise the limit of the gateway to 30 s`."""
+    text = whole_sentences(success.text, _MAX_METHOD)
+    return make_sentence(f"{inline(success.lemma, _MAX_LEMMA)}: {text}") if text else ""
+
+
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
-    """Return a line; if there are several sessions, add the count of those with the line."""
+    """Return a line; of several sessions, also the count of sessions with the line."""
     if len(brief.sessions) == 1:
-        return line.line
+        return line.text
     counts = count_of(len(line.sessions), len(brief.sessions))
-    return make_sentence(f"{line.line.rstrip('.')} ({counts} sessions)")
+    return make_sentence(f"{line.text.rstrip('.')} ({counts} sessions)")
 
 
 def slug_labels(names: Iterable[str]) -> tuple[str, ...]:
     """Return the first few names as slugs."""
-    slugs = (slug(name, limit=LABEL) for name in names)
-    return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
+    slugs = (slug(name, limit=MAX_LABEL) for name in names)
+    return tuple(dict.fromkeys(filter(None, slugs)))[:_MAX_LABELS]
 
 
 def _lemma_key(lemma: str) -> str:
@@ -385,8 +396,8 @@ def _lemma_key(lemma: str) -> str:
 
 # ── a strategy of the profile `seed` ─────────────────────────────────────────────────
 
-_PERIOD_RULES = 3  # the most rules of one section
-_ACTIONS = 4
+_MAX_RULES = 3  # of one section
+_MAX_ACTIONS = 4
 _FIRST_SECTIONS = ("What to Avoid", "Entry Rules", "Position Sizing")  # first in a description
 
 
@@ -395,9 +406,9 @@ def draft_period(brief: Period) -> Draft | None:
     if not brief.outcomes:
         return None
     gain_rules, loss_rules = _distinct_rules(brief, avoid=False), _distinct_rules(brief, avoid=True)
-    sizing_rules = [rule for rule in [*loss_rules, *gain_rules][:_PERIOD_RULES] if _is_sizing(rule)]
-    entry_rules = [rule for rule in gain_rules if not _is_sizing(rule)][:_PERIOD_RULES]
-    avoid_rules = [rule for rule in loss_rules if not _is_sizing(rule)][:_PERIOD_RULES]
+    sizing_rules = [rule for rule in [*loss_rules, *gain_rules][:_MAX_RULES] if _is_sizing(rule)]
+    entry_rules = [rule for rule in gain_rules if not _is_sizing(rule)][:_MAX_RULES]
+    avoid_rules = [rule for rule in loss_rules if not _is_sizing(rule)][:_MAX_RULES]
     lines = (
         (brief.heading, [*map(account_sentences.outlier_sentence, brief.outliers)]),
         ("Entry Rules", [_rule_line(rule, brief) for rule in entry_rules]),
@@ -418,13 +429,13 @@ def draft_period(brief: Period) -> Draft | None:
 def _period_use(period: Period) -> str:
     """Name the most frequent actions that fit."""
     names = [inline(action, 40) for action in account_rules.group_by_action(period.outcomes)][
-        :_ACTIONS
+        :_MAX_ACTIONS
     ]
     uses = (
         f"before {join_items(names[:count], last='or')} in {inline(period.domain, 64)}"
         for count in range(len(names), 0, -1)
     )
-    return next((use for use in uses if len(use) <= USE), f"before {names[0]}")
+    return next((use for use in uses if len(use) <= _MAX_USE), f"before {names[0]}")
 
 
 def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
@@ -441,11 +452,12 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 def _rule_line(rule: Separation, period: Period) -> str:
     """Render a rule with its counts; name its action if there are several."""
-    actions = account_rules.group_by_action(period.outcomes)
-    prefix = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
+    if len(account_rules.group_by_action(period.outcomes)) == 1:
+        return account_sentences.rule_sentence(rule)
+    action = inline(rule.action, 40)
     if rule.lead:
-        return f"{prefix.rstrip()}: {lead_line(rule)}" if prefix else lead_line(rule)
-    return make_sentence(f"{prefix}{clause(rule.conditions)}: {risk(rule)}")
+        return f"{action}: {describe_lead(rule)}"
+    return make_sentence(f"{action} {describe_rule(rule)}")
 
 
 def _is_sizing(rule: Separation) -> bool:
@@ -457,7 +469,7 @@ def _is_sizing(rule: Separation) -> bool:
 
 def _performance_notes(period: Period) -> Iterator[str]:
     """Yield the sum and average of each action, or its success count without scores."""
-    actions = list(account_rules.group_by_action(period.outcomes).items())[:_ACTIONS]
+    actions = list(account_rules.group_by_action(period.outcomes).items())[:_MAX_ACTIONS]
     if period.graded:
         yield from (f"{inline(action, 40)}: {_results(runs)}." for action, runs in actions)
         return

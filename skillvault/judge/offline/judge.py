@@ -46,8 +46,8 @@ from skillvault.model.records import (
 from skillvault.model.text.text import join_items, whole_sentences
 
 _INFO = JudgeInfo(name=OFFLINE, version=OFFLINE_VERSION)
-_QUOTE = 220
-_A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
+_MAX_QUOTE = 220
+_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
 # The clause of each kind of insight after a failure, and after a success.
 _CLAUSES: dict[InsightKind, tuple[str, str]] = {
     "lesson": ("its own lesson: {}", "its own lesson: {}"),
@@ -70,7 +70,7 @@ _ADVICE: dict[InsightKind, str] = {
     "guess": "Settle this before building on it: {}",
     "claim": "Test {} against each requirement of the task before reporting it",
 }
-_TYPES: dict[InsightKind, InsightType] = {
+_INSIGHT_TYPES: dict[InsightKind, InsightType] = {
     "certainty": "risk",
     "risk": "risk",
     "answer": "execution",
@@ -88,7 +88,7 @@ class OfflineJudge:
     at_once: int = 1  # one question at a time, because no answer takes time
 
     def verdict(self, case: BlindCase) -> Verdict:
-        """Rate the decision by its features; the quality is 0.4 if there are none."""
+        """Rate the decision by its features; without features the quality is 0.4."""
         return verdict.judge_decision(case)
 
     def insight(
@@ -151,8 +151,8 @@ def insight_text(case: Case) -> InsightText | None:
     insight_type: InsightType = "risk" if has_failed else "context"
     if insight:
         clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not has_failed]
-        method_note = f": {clause.format(quote_text(insight.quote, _QUOTE))}"
-        insight_type = _TYPES.get(insight.kind, "method")
+        method_note = f": {clause.format(quote_text(insight.quote, _MAX_QUOTE))}"
+        insight_type = _INSIGHT_TYPES.get(insight.kind, "method")
     result = f"{describe_subject(outcome)} {describe_result(outcome)}"
     return InsightText(
         key_insight=make_sentence(f"{conditions}{result}{cause_note}{method_note}"),
@@ -167,7 +167,7 @@ def _advice(insight: Insight) -> str | None:
         prefix = "supposed: " if insight.supposed else ""
         return make_sentence(f"{prefix}{whole_sentences(insight.quote, 300)}")
     advice = _ADVICE.get(insight.kind)
-    return make_sentence(advice.format(quote_text(insight.quote, _QUOTE))) if advice else None
+    return make_sentence(advice.format(quote_text(insight.quote, _MAX_QUOTE))) if advice else None
 
 
 def _conditions_clause(outcome: Outcome) -> str:
@@ -177,7 +177,7 @@ def _conditions_clause(outcome: Outcome) -> str:
     words = {
         key: value
         for key, value in conditions_of(outcome).items()
-        if isinstance(value, str) and _A_WORD.search(value)
+        if isinstance(value, str) and _WORD.search(value)
     }
     mentions = {key: value for key, value in words.items() if value.lower() in reasoning}
     clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (mentions or words).items()][:3]

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.model.brief import WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
+from msgspec.structs import replace
+
+from skillvault.model.brief import MAX_WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
 from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.phrases import inline, quote_text
-from skillvault.model.reasoning import NOTE, Reading, read_reasoning
+from skillvault.model.reasoning import MAX_NOTE, Reading, read_reasoning
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS
@@ -20,13 +22,13 @@ from skillvault.model.text.tables import read_patterns, read_sections
 from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
 
 # Verbs of doing, not of seeing or thinking.
-_ACT = re.compile(
+_ACTION = re.compile(
     r"\b(?:i|we) (?!(?:also|then|still|now|only|see|find|notice|get|have|know|guess|think)\b)(\w+)",
     re.IGNORECASE,
 )
-_CUE = read_patterns("skillvault.judge.offline", "words.txt")
-_LITERAL = re.compile(r"[\d._/()]|^-")  # found in names from code, paths and versions
-_MIXED = 1 / 3  # the largest share of general words in a specific statement
+_CUES = read_patterns("skillvault.judge.offline", "words.txt")
+_CODE_NAME = re.compile(r"[\d._/()]|^-")  # found in names from code, paths and versions
+_MAX_GENERALITY = 1 / 3  # the largest share of general words in a specific statement
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _NUMBER = re.compile(
@@ -36,58 +38,57 @@ _NUMBER = re.compile(
 )
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b", re.IGNORECASE)
 _SCALES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6, "bn": 1e9, "billion": 1e9}
-_LINK = r"\W+(?:(?:is|are|was|were|at|of|only|still|now|stands|sits|about|around)\W+){0,3}"
-_ROUNDED, _OTHER_MEASURE = 0.05, 20.0  # largest rounding; ratio of two different measures
-_TELLING_ALONE = 10  # a smaller number is too common to be recognized without its name
-_RARE = 30  # weight of a word that is recognized without the name of its condition
+_LINKING_WORDS = r"\W+(?:(?:is|are|was|were|at|of|only|still|now|stands|sits|about|around)\W+){0,3}"
+_MAX_ROUNDING, _MAX_RATIO = 0.05, 20.0  # largest rounding; ratio of two different measures
+_MIN_UNNAMED_FIGURE = 10  # a smaller number is too common to be recognized without its name
+_MIN_UNNAMED_WEIGHT = 30  # weight of a word that is recognized without the name of its condition
 
 
 class ReasoningStatement(NamedTuple):
     """A statement of a reasoning, with the parts that concern this decision.
 
-    `cited` are the conditions that it names with their values, `contradicted` those to which it
-    gives another value. `things` are its names, `figures` its counts and measures, `general` the
-    words that fit any decision, `matter` its other words. It `is_announcement` if it announces
-    something.
+    `cited_keys` are the conditions that it names with their values. To `contradicted_keys` it gives
+    another value. `figures` are its counts and measures. `general_words` fit any decision,
+    `topic_words` are its other words. It `is_announcement` if it announces something.
     """
 
     text: str
-    cited: tuple[str, ...]
-    contradicted: tuple[str, ...]
-    things: frozenset[str]
+    cited_keys: tuple[str, ...]
+    contradicted_keys: tuple[str, ...]
+    names: frozenset[str]
     figures: frozenset[str]
-    matter: frozenset[str]
-    general: frozenset[str]
+    topic_words: frozenset[str]
+    general_words: frozenset[str]
     is_announcement: bool
 
     @property
     def generality(self) -> float:
         """The share of the statement's words that fit any decision."""
-        return len(self.general) / max(len(self.general | self.matter), 1)
+        return len(self.general_words) / max(len(self.general_words | self.topic_words), 1)
 
     @property
     def is_specific(self) -> bool:
         """True if most of the statement's words are about the matter."""
-        return bool(self.matter | self.things) and self.generality <= _MIXED
+        return bool(self.topic_words | self.names) and self.generality <= _MAX_GENERALITY
 
     @property
     def is_anchored(self) -> bool:
         """True if the statement names a condition, a thing or a measure that can be looked up."""
-        has_measure = bool(self.figures) and len(self.matter) >= 2
-        return self.is_specific and (bool(self.cited or self.things) or has_measure)
+        has_measure = bool(self.figures) and len(self.topic_words) >= 2
+        return self.is_specific and (bool(self.cited_keys or self.names) or has_measure)
 
     @property
     def is_grounded(self) -> bool:
         """True if the statement does not fit every decision."""
-        is_detailed = self.is_specific and len(self.matter) >= 4 and not self.is_announcement
+        is_detailed = self.is_specific and len(self.topic_words) >= 4 and not self.is_announcement
         return self.is_anchored or is_detailed
 
     @property
     def is_finding(self) -> bool:
         """True if the statement has the result of an inspection; a name alone is not a result."""
-        results = self.figures | set(filter(_LITERAL.search, self.things))
-        anchors = len(self.things | self.figures) + len(self.cited)
-        has_result = bool(results) and anchors >= 2 and len(self.matter) >= 2
+        results = self.figures | set(filter(_CODE_NAME.search, self.names))
+        anchors = len(self.names | self.figures) + len(self.cited_keys)
+        has_result = bool(results) and anchors >= 2 and len(self.topic_words) >= 2
         return has_result and self.is_specific and not self.is_announcement
 
 
@@ -105,12 +106,12 @@ def statements_of(
         statements.append(
             ReasoningStatement(
                 text=text,
-                cited=cited_keys,
-                contradicted=_contradicted_conditions(text, form, context),
-                things=frozenset(filter(_is_thing, (form.names | form.proper) - known_words)),
-                figures=frozenset() if _CUE["odds"].search(text) else form.numbers,
-                matter=form.stems - known_words - general_stems,
-                general=(form.stems & general_stems) - known_words,
+                cited_keys=cited_keys,
+                contradicted_keys=_contradicted_conditions(text, form, context),
+                names=frozenset(filter(_is_name, (form.names | form.proper) - known_words)),
+                figures=frozenset() if _CUES["odds"].search(text) else form.numbers,
+                topic_words=form.stems - known_words - general_stems,
+                general_words=(form.stems & general_stems) - known_words,
                 is_announcement=_is_announcement(text),
             )
         )
@@ -125,12 +126,12 @@ def _general_stems() -> frozenset[str]:
 
 def _is_announcement(text: str) -> bool:
     """Return True for an announcement or a condition, such as "I raise" but not "I raised"."""
-    verbs = [act[1].lower() for act in _ACT.finditer(text)]
+    verbs = [act[1].lower() for act in _ACTION.finditer(text)]
     has_intention = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
-    return has_intention or bool(_CUE["ahead"].search(text))
+    return has_intention or bool(_CUES["ahead"].search(text))
 
 
-def _is_thing(name: str) -> bool:
+def _is_name(name: str) -> bool:
     """Return True for a name; False for two words such as `risk/reward`."""
     return "/" not in name or any(weight(part) >= FULL for part in name.split("/"))
 
@@ -147,7 +148,7 @@ class Figure(NamedTuple):
 
     def matches(self, original: "Figure") -> bool:
         """Return True if this is the recorded figure, rounded or in per cent."""
-        tolerance = min(self.rounding, _ROUNDED * self.amount) + 1e-12
+        tolerance = min(self.rounding, _MAX_ROUNDING * self.amount) + 1e-12
         percent = original.amount * self._scale(original)
         return min(abs(self.amount - amount) for amount in (original.amount, percent)) <= tolerance
 
@@ -156,7 +157,7 @@ class Figure(NamedTuple):
         if self.matches(original) or not self.amount or not original.amount:
             return False
         ratio = self.amount / (original.amount * self._scale(original))
-        return 1 / _OTHER_MEASURE < ratio < _OTHER_MEASURE
+        return 1 / _MAX_RATIO < ratio < _MAX_RATIO
 
     def _scale(self, original: "Figure") -> float:
         return 100.0 if self.is_percent and not original.is_percent else 1.0
@@ -209,13 +210,13 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
     originals = figures_of(str(value))
     if originals:
         has_all = all(any(f.matches(figure) for f in figures_of(text)) for figure in originals)
-        return has_all and (is_named or min(f.amount for f in originals) >= _TELLING_ALONE)
+        return has_all and (is_named or min(f.amount for f in originals) >= _MIN_UNNAMED_FIGURE)
     words = re.escape(str(value).replace("_", " ").strip())
     if not words or not re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
         return False
     # `asia` can belong to one condition only, `high` to many.
     form = normal_form(str(value))
-    is_rare = bool(form.names) or any(weight(stem) >= _RARE for stem in form.stems)
+    is_rare = bool(form.names) or any(weight(stem) >= _MIN_UNNAMED_WEIGHT for stem in form.stems)
     return is_named or (not form.sides and is_rare)
 
 
@@ -229,7 +230,7 @@ def _names_condition(text: str, form: Form, key: str) -> bool:
 
 def _gives_other_figure(text: str, key: str, value: Scalar) -> bool:
     name = re.escape(re.split(r"[_-]", key)[-1])
-    match = re.search(rf"\b{name}{_LINK}(-?(?:{_AMOUNT})\s?%?)", text, re.IGNORECASE)
+    match = re.search(rf"\b{name}{_LINKING_WORDS}(-?(?:{_AMOUNT})\s?%?)", text, re.IGNORECASE)
     figures = figures_of(match[1]) if match else ()
     return any(f.contradicts(original) for f in figures for original in figures_of(str(value)))
 
@@ -245,10 +246,10 @@ def _takes_other_side(form: Form, value: Scalar) -> bool:
 BASE = 0.4  # the quality of a decision without anything to judge: neither good nor a mistake
 GOOD = 0.5
 NOT_WEIGHED = " and is not weighed"
-_CARE, _GAP = 0.08, -0.15  # points for one kind of care, and for a gap
-_OFTEN, _SELDOM = 0.2, 0.1  # the share of statements that are findings
-_SURE, _FEW = 0.85, 2  # a high confidence needs so many grounded statements
-_MATTER = 0.85  # the share of specific words in a reasoning about the matter
+_BONUS, _PENALTY = 0.08, -0.15  # points for one kind of care, and for a gap
+_GOOD_FINDING_SHARE, _MIN_FINDING_SHARE = 0.2, 0.1  # the share of statements that are findings
+_HIGH_CONFIDENCE, _MIN_GROUNDS = 0.85, 2  # a high confidence needs so many grounded statements
+_TOPIC_SHARE = 0.85  # the share of topic words in a reasoning about the matter
 
 
 class _Mark(NamedTuple):
@@ -258,13 +259,10 @@ class _Mark(NamedTuple):
     sentence: str
 
 
-class _Material(NamedTuple):
-    """The parts of a decision that a verdict uses; the result is not among them."""
+class _DecisionMaterial(NamedTuple):
+    """A decision without its result, and the statements of its reasoning."""
 
-    decision: Decision
-    context: Mapping[str, Scalar]
-    applied: Sequence[str]
-    entry_value: float | None
+    case: BlindCase
     reading: Reading
     statements: tuple[ReasoningStatement, ...]
 
@@ -276,22 +274,21 @@ class _Material(NamedTuple):
     @property
     def is_run(self) -> bool:
         """True for the report of a whole run."""
-        return self.reading.size > NOTE
+        return self.reading.size > MAX_NOTE
 
 
 def judge_decision(case: BlindCase) -> Verdict:
     """Return the verdict with the sentences that explain its sum."""
-    decision, reading = case.decision, read_reasoning(case.decision.reasoning)
+    reading = read_reasoning(case.decision.reasoning)
     context = {key: value for key, value in case.context.items() if value not in (None, "")}
-    statements = statements_of(reading.statements, decision, context)
-    applied_skills, entry_value = case.applied or (), case.entry_value
-    material = _Material(decision, context, applied_skills, entry_value, reading, statements)
+    statements = statements_of(reading.statements, case.decision, context)
+    material = _DecisionMaterial(replace(case, context=context), reading, statements)
     marks = [
-        *_condition_marks(material),
-        *_finding_marks(material),
-        *_care_marks(material),
-        *_certainty_marks(material),
-        *_frame_marks(material),
+        *_rate_conditions(material),
+        *_rate_findings(material),
+        *_rate_care(material),
+        *_rate_certainty(material),
+        *_rate_size_and_skills(material),
     ]
     missed_factors = _missed_conditions(material)
     total = BASE + sum(mark.points for mark in marks) - 0.04 * len(missed_factors)
@@ -305,19 +302,17 @@ def judge_decision(case: BlindCase) -> Verdict:
     )
 
 
-def _condition_marks(material: _Material) -> Iterator[_Mark]:
+def _rate_conditions(material: _DecisionMaterial) -> Iterator[_Mark]:
     """Rate recorded conditions that the reasoning considers, repeats or contradicts."""
-    used_keys = _distinct_keys(s.cited for s in material.statements if s.is_specific)
-    repeated_keys = [
-        key for key in _distinct_keys(s.cited for s in material.statements) if key not in used_keys
-    ]
+    used_keys = _distinct_keys(s.cited_keys for s in material.statements if s.is_specific)
+    named_keys = _distinct_keys(s.cited_keys for s in material.statements)
     if used_keys:
         conditions = _list_conditions(material, used_keys)
         yield _Mark(0.12 * min(len(used_keys), 2), f"weighs the conditions at entry: {conditions}")
-    elif repeated_keys:
-        conditions = _list_conditions(material, repeated_keys)
+    elif named_keys:
+        conditions = _list_conditions(material, named_keys)
         yield _Mark(0.04, f"repeats the conditions at entry: {conditions}")
-    denials = [(key, s.text) for s in material.statements for key in s.contradicted]
+    denials = [(key, s.text) for s in material.statements for key in s.contradicted_keys]
     for key, text in denials[:2]:
         condition = _list_conditions(material, [key])
         yield _Mark(-0.2, f"{condition} was recorded, and it says {quote_text(text)}")
@@ -327,48 +322,50 @@ def _distinct_keys(key_lists: Iterable[Iterable[str]]) -> list[str]:
     return list(dict.fromkeys(key for keys in key_lists for key in keys))
 
 
-def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
-    return join_items(f"{inline(key)} {_format_value(material.context[key])}" for key in keys[:4])
+def _list_conditions(material: _DecisionMaterial, keys: Sequence[str]) -> str:
+    return join_items(
+        f"{inline(key)} {_format_value(material.case.context[key])}" for key in keys[:4]
+    )
 
 
-def _finding_marks(material: _Material) -> Iterator[_Mark]:
+def _rate_findings(material: _DecisionMaterial) -> Iterator[_Mark]:
     """Rate the findings, and the share of the statements about the matter."""
     findings, size = material.findings, len(material.statements)
-    if material.is_run and len(findings) < _SELDOM * size:
+    if material.is_run and len(findings) < _MIN_FINDING_SHARE * size:
         share = count_of(len(findings), size)
-        yield _Mark(_GAP, f"only {share} statements say what was looked at and what came out")
+        yield _Mark(_PENALTY, f"only {share} statements say what was looked at and what came out")
     elif findings:
         # The conditions that a finding names have earned their points already.
-        most_points = 0.18 if any(s.things for s in findings) else 0.09
-        points = most_points * min(len(findings) / (_OFTEN * max(size, 5)), 1)
+        most_points = 0.18 if any(s.names for s in findings) else 0.09
+        points = most_points * min(len(findings) / (_GOOD_FINDING_SHARE * max(size, 5)), 1)
         quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
     elif measured_texts := [s.text for s in material.statements if s.figures and s.is_grounded]:
         yield _Mark(0.06, f"names a figure: {quote_text(measured_texts[0])}")
-    yield from _matter_marks(material)
+    yield from _rate_topic(material)
 
 
-def _matter_marks(material: _Material) -> Iterator[_Mark]:
+def _rate_topic(material: _DecisionMaterial) -> Iterator[_Mark]:
     """Rate the share of general words; repeated words count once."""
     if not material.statements:
         return
-    matter_words = frozenset[str]().union(*(s.matter for s in material.statements))
+    topic_words = frozenset[str]().union(*(s.topic_words for s in material.statements))
     vague_statements = [s for s in material.statements if not s.is_anchored]
-    general_words = frozenset[str]().union(*(s.general for s in vague_statements))
-    size = len(matter_words) + len(general_words)
-    surplus = len(matter_words) / max(size, 1) - _MATTER
+    general_words = frozenset[str]().union(*(s.general_words for s in vague_statements))
+    size = len(topic_words) + len(general_words)
+    surplus = len(topic_words) / max(size, 1) - _TOPIC_SHARE
     points = max(surplus, -0.3) * min(size / 6, 1)
-    example = max(material.statements, key=lambda s: (s.generality, len(s.general)))
+    example = max(material.statements, key=lambda s: (s.generality, len(s.general_words)))
     if points > 0 and any(s.is_grounded for s in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
         yield _Mark(points, f"says what would fit any decision: {quote_text(example.text)}")
     if not any(s.is_grounded for s in material.statements):
-        quote = quote_text(material.decision.reasoning, 80)
-        yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
+        quote = quote_text(material.case.decision.reasoning, 80)
+        yield _Mark(-_BONUS, f"names nothing that could be looked up: {quote}")
 
 
-def _care_marks(material: _Material) -> Iterator[_Mark]:
+def _rate_care(material: _DecisionMaterial) -> Iterator[_Mark]:
     """Rate reasons, risks, alternatives, ways out and checks; each statement counts once."""
     reading, quotes = material.reading, [s.text for s in material.findings[:1]]
     grounded_texts = {s.text for s in material.statements if s.is_grounded}
@@ -384,44 +381,44 @@ def _care_marks(material: _Material) -> Iterator[_Mark]:
         quote = next((text for text in texts if text not in quotes), None)
         if quote:
             quotes.append(quote)
-            yield _Mark(_CARE, f"{sentence}: {quote_text(quote)}")
+            yield _Mark(_BONUS, f"{sentence}: {quote_text(quote)}")
 
 
-def _certainty_marks(material: _Material) -> Iterator[_Mark]:
+def _rate_certainty(material: _DecisionMaterial) -> Iterator[_Mark]:
     """Rate announcements, open ends, guesses and confidence without grounds."""
-    reading, confidence = material.reading, material.decision.confidence
+    reading, confidence = material.reading, material.case.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript contains a guess somewhere; the density of guesses counts.
-    density = len(guesses) * NOTE / max(reading.size, NOTE)
+    density = len(guesses) * MAX_NOTE / max(reading.size, MAX_NOTE)
     if reading.exposed:
-        yield _Mark(_GAP, f"goes without a way out: {quote_text(reading.exposed[0])}")
+        yield _Mark(_PENALTY, f"goes without a way out: {quote_text(reading.exposed[0])}")
     if reading.unfinished:
-        yield _Mark(2 * _GAP, f"stops at an announced step: {quote_text(reading.unfinished)}")
+        yield _Mark(2 * _PENALTY, f"stops at an announced step: {quote_text(reading.unfinished)}")
     elif material.is_run and not reading.claim:
-        yield _Mark(_GAP, "ends without a result")
+        yield _Mark(_PENALTY, "ends without a result")
     elif reading.announced and not material.findings:
         quote = quote_text(reading.announced[0])
-        yield _Mark(_GAP, f"announces a check and does not say what came out: {quote}")
+        yield _Mark(_PENALTY, f"announces a check and does not say what came out: {quote}")
     if reading.unchecked:
-        yield _Mark(2 * _GAP, f"goes on unchecked: {quote_text(reading.unchecked[0])}")
+        yield _Mark(2 * _PENALTY, f"goes on unchecked: {quote_text(reading.unchecked[0])}")
     if guesses and density >= 0.5:
         yield _Mark(-min(0.1 * density, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
-        yield _Mark(_GAP, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
+        yield _Mark(_PENALTY, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
     grounds = sum(s.is_grounded for s in material.statements)
-    if confidence is not None and confidence >= _SURE and grounds < _FEW:
-        yield _Mark(_GAP, f"confidence of {confidence:g} on grounds that do not carry it")
-    elif confidence is not None and confidence < _SURE and grounds >= _FEW:
+    if confidence is not None and confidence >= _HIGH_CONFIDENCE and grounds < _MIN_GROUNDS:
+        yield _Mark(_PENALTY, f"confidence of {confidence:g} on grounds that do not carry it")
+    elif confidence is not None and confidence < _HIGH_CONFIDENCE and grounds >= _MIN_GROUNDS:
         yield _Mark(0.04, f"confidence of {confidence:g} fits its grounds")
 
 
-def _frame_marks(material: _Material) -> Iterator[_Mark]:
+def _rate_size_and_skills(material: _DecisionMaterial) -> Iterator[_Mark]:
     """Yield a mark if the reasoning names the size, and one if it names skills."""
-    size, reasoning = material.entry_value, material.decision.reasoning
+    size, reasoning = material.case.entry_value, material.case.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
     if any(figure.matches(amount) for figure in figures_of(reasoning) for amount in amounts):
         yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
-    skills = [name for name in material.applied if name.lower() in reasoning.lower()]
+    skills = [name for name in material.case.applied or () if name.lower() in reasoning.lower()]
     if skills:
         yield _Mark(0.05, f"draws on {join_items(inline(name) for name in skills[:4])}")
 
@@ -434,12 +431,16 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
     return any(name in text for name in names if name)
 
 
-def _missed_conditions(material: _Material) -> list[str]:
+def _missed_conditions(material: _DecisionMaterial) -> list[str]:
     """Describe the conditions with a text value that the reasoning does not mention."""
     if not material.reading.size:
         return []
-    conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
-    keys = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
+    conditions = {
+        key: value for key, value in material.case.context.items() if isinstance(value, str)
+    }
+    keys = [
+        k for k, v in conditions.items() if not _mentions(material.case.decision.reasoning, k, v)
+    ]
     return [f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in keys[:3]]
 
 
@@ -449,17 +450,16 @@ def _format_value(value: Scalar) -> str:
     return format_number(value) if isinstance(value, int | float) else inline(str(value), 40)
 
 
-_MOST = 4
+_MAX_WARNINGS = 4
 
 
 def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
     """Return an opinion; a poor quality lowers the stated confidence of the decision."""
-    verdict, confidence = judge_decision(blind_case(outcome)), outcome.decision.confidence
-    if confidence is None:
-        confidence = 1.0
-    doubts = [shorten(text, WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
+    verdict, stated = judge_decision(blind_case(outcome)), outcome.decision.confidence
+    confidence = 1.0 if stated is None else stated
+    doubts = [shorten(text, MAX_WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(
         quality=verdict.quality_score,
         confidence=round(confidence * min(verdict.quality_score / GOOD, 1.0), 2),
-        warnings=(*warnings_of(skills), *doubts)[:_MOST],
+        warnings=(*warnings_of(skills), *doubts)[:_MAX_WARNINGS],
     )

@@ -7,8 +7,13 @@ from math import isclose
 
 from msgspec.structs import replace
 
-from skillvault.model.brief import Account, Outlier, RefusedAnswers
-from skillvault.model.conditions import Separation, clause, conditions_of, lead_line, risk
+from skillvault.model.brief import Account, Advice, Outlier, RefusedAnswers, Try
+from skillvault.model.conditions import (
+    Separation,
+    conditions_of,
+    describe_lead,
+    describe_rule,
+)
 from skillvault.model.phrases import (
     amount_of,
     describe_duration,
@@ -27,7 +32,6 @@ from skillvault.model.text.text import (
     make_inert,
     whole_sentences,
 )
-from skillvault.model.tries import Advice, Try
 
 _ANSWERS = 8  # refused ones that are named
 _TASK = 80  # characters that distinguish a task
@@ -58,8 +62,8 @@ _OBSERVERS: Mapping[Observer, str] = {
 def rule_sentence(rule: Separation) -> str:
     """Render a rule or a lead with the counts of both sides."""
     if rule.lead:
-        return lead_line(rule)
-    return make_sentence(f"{clause(rule.conditions)}: {risk(rule)}")
+        return describe_lead(rule)
+    return make_sentence(describe_rule(rule))
 
 
 def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:

@@ -22,15 +22,14 @@ from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.tries.answers import refused_answers
 from skillvault.learning.tries.tries import group_by_deed, group_by_kind, try_of
-from skillvault.model.brief import Account, Findings, Statement, StatementKind
+from skillvault.model.brief import Account, Advice, Findings, Statement, StatementKind, Try
 from skillvault.model.conditions import Separation
 from skillvault.model.phrases import inline
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, SkillKind
-from skillvault.model.sameness.comparison import components
+from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
-from skillvault.model.tries import Advice, Try
 
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
 ACTIONS = 3  # actions that an evolved skill needs
@@ -264,7 +263,7 @@ def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statem
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
     forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in pairs))
     groups: list[list[tuple[Try, Advice]]] = []
-    for indices in components(forms):
+    for indices in group_same(forms):
         group_forms = {forms[index] for index in indices}
         groups.append([pair for pair in pairs if normal_form(pair[1].text) in group_forms])
     for group in sorted(groups, key=_lesson_order):

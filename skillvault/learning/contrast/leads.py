@@ -32,7 +32,7 @@ from skillvault.learning.contrast.separations import (
     still_holds,
     strata_of,
 )
-from skillvault.model.conditions import STRATA, Separation
+from skillvault.model.conditions import FRAME_KEYS, Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome
 
@@ -131,7 +131,7 @@ def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | No
     if len(first_places) < _FEWEST_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
-    strata = strata_of([tuple(map(recent[i].context.get, STRATA)) for i in first_places])
+    strata = strata_of([tuple(map(recent[i].context.get, FRAME_KEYS)) for i in first_places])
     sessions = number_names([outcome.session for outcome in recent])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
     decisions = Decisions(recent, {_RESULT: is_failure}, strata[episodes], episodes, sessions)

@@ -24,7 +24,7 @@ from skillvault.learning.contrast.condition_table import (
 )
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded_values import is_met
-from skillvault.model.conditions import STRATA, Condition, Separation
+from skillvault.model.conditions import FRAME_KEYS, Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar
 
@@ -181,7 +181,7 @@ def _decisions_of(
     by_id = {outcome.id: outcome for outcome in outcomes}
     recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     episodes = np.array(episodes_of(recent, rules.episode_minutes), dtype=np.intp)
-    strata = strata_of([(o.source.agent, *map(o.context.get, STRATA)) for o in recent])
+    strata = strata_of([(o.source.agent, *map(o.context.get, FRAME_KEYS)) for o in recent])
     truths = {name: np.array([o.id in ids for o in recent]) for name, ids in results.items()}
     is_enough = len(recent) >= _FEWEST_OUTCOMES and len(set(episodes.tolist())) >= _FEWEST_EPISODES
     testable_results = {
@@ -355,7 +355,7 @@ def separation_of(
         read=len(decisions.outcomes),
         until=decisions.outcomes[-1].occurred_at,
         lately=late_counts if late_counts[1] < _FEWEST_LATELY else None,
-        held=tuple(rule.rule for rule in accepted),
+        fixed_rules=tuple(rule.rule for rule in accepted),
     )
 
 

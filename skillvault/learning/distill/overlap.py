@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from skillvault.model.disjoint_sets import DisjointSets
 from skillvault.model.records import Session
-from skillvault.model.sameness.comparison import Forms
+from skillvault.model.sameness.comparison import FormIndex
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text import markdown
 
@@ -42,7 +42,7 @@ class Overlaps:
     """An index of sessions by their statements."""
 
     def __init__(self, sessions: Iterable[Session] = ()) -> None:
-        self._forms = Forms()
+        self._forms = FormIndex()
         self._holders: list[str] = []  # the session of each form, by number
         self._counts: dict[str, int] = {}
         for session in sessions:
@@ -58,7 +58,7 @@ class Overlaps:
         numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
         for index, form in enumerate(forms):
-            for number in self._forms.same(form):
+            for number in self._forms.find_same(form):
                 shared[self._holders[number]].add(index)
                 numbers[self._holders[number]].add(number)
         return {
@@ -71,12 +71,14 @@ class Overlaps:
 def says_all(body: str, session: Session) -> bool:
     """Return True if the text of a skill has every statement of a session."""
     forms = _body_forms(body)
-    return all(any(forms.same(normal_form(text)) for text in texts) for texts in _wordings(session))
+    return all(
+        any(forms.find_same(normal_form(text)) for text in texts) for texts in _wordings(session)
+    )
 
 
 @lru_cache(maxsize=1024)  # each session is compared with all skills of its domain
-def _body_forms(body: str) -> Forms:
-    forms = Forms()
+def _body_forms(body: str) -> FormIndex:
+    forms = FormIndex()
     for statement in markdown.statements(body):
         forms.add_form(normal_form(statement))
     return forms

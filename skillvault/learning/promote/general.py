@@ -24,7 +24,7 @@ from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, stamp
-from skillvault.model.sameness.comparison import components
+from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import count_of, join_items, make_inert, shorten, slug, theme
 
@@ -96,7 +96,7 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
         if fact.trust == "local" and fact.id not in material.contested
     ]
     makers = runs.makers([fact.id for fact in facts])
-    for indices in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
+    for indices in group_same([form_of(fact, makers.get(fact.id)) for fact in facts]):
         group = tuple(facts[index] for index in indices)
         if len({fact.domain for fact in group}) > 1:
             fact, outcome = group[0], makers.get(group[0].id)

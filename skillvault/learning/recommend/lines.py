@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skillvault.model.brief import RULES
 from skillvault.model.english import FUNCTION_WORDS, weight
-from skillvault.model.sameness.comparison import MARK
+from skillvault.model.sameness.comparison import MARK_WEIGHT
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW
 
@@ -63,7 +63,7 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
 
 def _weight(stems: Iterable[str], marks: Sequence[str] | frozenset[str]) -> float:
     words = (_SIDE if stem.startswith("~") else weight(stem) for stem in stems)
-    return sum(words) + MARK * len(marks)
+    return sum(words) + MARK_WEIGHT * len(marks)
 
 
 def _word_stems(text: str) -> set[str]:

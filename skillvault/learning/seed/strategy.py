@@ -24,7 +24,7 @@ from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
 from skillvault.model.change import Change, Move, Rewrite
-from skillvault.model.conditions import clause, risk
+from skillvault.model.conditions import describe_rule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
 from skillvault.model.text.text import count_of, join_items, pluralize, shorten, slug
@@ -216,9 +216,7 @@ def _strategy_change(
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
     links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
     judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
-    reasons = [
-        f"What separates: {clause(r.conditions)}: {risk(r)}; p {r.p:.2g}." for r in period.rules
-    ]
+    reasons = [f"What separates: {describe_rule(rule)}; p {rule.p:.2g}." for rule in period.rules]
     lines = [
         f"{_outcomes_line(period)}, {len(new_ids)} of them not in an earlier strategy.",
         f"{_results(period)}.",

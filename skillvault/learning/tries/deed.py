@@ -14,7 +14,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.lazy import regex
-from skillvault.model.reasoning import NOTE, score_statement
+from skillvault.model.reasoning import MAX_NOTE, score_statement
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import cut_at_clause, shorten
 
@@ -101,7 +101,7 @@ def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
     account = _report_items(split_sentences(report), outcome) or (
         f"Answered {answer}" if answer else ""
     )
-    if account or len(reasoning) >= NOTE:
+    if account or len(reasoning) >= MAX_NOTE:
         return account or _log_text(outcome)
     deeds = [part for part in split_sentences(reasoning) if rank_of(part) >= Rank.DEED]
     return _log_text(outcome) or _note_deed(deeds)
@@ -109,7 +109,7 @@ def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
 
 def is_note(reasoning: str) -> bool:
     """Return True for a short note, False for the transcript of a run."""
-    if len(reasoning) >= NOTE:
+    if len(reasoning) >= MAX_NOTE:
         return False
     steps = sum(bool(_STEP.match(part)) for part in split_sentences(reasoning))
     return len(reasoning) <= _LIMIT or steps < _STEPS

@@ -21,14 +21,14 @@ from skillvault.learning.tries.sentences import (
     rank_of,
     split_sentences,
 )
+from skillvault.model.brief import Advice, Try
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
-from skillvault.model.sameness.comparison import components
+from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import format_percent
-from skillvault.model.tries import Advice, Try
 
 _CLAIMS = 8
 _EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures
@@ -235,7 +235,7 @@ def _group_tries(tries: Iterable[Try], *, figures: bool) -> list[list[Try]]:
     ordered_tries = sorted(tries, key=_time_order)
     deed_tries = [attempt for attempt in ordered_tries if attempt.deed]
     forms = [_deed_form(_comparable_deed(t), t.target or "", figures=figures) for t in deed_tries]
-    groups = [[deed_tries[index] for index in indices] for indices in components(forms)]
+    groups = [[deed_tries[index] for index in indices] for indices in group_same(forms)]
     groups += [[attempt] for attempt in ordered_tries if not attempt.deed]
     return sorted(groups, key=lambda group: _time_order(group[0]))
 

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.clients.hook_client import ASKING
-from skillvault.judge.claude.replies import KeptReply
+from skillvault.judge.claude.replies import PricedReply
 from skillvault.judge.client import (
     HOUR,
     MAX_OUTPUT,
@@ -160,9 +160,9 @@ class ClientCalls:
         Both are if many questions wait, or if the week's calls reach for all of a client that is
         asked after each session; else those of which one waits for long.
         """
-        most = self._client.waiting
+        most = self._client.min_questions
         is_all = self._spare_calls() >= _CALLS_FOR_ALL if most is None else len(open_now) >= most
-        longest = timedelta(days=self._client.old_days)
+        longest = timedelta(days=self._client.max_wait_days)
         old_kinds = {q.is_verdict for q in open_now if self._now() - q.place.at >= longest}
         return {True, False} if is_all else old_kinds
 
@@ -175,7 +175,7 @@ class ClientCalls:
         """
         outcomes = frozenset[str]().union(*(q.told for q in open_now if q.is_urgent))
         least = 1 if any(question.is_urgent for question in open_now) else 2
-        if self._client.waiting is not None or self._spare_calls() < least:
+        if self._client.min_questions is not None or self._spare_calls() < least:
             return []
         return [q for q in open_now if q.changed > 0.0 or (q.is_lesson and q.about not in outcomes)]
 
@@ -261,7 +261,7 @@ class ClientCalls:
     def _call(self, chosen: "Sequence[OpenQuestion]", lock: int, report: ClientReport) -> list[str]:
         """Send one call, store its replies and return their keys; else UnavailableError."""
         batch = build_batch([question.asked.request for question in chosen])
-        tokens = batch.tokens + self._client.overhead
+        tokens = batch.tokens + self._client.call_tokens
         number = self._ledger.reserve(0.0, self._rules, tokens)
         if number is None:
             raise UnavailableError("the client did not answer earlier calls")
@@ -383,7 +383,7 @@ class ClientCalls:
         for name, key in note.keys.items():
             if name in reply.answers:
                 text = msgspec.json.encode(reply.answers[name]).decode()
-                kept_reply = KeptReply(text=text, stop="end_turn", spent=share)
+                kept_reply = PricedReply(text=text, stop="end_turn", spent=share)
                 texts[key] = msgspec.json.encode(kept_reply).decode()
             else:
                 self._ledger.count_failure(key, "it was not answered", service=False)
@@ -409,7 +409,7 @@ class ClientCalls:
         """Commit the stored replies to open questions."""
         replies: list[AgentReply] = []
         for key, stored in self._ledger.replies(keys).items():
-            reply = msgspec.json.decode(stored, type=KeptReply)
+            reply = msgspec.json.decode(stored, type=PricedReply)
             replies.append(AgentReply(key, reply.text, reply.spent.tokens, is_last=True))
         if not replies:
             return

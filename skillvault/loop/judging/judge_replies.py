@@ -36,7 +36,7 @@ _Reply = TypeVar("_Reply", bound=Struct)
 
 
 def check_reply(reply: object, kind: type[_Reply], noun: str) -> _Reply:
-    """Return a reply as a clean record; UnansweredError says what is wrong."""
+    """Return a reply as a clean record; NoAnswerError says what is wrong."""
     try:
         record = msgspec.convert(redact.redact_value(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
@@ -66,11 +66,11 @@ def _least_trust(records: Iterable[Outcome | Fact | Session]) -> Trust:
 def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
     """Return an answer as a record of the vault."""
     return Answer(
-        id=answer.matter.question,
+        id=answer.topic.question,
         domain=place.domain,
-        kind=answer.matter.kind,
-        subject=answer.matter.subject,
-        material=answer.matter.material,
+        kind=answer.topic.kind,
+        subject=answer.topic.subject,
+        material=answer.topic.material,
         at=place.at,
         judge=answer.judge,
         session=session,

@@ -11,10 +11,10 @@ import msgspec
 
 from skillvault.judge.claude import wire
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.judge.claude.replies import KeptReply
+from skillvault.judge.claude.replies import PricedReply
 from skillvault.judge.claude.wire import Fault, Reply
 from skillvault.model.brief import AnswerCost
-from skillvault.model.claude_models import BATCH, cost, max_cost
+from skillvault.model.claude_models import BATCH_RATE, cost, max_cost
 from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
@@ -51,14 +51,14 @@ class Caller:
         self._sleep = sleep
         self._unasked = unasked
 
-    def ask_claude(self, request: JudgeRequest) -> KeptReply:
+    def ask_claude(self, request: JudgeRequest) -> PricedReply:
         """Return the reply to a request, paid for once.
 
-        Raise UnavailableError if there is none now, UnansweredError if asking again is of no use.
+        Raise UnavailableError if there is none now, NoAnswerError if asking again is of no use.
         """
         stored = self._ledger.reply(request.key)
         if stored is not None:
-            return msgspec.json.decode(stored, type=KeptReply)
+            return msgspec.json.decode(stored, type=PricedReply)
         if under_way := self._ledger.batch_reason(request.key):
             raise UnavailableError(under_way)
         if self._unasked is not None:
@@ -147,7 +147,7 @@ class Batches:
     def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
         """Send as many requests as the day's dollars allow; return the batch and their number.
 
-        Raise UnavailableError or UnansweredError if nothing is sent.
+        Raise UnavailableError or NoAnswerError if nothing is sent.
         """
         wire.check_ready()
         chosen, usd = self._select_terms(requests[:_BATCH_SIZE])
@@ -172,7 +172,7 @@ class Batches:
         chosen: list[JudgeRequest] = []
         total = 0.0
         for request in requests:
-            usd = BATCH * _most_usd(request, self._rules)
+            usd = BATCH_RATE * _most_usd(request, self._rules)
             if total + usd > budget:
                 break
             total += usd
@@ -186,7 +186,7 @@ class Batches:
 
     def _keep(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         priced = {
-            key: _price_reply(reply, models[key], self._rules, BATCH)
+            key: _price_reply(reply, models[key], self._rules, BATCH_RATE)
             for key, reply in replies.items()
             if key in models
         }
@@ -199,10 +199,10 @@ def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
     return max_cost(rules.price(request.model), request.size, request.limit(rules))
 
 
-def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
+def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> PricedReply:
     usd = share * cost(rules.price(model), reply.usage)
-    return KeptReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
+    return PricedReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
 
 
-def _text(reply: KeptReply) -> str:
+def _text(reply: PricedReply) -> str:
     return msgspec.json.encode(reply).decode()

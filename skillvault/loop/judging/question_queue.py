@@ -209,7 +209,7 @@ def _accept_reply(question: "OpenQuestion", reply: AgentReply) -> dict[str, Any]
     text = reply.text
     if len(text.encode(errors="replace")) > _LONGEST:
         raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
-    candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
+    candidate = replies.PricedReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
         accepted: dict[str, Any] = question.asked.accept(candidate, final=reply.is_last)
     except replies.UnusableError as error:
@@ -231,7 +231,7 @@ def _asked_question(question: "OpenQuestion") -> AskedQuestion:
     sent = question.asked.request
     return AskedQuestion(
         key=question.matter_key,
-        kind=question.asked.matter.kind,
+        kind=question.asked.topic.kind,
         about=question.about,
         trust=question.place.trust,
         prompt=sent.system.strip(),

@@ -104,7 +104,7 @@ class OpenQuestion(NamedTuple):
     @property
     def matter_key(self) -> str:
         """The key that the answer has."""
-        return self.asked.matter.question
+        return self.asked.topic.question
 
 
 def find_open_questions(
@@ -192,7 +192,7 @@ def _outcome_questions(
         witnesses = (answer.session for answer in run.view.answers.about(outcome.id))
         sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
         yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
-    rank = _RANKS.get(insight.matter.kind, _INSIGHT)
+    rank = _RANKS.get(insight.topic.kind, _INSIGHT)
     if run.rules.is_surprise(evaluation, run.policy):
         rank = _SURPRISE
     elif outcome.result.status == "failure" and outcome.observer == "person":
@@ -206,12 +206,12 @@ def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | N
 
 
 def _text_questions(run: Run, judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
-    question = None if prompts.says_too_little(text.brief) else text_question(judge, text)
+    question = None if prompts.lacks_material(text.brief) else text_question(judge, text)
     if question is None:
         return
-    rank, changed = _RANKS.get(question.matter.kind, _TEXT), 0.0
+    rank, changed = _RANKS.get(question.topic.kind, _TEXT), 0.0
     if isinstance(text.brief, Findings) and text.brief.kind == "guide":
-        rank, changed = _GUIDE, _changed_share(run, question.matter.subject, text.brief)
+        rank, changed = _GUIDE, _changed_share(run, question.topic.subject, text.brief)
     place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
     yield OpenQuestion(question, text.skill, rank, place, text=text, told=outcomes, changed=changed)
 
@@ -361,6 +361,6 @@ def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
         yield from run.view.answers.about(outcome.id)
         if isinstance(run.judge, AgentJudge | ClaudeJudge):
             # The verdict on a decision may be shared by several outcomes.
-            key = run.judge.questions.verdict_question(blind_case(outcome)).matter.question
-            subject = prompts.about(outcome.domain, outcome.decision)
+            key = run.judge.questions.verdict_question(blind_case(outcome)).topic.question
+            subject = prompts.subject_line(outcome.domain, outcome.decision)
             yield from (a for a in run.view.answers.about(subject) if a.id == key)

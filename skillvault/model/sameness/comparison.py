@@ -13,19 +13,19 @@ from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
 SAME_LIKENESS = 0.61  # likeness from which two texts say the same
-MARK = 40  # what a number or a name weighs that both texts have
+MARK_WEIGHT = 40  # the weight of a number or a name that both texts have
 
-_Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
+_Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, and a stem or ""
 
-_RARE = 28  # weight from which another word in its place makes another statement
-_SPELLED = 4  # letters, at least, with which two spellings of a word begin
-_PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
-_TWO_ENDED = frozenset({"relation", "negation"})
+_MIN_RARE_WEIGHT = 28  # weight from which another word in its place makes another statement
+_MIN_COMMON_LETTERS = 4  # letters, at least, with which two spellings of a word begin
+_NEGATING_PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
+_ALWAYS_EXCHANGEABLE = frozenset({"relation", "negation"})
 
 
 def is_same(a: Form, b: Form) -> bool:
     """Return True if two texts say the same."""
-    return a == b or (_same_but_for_flips(a, b) and _flips(a, b) == 0)
+    return a == b or (_match_except_flips(a, b) and _flips(a, b) == 0)
 
 
 def is_opposite(a: Form, b: Form) -> bool:
@@ -35,7 +35,7 @@ def is_opposite(a: Form, b: Form) -> bool:
     or name is a different text, not an opposite. So is a text without the denied thing.
     """
     return (
-        _same_but_for_flips(a, b)
+        _match_except_flips(a, b)
         and _flips(a, b) % 2 == 1
         and (a.negated == b.negated or _affirms(*((b, a) if a.negated else (a, b))))
     )
@@ -51,7 +51,7 @@ def _affirms(affirming: Form, denying: Form) -> bool:
     return True
 
 
-def _same_but_for_flips(a: Form, b: Form) -> bool:
+def _match_except_flips(a: Form, b: Form) -> bool:
     return likeness(a, b) >= SAME_LIKENESS and not _differ(a, b) and not _is_word_replaced(a, b)
 
 
@@ -62,7 +62,7 @@ def likeness(a: Form, b: Form) -> float:
     are not compared.
     """
     stems = sum(map(weight, a.stems & b.stems))
-    shared = stems + MARK * (len(a.numbers & b.numbers) + len(a.names & b.names))
+    shared = stems + MARK_WEIGHT * (len(a.numbers & b.numbers) + len(a.names & b.names))
     first, second = a.weight - stems, b.weight - stems
     total = shared + max(first, second) + min(first, second) / 2
     return shared / total if total else 1.0
@@ -81,7 +81,7 @@ def _is_word_replaced(a: Form, b: Form) -> bool:
 
 def _are_spellings(x: str, y: str) -> bool:
     """Return True for two spellings of a word: the shorter differs in its last letter at most."""
-    letters = max(_SPELLED, min(len(x), len(y)) - 1)
+    letters = max(_MIN_COMMON_LETTERS, min(len(x), len(y)) - 1)
     return x[:letters] == y[:letters]
 
 
@@ -95,7 +95,7 @@ def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
         for left, stem, right in a.places
         if (stem not in b.stems or stem.startswith("~"))
         and (left or right)
-        and (weight(stem) >= _RARE or stem in VERBS)
+        and (weight(stem) >= _MIN_RARE_WEIGHT or stem in VERBS)
     ]
 
 
@@ -105,7 +105,7 @@ def _differ(a: Form, b: Form) -> bool:
         a.numbers != b.numbers
         or a.names != b.names
         or bool(a.proper - b.stems and b.proper - a.stems)
-        or any(not is_turned for is_turned in _axes(a, b).values())
+        or any(not is_reversed for is_reversed in _opposed_axes(a, b).values())
         or _has_negating_prefix(a.stems - b.stems, b.stems - a.stems)
         or bool(_exchanged_kinds(a, b) & {"number", "name"})
     )
@@ -113,12 +113,12 @@ def _differ(a: Form, b: Form) -> bool:
 
 def _flips(a: Form, b: Form) -> int:
     """Count the negations, sides and orders by which one text reverses the other."""
-    axes = _axes(a, b)
+    axes = _opposed_axes(a, b)
     order = not axes and bool(_exchanged_kinds(a, b))
     return (a.negated != b.negated) + len(axes) + order
 
 
-def _axes(a: Form, b: Form) -> dict[str, bool]:
+def _opposed_axes(a: Form, b: Form) -> dict[str, bool]:
     """Return the shared axes on which two texts take different sides.
 
     The value of an axis is True if one text reverses the other there. A text that takes a side is a
@@ -154,14 +154,14 @@ def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
     return any(
         f"{prefix}{x}" in second or (x.startswith(prefix) and x[len(prefix) :] in second)
         for x in first
-        for prefix in _PREFIXES
+        for prefix in _NEGATING_PREFIXES
     )
 
 
 def _exchanged_kinds(a: Form, b: Form) -> set[str]:
     """Return the kinds of marks, such as negations, that two texts attach to exchanged things."""
     first, second = dict(a.scopes), dict(b.scopes)
-    all_first, all_second = _keys(a), _keys(b)
+    all_first, all_second = _content_keys(a), _content_keys(b)
     return {
         mark.kind
         for mark in _exchangeable(first) & _exchangeable(second)
@@ -172,10 +172,10 @@ def _exchanged_kinds(a: Form, b: Form) -> set[str]:
 def _exchangeable(marks: Iterable[Item]) -> set[Item]:
     """Return the marks that another mark of their group can replace."""
     by_group = Counter(mark.group for mark in marks)
-    return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _TWO_ENDED}
+    return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _ALWAYS_EXCHANGEABLE}
 
 
-def _keys(form: Form) -> frozenset[str]:
+def _content_keys(form: Form) -> frozenset[str]:
     keys: frozenset[str] = form.stems | form.numbers | form.names
     return keys.union(*(scope for _, scope in form.scopes))
 
@@ -183,7 +183,7 @@ def _keys(form: Form) -> frozenset[str]:
 # ── many texts ───────────────────────────────────────────────────────────────────────
 
 
-class Forms:
+class FormIndex:
     """Forms in the order in which they were added, numbered from 0."""
 
     def __init__(self) -> None:
@@ -198,13 +198,9 @@ class Forms:
             self._holders[key].append(number)
         return number
 
-    def same(self, form: Form) -> list[int]:
+    def find_same(self, form: Form) -> list[int]:
         """Return the numbers of the forms that say the same, in order."""
-        return [n for n in self.candidates(form) if self.is_same(n, form)]
-
-    def is_same(self, number: int, form: Form) -> bool:
-        """Return True if the form of this number says the same as `form`."""
-        return is_same(form, self._forms[number])
+        return [number for number in self.candidates(form) if is_same(form, self._forms[number])]
 
     def candidates(self, form: Form) -> list[int]:
         """Return the numbers of the forms that share enough words, numbers and names."""
@@ -227,12 +223,12 @@ def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
         yield (form.numbers, form.names, stem), weight(stem)
     marks = len(form.numbers) + len(form.names)
     if marks or not form.stems:
-        yield (form.numbers, form.names, ""), MARK * marks
+        yield (form.numbers, form.names, ""), MARK_WEIGHT * marks
 
 
 def _total_weight(form: Form) -> int:
     """Return the weight of stems, numbers and names."""
-    return form.weight + MARK * (len(form.numbers) + len(form.names))
+    return form.weight + MARK_WEIGHT * (len(form.numbers) + len(form.names))
 
 
 def lookup_keys(form: Form) -> list[str]:
@@ -244,7 +240,7 @@ def lookup_keys(form: Form) -> list[str]:
     marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
     remainder, keys = _total_weight(form), list[str]()
     min_weight = SAME_LIKENESS * remainder
-    amount = MARK * (len(form.numbers) + len(form.names))
+    amount = MARK_WEIGHT * (len(form.numbers) + len(form.names))
     stems = sorted(
         ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
     )
@@ -256,21 +252,21 @@ def lookup_keys(form: Form) -> list[str]:
     return keys
 
 
-def components(forms: Sequence[Form]) -> list[list[int]]:
+def group_same(forms: Sequence[Form]) -> list[list[int]]:
     """Group the positions of forms that say the same, directly or through others.
 
-    Each component is sorted, and the components by their first position.
+    Each group is sorted, and the groups by their first position.
     """
     positions_by_form: dict[Form, list[int]] = defaultdict(list)
     for position, form in enumerate(forms):
         positions_by_form[form].append(position)
-    index, sets = Forms(), DisjointSets(len(positions_by_form))
-    for form in positions_by_form:
-        candidates = index.candidates(form)
-        form_number = index.add_form(form)
-        for number in candidates:
-            if sets.find_set(form_number) != sets.find_set(number) and index.is_same(number, form):
-                sets.union(number, form_number)
-    positions = list(positions_by_form.values())
-    components = sets.sets(range(len(positions)))
-    return sorted(sorted(n for i in component for n in positions[i]) for component in components)
+    distinct_forms, positions = list(positions_by_form), list(positions_by_form.values())
+    index, sets = FormIndex(), DisjointSets(len(positions))
+    for number, form in enumerate(distinct_forms):
+        for candidate in index.candidates(form):
+            is_joined = sets.find_set(number) == sets.find_set(candidate)
+            if not is_joined and is_same(form, distinct_forms[candidate]):
+                sets.union(candidate, number)
+        index.add_form(form)
+    groups = sets.sets(range(len(positions)))
+    return sorted(sorted(n for number in group for n in positions[number]) for group in groups)

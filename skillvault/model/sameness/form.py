@@ -27,11 +27,12 @@ class Item(NamedTuple):
 
     kind: Kind
     key: str
+    side: Side | None = None
 
     @property
     def group(self) -> str:
         """The group in which items can be exchanged: numbers, names, or the sides of one axis."""
-        return self.key.partition(":")[0] if self.kind == "side" else self.kind
+        return self.side.axis if self.side else self.kind
 
 
 _NEGATION = Item("negation", "not")
@@ -49,7 +50,9 @@ class Form(Struct, frozen=True, cache_hash=True):
     weight: int  # of all stems
     scopes: frozenset[tuple[Item, frozenset[str]]]  # the other keys in the clauses of each mark
     places: frozenset[tuple[str, str, str]]  # (left, stem, right): each word between its neighbours
-    side_places: frozenset[tuple[str, Side, str]]  # likewise, for the words that take a side
+    side_places: frozenset[
+        tuple[str, Side, str]
+    ]  # (left, side, right) of each word that takes a side
 
 
 def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) -> Form:
@@ -69,9 +72,9 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
         stems=stems,
         numbers=frozenset(by_kind["number"]),
         names=frozenset(by_kind["name"]),
-        sides=frozenset(_side_of(key) for key in by_kind["side"]),
+        sides=frozenset(item.side for item in items if item.side),
         negated=items.count(_NEGATION) % 2 == 1,
-        proper=stems & _proper(text),
+        proper=stems & _capitalized_stems(text),
         weight=sum(map(weight, stems)),
         scopes=_scopes(items),
         places=_places(items),
@@ -79,18 +82,18 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
     )
 
 
-def _proper(text: str) -> frozenset[str]:
+def _capitalized_stems(text: str) -> frozenset[str]:
     """Return the stems of words with a capital inside a sentence; a title has no such words."""
     initials = _INITIAL.findall(text)
-    if sum(initial.isupper() for initial in initials) > _TITLE * len(initials):
+    if sum(initial.isupper() for initial in initials) > _MIN_TITLE_SHARE * len(initials):
         return frozenset()
-    items = (item for word in _CAPITAL.findall(text) for item in _word_items(word))
+    items = (item for word in _CAPITALIZED_WORD.findall(text) for item in _word_items(word))
     return frozenset(item.key for item in items if item.kind == "stem")
 
 
-_TITLE = 0.6
+_MIN_TITLE_SHARE = 0.6  # of words with a capital
 _INITIAL = regex(r"\b[^\W\d_]")
-_CAPITAL = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
+_CAPITALIZED_WORD = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
 
 
 def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
@@ -122,14 +125,14 @@ def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
 
 def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
     """Return each side between the neighbours of its word, "" where a clause ends."""
-    words, places_ = [""], list[tuple[int, Side]]()
+    words, places = [""], list[tuple[int, Side]]()
     for item in items:
-        if item.kind == "side":
-            places_.append((len(words), _side_of(item.key)))
+        if item.side:
+            places.append((len(words), item.side))
         else:
             words.append(item.key)
     words += ["", ""]
-    return frozenset((words[i - 1], side, words[i + 1]) for i, side in places_)
+    return frozenset((words[i - 1], side, words[i + 1]) for i, side in places)
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -144,16 +147,11 @@ def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
     yield clause
 
 
-def _key_of(side: Side) -> str:
-    return f"{side.axis}:{side.side}:{side.binary:d}"
+def _side_item(side: Side) -> Item:
+    return Item("side", f"{side.axis}:{side.side}:{side.binary:d}", side)
 
 
-def _side_of(key: str) -> Side:
-    axis, side, binary = key.split(":")
-    return Side(axis, int(side), binary == "1")
-
-
-_REWRITTEN = [
+_REWRITES = [
     (regex(pattern, re.IGNORECASE), plain)
     for pattern, plain in (
         (r"[’ʼ]", "'"),
@@ -180,7 +178,7 @@ _REWRITTEN = [
 ]
 _COUNTRY = regex(r"\bU\.S\.(?:A\.)?|\bUSA?\b")  # no unit, and no pronoun
 _NUMERAL = regex(rf"\b(?:{'|'.join(vocabulary.NUMERALS)})\b", re.IGNORECASE)
-_LONG = "|".join(
+_UNITS = "|".join(
     re.escape(unit)
     for unit in sorted(vocabulary.UNITS, key=len, reverse=True)
     if unit not in vocabulary.SHORT_UNITS
@@ -190,7 +188,7 @@ _TOKEN = regex(
     (?P<name>(?<!\S)--?[a-z][\w-]*|\b\d{{4}}s\b|\b\d{{4}}-\d\d(?:-\d\d)?\b|`[^`\s]+`)
   | (?P<time>\b\d\d?:\d\d(?::\d\d)?\b)
   | (?P<currency>[$€]\s?)?(?P<value>(?<![\w.])-?\d[\d,]*(?:\.\d+)?)
-    (?:[ -]?(?P<unit>{_LONG})(?!\w)|(?P<short>{"|".join(vocabulary.SHORT_UNITS)})(?!\w)|(?!\.?\w))
+    (?:[ -]?(?P<unit>{_UNITS})(?!\w)|(?P<short>{"|".join(vocabulary.SHORT_UNITS)})(?!\w)|(?!\.?\w))
   | (?P<word>[^\W{UNSPACED}]+(?:[./:'–-]+[^\W{UNSPACED}]+)*)
   | (?P<unspaced>[{UNSPACED}]+)
   | (?P<break>[,;.:!?()\n—]|\s-\s)
@@ -202,20 +200,20 @@ _CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 def _items(text: str) -> Sequence[Item]:
     """Return the items of a text in order; the items of short texts are cached."""
-    return _keep_items(text) if len(text) <= _SHORT else tuple(_find_items(text))
+    return _cached_items(text) if len(text) <= _MAX_CACHED else tuple(_find_items(text))
 
 
-_SHORT = 1000  # characters
+_MAX_CACHED = 1000  # characters
 
 
 @lru_cache(maxsize=1 << 12)
-def _keep_items(text: str) -> tuple[Item, ...]:
+def _cached_items(text: str) -> tuple[Item, ...]:
     return tuple(_find_items(text))
 
 
 def _find_items(text: str) -> Iterator[Item]:
     text = _COUNTRY.sub("America", text)
-    for pattern, replacement in _REWRITTEN:
+    for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     text = _NUMERAL.sub(lambda word: str(vocabulary.NUMERALS[word[0].lower()]), text)
     for token in _TOKEN.finditer(text):
@@ -273,14 +271,14 @@ def _part_items(word: str) -> Iterator[Item]:
     if word in vocabulary.CONJUNCTIONS:
         yield Item("break", "")
     sides = _sides(word)
-    yield from (Item("side", _key_of(side)) for side in sides)
-    if word and word not in _SILENT:
+    yield from map(_side_item, sides)
+    if word and word not in _SILENT_WORDS:
         axes = [side.axis for side in sides if side.binary]
         root = stem(word)
         yield Item("stem", f"~{axes[0]}" if axes else vocabulary.SYNONYMS.get(root, root))
 
 
-_SILENT = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
+_SILENT_WORDS = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
 
 
 def _sides(word: str) -> tuple[Side, ...]:
@@ -311,7 +309,7 @@ def _unspaced_items(run: str) -> Iterator[Item]:
     run = vocabulary.UNSPACED_NEGATION.sub(" ", run)
     for phrase, side in vocabulary.UNSPACED_SIDES.items():
         if phrase in run:
-            yield Item("side", _key_of(side))
+            yield _side_item(side)
             run = run.replace(phrase, " ")
     for part in vocabulary.UNSPACED_SILENT.sub(" ", run).split():
         pairs = [part[i : i + 2] for i in range(len(part) - 1)]

@@ -14,7 +14,7 @@ _WORDS = dict(read_sections("skillvault.model.sameness", "vocabulary.txt"))
 NEGATIONS = frozenset(_WORDS["negations"].split())
 # A relation turns what follows it into the other side of what was said.
 RELATIONS = frozenset("before after than over instead from to into onto by".split())
-# Where a new part of a sentence begins.
+# Words that begin a new part of a sentence.
 CONJUNCTIONS = frozenset(
     "and or but while when whenever if then because since so which that where unless until".split()
 )
@@ -23,7 +23,7 @@ SILENT = (FUNCTION_WORDS | CONJUNCTIONS | frozenset(_WORDS["silent"].split())) -
     NEGATIONS | RELATIONS | frozenset({"under", "same"})
 )
 
-# Stems of common words, of which one makes another statement in the place of another.
+# Stems of common words that change a statement when one replaces another.
 VERBS = frozenset(_WORDS["verbs"].split())
 
 # Words for one thing, as stems; the first stands for all.
@@ -51,7 +51,7 @@ def _sides(table: str, separator: str) -> dict[str, tuple[Side, ...]]:
     return sides
 
 
-# Of counterparts the one is another thing than the other, not its contrary.
+# Counterparts are different things, but not contraries.
 OPPOSITES = _sides(_WORDS["opposites"], ">") | _sides(_WORDS["counterparts"], "|")
 ALTERNATIVES = _sides(_WORDS["alternatives"], "|")  # as they are written
 

@@ -16,10 +16,9 @@ from msgspec import Meta, Struct, field
 
 FOLDER = "erased"  # of the tombstones
 MARKER = "erased"  # a word that YAML, JSON, paths and ids may hold
-_LEAST = 3  # letters and digits of a text
-_GAP = 40  # the most characters between two words of a text
-_DIGEST = 32  # hexadecimal digits of an HMAC
-_PROOF = "skillvault"
+_MIN_LENGTH = 3  # letters and digits of a text
+_MAX_GAP = 40  # the most characters between two words of a text
+_HMAC_DIGITS = 32  # hexadecimal digits of an HMAC
 # In these scripts no space separates words, so each character counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _ESCAPE = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\x(?P<byte>[0-9a-fA-F]{2})")
@@ -95,7 +94,7 @@ class Eraser(Struct, frozen=True):
             for number in range(index, len(words)):
                 word, start, end = words[number]
                 group += word
-                if len(group) > longest or start - last_end > _GAP:
+                if len(group) > longest or start - last_end > _MAX_GAP:
                     break
                 last_end = end
                 if len(group) in lengths and (len(group), sign_text(self.key, group)) in self.texts:
@@ -112,18 +111,20 @@ def normalize(text: str) -> str:
 
 def is_too_short(normal_text: str) -> bool:
     """Return True for a normalized text that is so short that it would match by chance."""
-    return len(normal_text) < _LEAST and (normal_text.isascii() or len(normal_text) < _LEAST - 1)
+    return len(normal_text) < _MIN_LENGTH and (
+        normal_text.isascii() or len(normal_text) < _MIN_LENGTH - 1
+    )
 
 
 @lru_cache(maxsize=1 << 18)
 def sign_text(key: str, normal_text: str) -> str:
     """Return the HMAC of a normalized text."""
-    return hmac.digest(key.encode(), normal_text.encode(), "sha256").hex()[:_DIGEST]
+    return hmac.digest(key.encode(), normal_text.encode(), "sha256").hex()[:_HMAC_DIGITS]
 
 
 def prove(key: str) -> str:
     """Return the value by which a tombstone recognizes its key."""
-    return sign_text(key, f"{_PROOF} ")
+    return sign_text(key, "skillvault ")
 
 
 @lru_cache(maxsize=1 << 18)

@@ -28,8 +28,7 @@ WORD_KEYS = ("tags", "roles", "stages", "formerly")  # of these keys, each value
 
 # An entry of a front matter with text behind its key, and the indented lines that continue it.
 _ENTRY = re.compile(
-    r"^(?P<key>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)",
-    re.MULTILINE,
+    r"^(?P<key>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)", re.MULTILINE
 )
 _HANDLER = YAMLHandler()
 
@@ -110,7 +109,7 @@ def _mend_entry(entry: re.Match[str]) -> str:
     """Return an entry with its value in quotes, if it cannot be read otherwise."""
     if _is_valid(entry[0]):
         return entry[0]
-    # The sign of a block of lines, with the text beside it, is none.
+    # `|` or `>` with text in the same line is not the sign of a block of lines.
     value = re.sub(r"^[|>][-+]? ", "", " ".join(entry["value"].split()))
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]

@@ -23,7 +23,7 @@ DEL PAD HOP BPH NBH IND NEL SSA ESA HTS HTJ VTS PLD PLU RI SS2 SS3
 DCS PU1 PU2 STS CCH MW SPA EPA SOS SGC SCI CSI ST OSC PM APC
 """.split()
 
-# ── hidden ─── ───────────────────────────────────────────────────────────────────────
+# ── hidden ────────────────────────────────────────────────────────────────────────────
 
 _BREAKS = "\x0b\x0c\x85\u2028\u2029"  # lines end there for some readers only
 _HIDDEN = (
@@ -38,15 +38,15 @@ _HIDDEN = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # no characters at all
 )
-_SEARCH = regex(f"[{_BREAKS}{_HIDDEN}]|\r(?!\n)")
+_ANY_HIDDEN = regex(f"[{_BREAKS}{_HIDDEN}]|\r(?!\n)")
 
-# ── needed ────── ───────────────────────────────────────────────────────────────────
+# ── needed ─────────────────────────────────────────────────────────────────────────
 
 _EMOJI = (
     "[\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f"
     "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
 )
-_FACE = f"{_EMOJI}[\ufe0e\ufe0f]?[\U0001f3fb-\U0001f3ff]?"
+_EMOJI_WITH_STYLE = f"{_EMOJI}[\ufe0e\ufe0f]?[\U0001f3fb-\U0001f3ff]?"
 # England, Scotland and Wales are the only flags that are written in tags.
 _FLAG = (
     "\U0001f3f4(?:\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
@@ -64,7 +64,7 @@ _RIGHT_TO_LEFT = regex(
     "[\u05d0-\u05f4\u0620-\u064a\u066e-\u06d3\u0700-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )
 _NEEDED = (
-    f"{_FLAG}|{_FACE}(?:\u200d{_FACE})*"
+    f"{_FLAG}|{_EMOJI_WITH_STYLE}(?:\u200d{_EMOJI_WITH_STYLE})*"
     "|[0-9#*]\ufe0f\u20e3?"
     f"|(?<=[{_JOINING}])[\u200c\u200d]"
     f"|(?<=[{_UNSPACED}])\u200b"
@@ -74,7 +74,7 @@ _NEEDED = (
 )
 _MARKS = "\u200e\u200f\u061c"
 # A terminal's sequence goes whole, but for one that does not end within its line.
-_SEQUENCE = regex(
+_TERMINAL_SEQUENCE = regex(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
     "|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x9c|\x1b\\\\)"
     "|\x1b[ -/]*[0-~]"
@@ -95,20 +95,20 @@ class HiddenCharacter(Struct, frozen=True):
 
 def has_hidden(text: str) -> bool:
     """Return False if a text surely has no hidden character (a quick check)."""
-    return _SEARCH.search(text) is not None
+    return _ANY_HIDDEN.search(text) is not None
 
 
 def remove_hidden(text: str) -> str:
     """Remove hidden characters and terminal sequences from a text; its lines end in LF."""
     if not has_hidden(text) and "\r" not in text:
         return text
-    text = _SEQUENCE.sub("", text)
-    directed = _is_directed(text)
+    text = _TERMINAL_SEQUENCE.sub("", text)
+    is_right_to_left = _has_right_to_left(text)
 
     def replacement(match: re.Match[str]) -> str:
         if match["end"]:
             return "\n"
-        return match[0] if match["needed"] or (match["mark"] and directed) else ""
+        return match[0] if match["needed"] or (match["mark"] and is_right_to_left) else ""
 
     return _PARTS.sub(replacement, text)
 
@@ -149,24 +149,22 @@ def _positions(text: str) -> Iterator[int]:
     """Yield the positions of hidden characters, except needed ones and line ends."""
     if not has_hidden(text):
         return
-    directed = _is_directed(text)
+    is_right_to_left = _has_right_to_left(text)
     for match in _PARTS.finditer(text):
-        if not (match["needed"] or match[0] == "\r\n" or (match["mark"] and directed)):
+        if not (match["needed"] or match[0] == "\r\n" or (match["mark"] and is_right_to_left)):
             yield match.start()
 
 
 def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
-    if not has_hidden(text):  # the usual case; a page has half a million texts
-        return text
     positions = list(_positions(text))
-    if not positions:
+    if not positions:  # the usual case; a page has half a million texts
         return text
     ends = [0, *(at + 1 for at in positions)]
     parts = [text[end:at] + escape(text[at]) for end, at in zip(ends, positions, strict=False)]
     return "".join([*parts, text[ends[-1] :]])
 
 
-def _is_directed(text: str) -> bool:
+def _has_right_to_left(text: str) -> bool:
     """Return True if a text has letters of a script written from right to left."""
     return _RIGHT_TO_LEFT.search(text) is not None
 

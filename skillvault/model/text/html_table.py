@@ -1,4 +1,4 @@
-"""A table as HTML, for values in notebooks. Pure: texts in, text out."""
+"""Write a table as HTML, for values in notebooks, or as Markdown."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -57,12 +57,7 @@ def _tokens(text: str) -> "Sequence[Token]":
 
 def sections(text: str) -> list[Section]:
     """Return the sections of a text; each starts with a heading of level 2 outside other blocks."""
-    tokens = _tokens(text)
-    starts = {
-        _lines_of(opening).start: _fold(title.content)
-        for opening, title in pairwise(tokens)
-        if opening.type == "heading_open" and opening.tag == "h2" and opening.level == 0
-    }
+    starts = {line: heading for tag, line, heading in _headings(text) if tag == "h2"}
     slices = _slices(text, starts)
     headings = [None, *starts.values()]
     return [Section(*part) for part in zip(headings, slices, strict=True) if part[1]]
@@ -110,20 +105,19 @@ def statements(body: str) -> list[str]:
 
 def headings(text: str) -> list[str]:
     """Return the headings of every level, except those in lists and quotations."""
-    return [
-        _fold(title.content)
-        for opening, title in pairwise(_tokens(text))
-        if opening.type == "heading_open" and opening.level == 0
-    ]
+    return [heading for _, _, heading in _headings(text)]
 
 
 def titles(text: str) -> list[str]:
     """Return the headings of level 1, except those in lists and quotations."""
-    return [
-        _fold(title.content)
-        for opening, title in pairwise(_tokens(text))
-        if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0
-    ]
+    return [heading for tag, _, heading in _headings(text) if tag == "h1"]
+
+
+def _headings(text: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the tag, the line number and the text of each heading outside other blocks."""
+    for opening, title in pairwise(_tokens(text)):
+        if opening.type == "heading_open" and opening.level == 0:
+            yield opening.tag, _lines_of(opening).start, _fold(title.content)
 
 
 def bullets(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, key_error
 from skillvault.model.text.hidden_characters import has_hidden
 from skillvault.model.text.strict_json import MAX_DEPTH, MAX_DIGITS
 
@@ -97,17 +97,10 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
     not a mapping, if the value is of another kind than the new one, or if a comment would be lost.
     """
     data = load(text)
-    try:
-        new_data = _set_data(data, key, value)
-        if repr(new_data) == repr(data):  # however it is written
-            return text
-        new_text = _set_entry(text, key, value, order)
-        matches = load(new_text) == new_data
-    except (yaml.YAMLError, BadInputError):
-        matches = False
-    if not matches:
-        raise _refusal(key)
-    return new_text
+    new_data = _set_data(data, key, value)
+    if repr(new_data) == repr(data):  # however it is written
+        return text
+    return _checked_edit(key, new_data, lambda: _set_entry(text, key, value, order))
 
 
 def without_key(text: str, key: tuple[str, ...]) -> str:
@@ -119,14 +112,7 @@ def without_key(text: str, key: tuple[str, ...]) -> str:
     data = load(text)
     if not _has(data, key):
         return text
-    try:
-        new_text = _remove_entry(text, key)
-        matches = (load(new_text) or {}) == _data_without(data, key)
-    except (yaml.YAMLError, BadInputError):
-        matches = False
-    if not matches:
-        raise _refusal(key)
-    return new_text
+    return _checked_edit(key, _data_without(data, key), lambda: _remove_entry(text, key))
 
 
 def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
@@ -308,15 +294,26 @@ for _kind in (_Dumper, _EmojiDumper):
 # ── editing ──────────────────────────────────────────────────────────────────────────
 
 
-def _set_data(data: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
+def _checked_edit(key: tuple[str, ...], new_data: dict[str, Any], edit: Callable[[], str]) -> str:
+    """Return the text of an edit; refuse an edit that does not give the new data."""
+    try:
+        new_text = edit()
+        matches = (load(new_text) or {}) == new_data
+    except (yaml.YAMLError, BadInputError):
+        matches = False
+    if not matches:
+        raise _refusal(key)
+    return new_text
+
+
+def _set_data(data: Any, key: tuple[str, ...], value: Value, depth: int = 0) -> dict[str, Any]:
     """Return the data that an edit must give; refuse a parent that is not a mapping."""
-    head, *inner_key = key
-    mapping = {} if data is None else data
+    head, mapping = key[depth], {} if data is None else data
     if not isinstance(mapping, dict):
         raise _refusal(key)
     old_value = mapping.get(head)
-    if inner_key:
-        return {**mapping, head: _set_data(old_value, tuple(inner_key), value)}
+    if depth + 1 < len(key):
+        return {**mapping, head: _set_data(old_value, key, value, depth + 1)}
     if isinstance(old_value, dict if isinstance(value, tuple) else dict | list):
         raise _refusal(key)
     return {**mapping, head: list(value) if isinstance(value, tuple) else value}
@@ -324,8 +321,7 @@ def _set_data(data: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
 
 def _refusal(key: tuple[str, ...]) -> BadInputError:
     name = ".".join(key)
-    message = f"{name}: cannot be changed without changing other text; edit it by hand"
-    return BadInputError(message, code="edit", key=name)
+    return key_error(name, "edit", "cannot be changed without changing other text; edit it by hand")
 
 
 def _set_entry(text: str, key: tuple[str, ...], value: Value, order: Sequence[str]) -> str:
@@ -557,7 +553,7 @@ def _line_start(text: str, index: int) -> int:
 def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
     """Return the end of an entry, without the empty lines and comments below it."""
     lines = text[start:end].splitlines(keepends=True)
-    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is not a comment
+    is_text = getattr(node, "style", None) in ("|", ">")  # there a `#` is not a comment
     while len(lines) > 1 and (
         not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
     ):

@@ -10,8 +10,10 @@ from functools import lru_cache
 
 from skillvault.model.lazy import regex
 from skillvault.model.text.hidden_characters import remove_hidden
+from skillvault.model.text.tables import read_sections
 
 MAX_SLUG = 64
+SLUG_ADVICE = "use lower-case letters, digits and single hyphens, at most 64"
 ARROW = " → "  # from a deed to its result
 LATER_WORKED = "later worked: "  # in the notes of a deed that failed
 SLUG = regex(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
@@ -26,7 +28,7 @@ _SENTENCE_END = regex(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
 )
 _STATEMENT_END = regex(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
-_LEANING = regex(
+_BACK_REFERENCE = regex(
     r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
     re.IGNORECASE,
 )
@@ -38,30 +40,7 @@ _ENDS_WORD = regex(r"(?=\s)")
 _TAG = regex(r"<(?=[/!?a-zA-Z])([^<>]*)>")
 _TERM = regex(r"[^\W\d_][\w'-]{3,}")
 
-# Words that state no condition: function words and the vocabulary of thinking aloud.
-STOP_WORDS = frozenset(
-    """
-    about above across actually after again against also although always among another around
-    because been before being below between both cannot could didn doesn doing done don't down
-    during each either else enough even ever every everything from further give given gives going
-    have having here hence however i'll i'm into isn't it's itself just keep know least less let's
-    like likely look made make makes many maybe more most much must need needed needs neither next
-    none nothing often once only onto other otherwise over perhaps possible possibly probably
-    quite rather really same seem seems several shall should since some something still such sure
-    take than that that's their them then there therefore these they they're thing things think
-    this those though through thus together toward under unless until upon used uses using usually
-    very want wants we'll we're well were what what's when where whether which while whole whose
-    will with within without won't would wouldn't yet your yours
-    """.split()
-)
-# Words that cannot end a phrase.
-OPEN_WORDS = frozenset(
-    """
-    a an the of to in on at is it be as or and if by do does did for from with
-    no not nor never none neither without cannot dont cant wont isnt
-    """.split()
-) | {re.sub(r"\W", "", word) for word in STOP_WORDS}
-_HUGE = 1e15  # larger numbers are written with an exponent
+_MIN_EXPONENTIAL = 1e15  # larger numbers are written with an exponent
 
 
 def words(text: str) -> frozenset[str]:
@@ -142,7 +121,20 @@ def sentences(text: str) -> list[str]:
 def terms(text: str) -> frozenset[str]:
     """Return the words of 4 letters or more that are not stop words."""
     candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
-    return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
+    return frozenset(t for t in candidates - _word_lists()["stop"] if len(t) >= 4)
+
+
+def can_end_name(word: str) -> bool:
+    """Return False for a word that needs another word behind it, such as `of` or `and`."""
+    return word not in _word_lists()["open"]
+
+
+@lru_cache(maxsize=1)
+def _word_lists() -> dict[str, frozenset[str]]:
+    """Return the lists of `words.txt` by name; stop words also count as open."""
+    sections = read_sections("skillvault.model.text", "words.txt")
+    lists = {name: frozenset(text.split()) for name, text in sections}
+    return lists | {"open": lists["open"] | {re.sub(r"\W", "", word) for word in lists["stop"]}}
 
 
 def shorten(text: str, limit: int) -> str:
@@ -155,7 +147,7 @@ def shorten(text: str, limit: int) -> str:
     return (head if len(head) * 2 >= limit else cut).rstrip(" ,;:.-") + "…"
 
 
-_OF_TOKENS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
+_TOKEN_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
 
 
 def cut_between_words(text: str, limit: int) -> str:
@@ -165,7 +157,7 @@ def cut_between_words(text: str, limit: int) -> str:
     """
     end = limit
     if len(text) > limit:
-        while end and text[end - 1] in _OF_TOKENS:
+        while end and text[end - 1] in _TOKEN_CHARACTERS:
             end -= 1
     return text[:end]
 
@@ -244,7 +236,7 @@ def split_prose(paragraph: str) -> Iterator[str]:
             start = end.end()
     sentence = ""
     for part in [*parts, text[start:].strip()]:
-        if sentence and not (_LEANING.match(part) or sentence.endswith(("?", "？"))):
+        if sentence and not (_BACK_REFERENCE.match(part) or sentence.endswith(("?", "？"))):
             yield sentence
             sentence = part
         else:
@@ -264,7 +256,7 @@ def pluralize(count: int, noun: str) -> str:
 
 def format_number(value: float) -> str:
     """Return a number in six digits, without an exponent."""
-    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
+    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _MIN_EXPONENTIAL else f"{value:g}"
 
 
 def format_percent(fraction: float) -> str:

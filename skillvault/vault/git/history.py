@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.model.change import SOURCE, STEP, TARGET, Part, parse_parts
+from skillvault.model.change import SOURCE_TRAILER, STEP_TRAILER, TARGET_TRAILER, Part, parse_parts
 from skillvault.model.records import Commit
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import SUBMODULE, Entry
@@ -97,7 +97,7 @@ class History:
 
     def commits(self, *span: str) -> Iterator[PastCommit]:
         """Yield the commits of a span, parents first, while git prints them."""
-        keys = ",".join(f"key={key}" for key in (STEP, SOURCE, TARGET))
+        keys = ",".join(f"key={key}" for key in (STEP_TRAILER, SOURCE_TRAILER, TARGET_TRAILER))
         # A commit begins with an empty field, which no path is.
         format_text = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
         options = ("--topo-order", "--reverse", "--root", f"--format={format_text}")
@@ -182,7 +182,7 @@ class History:
 
     def find_lost_commits(self) -> list[PastCommit]:
         """Return the commits of skillvault that only a reflog has, oldest first."""
-        return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
+        return list(self.commits("--date-order", f"--grep=^{STEP_TRAILER}: ", *_NO_BRANCH))
 
 
 def diff_entries(

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from skillvault.model.change import STEP
+from skillvault.model.change import STEP_TRAILER
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.section_marks import marks_of
 from skillvault.model.text import front_matter
@@ -105,7 +105,7 @@ class _Filter:
         old_text = text = message.decode(errors="surrogateescape")
         if any(outcome in text for outcome in self.eraser.outcomes):
             subject, _, body = text.partition("\n")
-            step = f"{subject.partition(':')[0]}: " if f"{STEP}: " in body else ""
+            step = f"{subject.partition(':')[0]}: " if f"{STEP_TRAILER}: " in body else ""
             trailers = "\n".join(_TRAILER.findall(body))
             text = f"{step}{MARKER}\n\n{trailers}\n"
         text = self.eraser.replace(text)

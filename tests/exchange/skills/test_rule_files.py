@@ -70,21 +70,21 @@ def test_a_page_keeps_to_four_kilobytes_and_what_is_cut_is_named(name: str) -> N
 def test_a_shared_page_is_a_persons_to_the_byte_outside_of_the_block(page: str) -> None:
     export = sent("gemini", skill_of("one"))
     block = flat(export)["GEMINI.md"]
-    whole = export.own.put("GEMINI.md", page.encode(), block)
+    whole = export.owned_part.put("GEMINI.md", page.encode(), block)
     assert whole is not None
-    assert export.own.read("GEMINI.md", whole) == block
-    assert export.own.put("GEMINI.md", whole, block) == whole
+    assert export.owned_part.read("GEMINI.md", whole) == block
+    assert export.owned_part.put("GEMINI.md", whole, block) == whole
     assert (b"\r\n" in whole) == (whole.count(b"\n") == whole.count(b"\r\n"))
     below = whole + b"\nBelow.\n"
-    assert export.own.put("GEMINI.md", below, None) == page.encode() + b"\nBelow.\n"
-    assert export.own.put("GEMINI.md", whole, None) == page.encode()
+    assert export.owned_part.put("GEMINI.md", below, None) == page.encode() + b"\nBelow.\n"
+    assert export.owned_part.put("GEMINI.md", whole, None) == page.encode()
 
 
 def test_a_block_with_other_line_ends_is_not_edited() -> None:
     export = sent("gemini", skill_of("one"))
     block = flat(export)["GEMINI.md"]
-    whole = export.own.put("GEMINI.md", b"Mine\n", block) or b""
-    assert export.own.read("GEMINI.md", whole.replace(b"\n", b"\r\n")) == block
+    whole = export.owned_part.put("GEMINI.md", b"Mine\n", block) or b""
+    assert export.owned_part.read("GEMINI.md", whole.replace(b"\n", b"\r\n")) == block
 
 
 def test_a_rule_that_does_not_fit_is_named_by_its_id() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.judge.claude.wire import _event_loop, _start_loop, params
-from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
+from skillvault.judge.claude.wire import _event_loop, _start_loop, request_body
+from skillvault.model.claude_models import BATCH_RATE, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Evaluation
@@ -194,13 +194,13 @@ def test_what_stands_first_is_marked_if_the_model_caches_so_little(model: str, l
     rules = parse_policy({}).judge
     for length, is_cached in ((least - 1, False), (least, True)):
         fixed_alone = JudgeRequest(key="k", model=model, system="x" * length, user="u", schema={})
-        (fixed,) = params(fixed_alone, rules)["system"]
+        (fixed,) = request_body(fixed_alone, rules)["system"]
         assert ("cache_control" in fixed) is is_cached
         shared = length - 100  # behind a prompt that would not be cached alone
         both = JudgeRequest(
             key="k", model=model, system="x" * 100, user="u" * length, schema={}, shared=shared
         )
-        body = params(both, rules)
+        body = request_body(both, rules)
         assert "cache_control" not in body["system"][0]
         content = body["messages"][0]["content"]
         assert isinstance(content, list) is is_cached
@@ -256,7 +256,8 @@ def test_the_prices_that_are_shown_are_the_programs() -> None:
     shown = PAGE.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
     for name, price in MODELS.items():
         one = 2 * cost(price, Usage(1500, 1000))
-        row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${one * BATCH:.4f} |"
+        batch = one * BATCH_RATE
+        row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${batch:.4f} |"
         assert row in shown
 
 

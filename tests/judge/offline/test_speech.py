@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from skillvault.model import phrases
-from skillvault.model.conditions import Condition, clause, risk
+from skillvault.model.conditions import Condition, describe_conditions, describe_rule
 from skillvault.model.text.text import format_number, whole_sentences
 from tests.given import START, outcome, raw
 from tests.rules import EVENING
@@ -15,13 +15,13 @@ from tests.rules import EVENING
 
 def test_what_counts_mean_is_told_in_both_directions() -> None:
     rule = replace(EVENING, result="failures", met=(5, 6), other=(1, 20))
-    assert risk(rule) == "then 5 of 6 were failures, otherwise 1 of 20"
+    assert describe_rule(rule).endswith(": then 5 of 6 were failures, otherwise 1 of 20")
 
 
 def test_episodes_are_told_if_they_are_fewer_and_the_late_ones_if_they_are_few() -> None:
     rule = replace(EVENING, episodes=(3, 40), lately=(1, 2))
-    assert risk(rule) == (
-        "then 5 of 55 were losses (on 3 occasions), in the later half 1 of 2, otherwise 1 of 124"
+    assert describe_rule(rule).endswith(
+        ": then 5 of 55 were losses (on 3 occasions), in the later half 1 of 2, otherwise 1 of 124"
     )
 
 
@@ -46,7 +46,7 @@ def test_episodes_are_told_if_they_are_fewer_and_the_late_ones_if_they_are_few()
     ],
 )  # fmt: skip
 def test_conditions_read_as_a_clause(conditions: list[tuple[Any, ...]], said: str) -> None:
-    assert clause([Condition(*fields) for fields in conditions]) == said
+    assert describe_conditions([Condition(*fields) for fields in conditions]) == said
 
 
 @pytest.mark.parametrize(

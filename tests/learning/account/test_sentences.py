@@ -20,8 +20,7 @@ from skillvault.learning.account.sentences import (
     tried_sentence,
 )
 from skillvault.learning.tries.tries import try_of
-from skillvault.model.brief import Account, Outlier, RefusedAnswers
-from skillvault.model.tries import Advice, Try
+from skillvault.model.brief import Account, Advice, Outlier, RefusedAnswers, Try
 from tests.given import START, outcome, raw
 from tests.rules import EVENING, context
 

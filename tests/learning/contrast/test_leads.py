@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.contrast.leads import leads, rules_and_leads
 from skillvault.learning.contrast.recorded_values import is_met
-from skillvault.model.conditions import Condition, Separation, lead_line, names_result
+from skillvault.model.conditions import Condition, Separation, describe_lead, names_result
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar
 from tests.learning.contrast.decisions import START, Context, decision, decisions, failures
@@ -34,7 +34,7 @@ def tries(pairs: Sequence[Try], key: str = "dry_run", **changes: Any) -> list[Ou
 
 
 def lines(outcomes: list[Outcome]) -> list[str]:
-    return [lead_line(lead) for lead in leads(outcomes)]
+    return [describe_lead(lead) for lead in leads(outcomes)]
 
 
 def keys(outcomes: list[Outcome]) -> list[str]:
@@ -104,7 +104,7 @@ def test_an_episode_has_one_vote() -> None:
     ]
     (lead,) = leads([*tries(ODD), *evening])
     assert (lead.met, lead.episodes) == ((15, 15), (7, 7))
-    assert lead_line(lead) == (
+    assert describe_lead(lead) == (
         "Lead: with dry_run false 15 of 15 failed (on 7 occasions), otherwise 0 of 4."
     )
     assert not leads([*(o for o in tries(ODD) if o.context["dry_run"]), *evening])
@@ -248,7 +248,7 @@ def test_a_second_lead_separates_what_the_first_leaves_alike() -> None:
         failed = not context["dry_run"] or (not context["locked"] and rng.random() < 0.9)
         outcomes.append(decision(i, failed=failed, context=context))
     assert sorted(keys(outcomes)) == ["dry_run", "locked"]
-    assert leads(outcomes)[1].held == (leads(outcomes)[0].conditions,)
+    assert leads(outcomes)[1].fixed_rules == (leads(outcomes)[0].conditions,)
 
 
 # ── beside rules ─────────────────────────────────────────────────────────────────────
@@ -301,5 +301,5 @@ def test_a_rule_that_is_a_lead_needs_no_second_reading_point() -> None:
 )
 def test_a_condition_keeps_the_name_of_its_key(condition: Condition, words: str) -> None:
     (lead,) = leads(tries(ODD))
-    line = lead_line(replace(lead, conditions=(condition,)))
+    line = describe_lead(replace(lead, conditions=(condition,)))
     assert line == f"Lead: with {words} 6 of 6 failed, otherwise 0 of 4."

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from skillvault.learning.tries.tries import group_by_deed, group_by_kind
-from skillvault.model.tries import Try
+from skillvault.model.brief import Try
 
 
 def same_deed(a: Try, b: Try) -> bool:

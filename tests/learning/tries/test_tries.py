@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from skillvault.learning.tries.tries import lesson_sentence, try_of
+from skillvault.model.brief import Advice
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.records import JudgeInfo, Lesson
-from skillvault.model.tries import Advice
 from tests.given import evaluation, outcome, raw
 
 

@@ -1,11 +1,11 @@
-"""Forms: which of many say the same is what a comparison of all pairs tells, in any order."""
+"""FormIndex: which of many say the same is what a comparison of all pairs tells, in any order."""
 
 from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.sameness.comparison import Forms, components, is_same
+from skillvault.model.sameness.comparison import FormIndex, group_same, is_same
 from skillvault.model.sameness.form import Form, normal_form
 from tests.model.sameness.given import texts
 
@@ -15,13 +15,13 @@ several = st.lists(texts, max_size=12)
 @settings(deadline=None)
 @given(several, texts)
 def test_what_is_found_is_what_a_scan_of_all_finds(known: list[str], text: str) -> None:
-    index, form, forms = Forms(), normal_form(text), [normal_form(t) for t in known]
+    index, form, forms = FormIndex(), normal_form(text), [normal_form(t) for t in known]
     assert [index.add_form(other) for other in forms] == list(range(len(forms)))
-    assert index.same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
+    assert index.find_same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
 
 
 def _scanned(forms: Sequence[Form]) -> list[list[int]]:
-    """The components by comparing all pairs again and again."""
+    """The group_same by comparing all pairs again and again."""
     groups = [{n} for n in range(len(forms))]
     for a in range(len(forms)):
         for b in range(a):
@@ -36,7 +36,7 @@ def _scanned(forms: Sequence[Form]) -> list[list[int]]:
 @given(several)
 def test_components_are_those_of_all_pairs(known: list[str]) -> None:
     forms = [normal_form(text) for text in known]
-    assert components(forms) == _scanned(forms)
+    assert group_same(forms) == _scanned(forms)
 
 
 @settings(deadline=None)
@@ -46,6 +46,6 @@ def test_components_do_not_depend_on_order(
 ) -> None:
     groups = []
     for known in orders:
-        found = components([normal_form(text) for text in known])
+        found = group_same([normal_form(text) for text in known])
         groups.append(sorted(sorted(known[n] for n in group) for group in found))
     assert groups[0] == groups[1]

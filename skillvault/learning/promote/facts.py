@@ -18,18 +18,10 @@ from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy, PromotePolicy
-from skillvault.model.records import (
-    Evaluation,
-    Fact,
-    Importance,
-    Link,
-    Outcome,
-    Ref,
-    link_id,
-)
+from skillvault.model.records import Evaluation, Fact, Importance, Link, Outcome, Ref, link_id
 from skillvault.model.text.text import jaccard, slug, words
 
-_Bits = int  # a set of texts: bit n is the text of number n
+_TextSet = int  # bit n is the text of number n
 
 
 class Neighbours:
@@ -41,8 +33,8 @@ class Neighbours:
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
         self._sets: list[frozenset[str]] = []
-        self._holders: dict[str, _Bits] = defaultdict(int)
-        self._sizes: dict[int, _Bits] = defaultdict(int)
+        self._holders: dict[str, _TextSet] = defaultdict(int)
+        self._sizes: dict[int, _TextSet] = defaultdict(int)
 
     def add(self, text: frozenset[str]) -> int:
         """Add the words of a text, and return its number."""
@@ -68,7 +60,7 @@ class Neighbours:
             texts ^= lowest
         return -max(neighbours)[1] if neighbours else None
 
-    def _above(self, text: frozenset[str]) -> _Bits:
+    def _above(self, text: frozenset[str]) -> _TextSet:
         planes = self._count_shared(text)
         neighbours = 0
         for size, holders in self._sizes.items():
@@ -85,9 +77,9 @@ class Neighbours:
             count += 1
         return None
 
-    def _count_shared(self, text: frozenset[str]) -> list[_Bits]:
+    def _count_shared(self, text: frozenset[str]) -> list[_TextSet]:
         """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
-        planes: list[_Bits] = []
+        planes: list[_TextSet] = []
         for word in text:
             carry = self._holders.get(word, 0)
             for i, plane in enumerate(planes):
@@ -99,7 +91,7 @@ class Neighbours:
         return planes
 
 
-def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
+def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
     """Return the texts with a count of at least `number` (above 0), as a bit mask."""
     if number >> len(planes):
         return 0
@@ -117,7 +109,7 @@ STEP = "promote"
 RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
 LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
-_CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
+_MAX_COIN_CHANCE = 0.05  # of the results of a ground that ended both ways
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):
@@ -147,8 +139,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
-        """Domain -> its texts, computed once."""
-        return {}
+        """Domain -> the texts that an insight of the domain may repeat."""
+        domains = {evaluation.domain for evaluation in self.evaluations.values()}
+        return {domain: DomainTexts(domain, self) for domain in domains}
 
     @cached_property
     def fact_links(self) -> dict[str, Link]:
@@ -199,31 +192,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def skills_of(self) -> dict[str, str]:
         """Fact id -> the skill of its domain that was derived from it, even without a link."""
-        derived = [
-            link
-            for link in self.links.values()
-            if link.type == "derived" and not is_general(link.target.id)
-        ]
-        return {**self.made_skills, **{link.source.id: link.target.id for link in derived}}
-
-    @cached_property
-    def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
-        """Domain -> the insights whose fact a person removed.
-
-        The same insight of another evaluation must not become a fact either.
-        """
-        refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
-        for evaluation in self.taken_away:
-            rejection = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
-            if rejection and evaluation.key_insight:
-                refused_insights[evaluation.domain].append((rejection, evaluation.key_insight))
-        return refused_insights
-
-    def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
-        """Return the texts that an insight of a domain may repeat; computed once, for questions."""
-        if domain not in self.texts_by_domain:
-            self.texts_by_domain[domain] = DomainTexts(domain, self, rules)
-        return self.texts_by_domain[domain]
+        derived = (link for link in self.links.values() if link.type == "derived")
+        pairs = ((link.source.id, link.target.id) for link in derived)
+        return {**self.made_skills, **{f: name for f, name in pairs if not is_general(name)}}
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
         """Return the sessions of the outcomes that support these facts."""
@@ -246,27 +217,24 @@ def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
     If bad decisions teach too, the certainty of a bad decision is 1 - quality.
     """
     quality = evaluation.quality_score
-    as_it_is = evaluation.was_good_decision or rules.gate == "quality"
-    return quality if as_it_is else 1 - quality
+    return quality if evaluation.was_good_decision or rules.gate == "quality" else 1 - quality
 
 
 def insight_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
     """Return the state of one evaluation on its way to a fact."""
-    link = material.fact_links.get(evaluation.id)
-    if link is not None:
-        removal = "" if link.target.id in material.facts else ", removed since"
-        return PromotionState(
-            "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
-        )
+    if link := material.fact_links.get(evaluation.id):
+        description = f"{link.type} {link.target.id}"
+        if link.target.id in material.facts:
+            return PromotionState("done", description)
+        return PromotionState("rejected", f"{description}, removed since")
     if rejection := rejection_of(evaluation, material):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
     if unmet := find_unmet(evaluation, material, policy):
         return unmet
-    texts = material.domain_texts(evaluation.domain, policy.promote)
-    rejection, _ = texts.find_repeated(evaluation)
+    rejection, _ = material.texts_by_domain[evaluation.domain].find_repeated(evaluation)
     if rejection:
         source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
         return PromotionState("rejected", f"it repeats {source} and removed since")
@@ -283,21 +251,19 @@ def find_unmet(
     if evaluation.key_insight is None:
         return PromotionState("silent", "the outcome supports no insight")
     if outcome.trust != "local":
-        return PromotionState(
-            "untrusted", "its source is untrusted; `skillvault fact add` adds it as yours"
-        )
+        reason = "its source is untrusted; `skillvault fact add` adds it as yours"
+        return PromotionState("untrusted", reason)
     if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
         status = outcome.result.status
         mismatch = "confirms no verdict" if status == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({status}) {mismatch}")
-    is_good, rules = evaluation.was_good_decision, policy.promote
-    if strength(evaluation, rules) >= rules.quality:
+    settings = policy.promote
+    if strength(evaluation, settings) >= settings.quality:
         return None
-    if is_good or rules.gate == "quality":
-        demand = f"{rules.quality:.2f} or more"
-    else:
-        demand = f"{1 - rules.quality:.2f} or less"
-    verdict = "good" if is_good else "bad"
+    verdict = "good" if evaluation.was_good_decision else "bad"
+    demand = f"{settings.quality:.2f} or more"
+    if verdict == "bad" and settings.gate != "quality":
+        demand = f"{1 - settings.quality:.2f} or less"
     reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {demand}"
     return PromotionState("weak", reason)
 
@@ -321,18 +287,21 @@ def rejection_of(evaluation: Evaluation, material: PromotionMaterial) -> Rejecti
 class DomainTexts:
     """The trusted facts of a domain, and the insights whose fact a person removed."""
 
-    def __init__(self, domain: str, material: PromotionMaterial, rules: PromotePolicy) -> None:
+    def __init__(self, domain: str, material: PromotionMaterial) -> None:
+        threshold = material.rules.policy.promote.duplicate_above
         self._rejections = material.rejections
         self._ids: list[str] = []
-        self._facts = Neighbours(rules.duplicate_above)
-        self._gone: list[Rejection] = []
-        self._refused = Neighbours(rules.duplicate_above)
+        self._facts = Neighbours(threshold)
+        self._refused_rejections: list[Rejection] = []
+        self._refused = Neighbours(threshold)
         for fact in material.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
                 self.add_fact(fact.id, statement_of(fact))
-        for rejection, insight in material.refused_insights.get(domain, ()):
-            self._gone.append(rejection)
-            self._refused.add(words(insight))
+        for evaluation in material.taken_away:
+            rejection = rejection_of(evaluation, material)
+            if rejection and evaluation.domain == domain and evaluation.key_insight:
+                self._refused_rejections.append(rejection)
+                self._refused.add(words(evaluation.key_insight))
 
     def add_fact(self, fact: str, text: str) -> None:
         """Add a fact."""
@@ -348,7 +317,7 @@ class DomainTexts:
             link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("fact", fact))
             return self._rejections.of_target(Ref("link", link)), fact
         nearest = self._refused.first(insight_words)
-        return (None if nearest is None else self._gone[nearest]), None
+        return (None if nearest is None else self._refused_rejections[nearest]), None
 
 
 # ── evidence for facts and against them ──────────────────────────────────────────────
@@ -383,7 +352,7 @@ def _is_biased(runs: int, opponents: int) -> bool:
     tries = runs + opponents
     base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
     chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
-    return sum(chances) < _CHANCE
+    return sum(chances) < _MAX_COIN_CHANCE
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -428,8 +397,19 @@ def human_fact_id(domain: str, statement: str, again_at: datetime | None = None)
     If the fact holds again after a newer one, the time is part of the digest.
     """
     time = f"\n{again_at.isoformat()}" if again_at else ""
-    tail = sha256(f"{domain}\n{statement}{time}".encode()).hexdigest()[:6]
-    return f"{slug(statement, limit=48) or slug(domain, limit=48)}-{tail}"
+    return fact_id(statement, domain, f"{domain}\n{statement}{time}")
+
+
+def fact_id(subject: str, domain: str, content: str) -> str:
+    """Return an id for a fact: its subject, and six hex digits of its content."""
+    # A text in another script has no slug; the domain still says what it is about.
+    tail = sha256(content.encode()).hexdigest()[:6]
+    return f"{slug(subject, limit=48) or slug(domain, limit=48)}-{tail}"
+
+
+def fact_path(fact: Fact) -> str:
+    """Return the path of the file of a fact."""
+    return f"memory/{fact.domain}/{fact.id}.md"
 
 
 # ── which facts say the same ─────────────────────────────────────────────────────────

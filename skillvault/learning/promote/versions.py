@@ -6,13 +6,13 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from skillvault.learning.promote.facts import LESSON, STEP, statement_of
+from skillvault.learning.promote.facts import LESSON, STEP, fact_path, statement_of
 from skillvault.model.change import LINK, Change, Edit
 from skillvault.model.records import Fact, Link, Ref, link_id, link_of
 from skillvault.model.sameness.versions import find_value_change, is_copy
 from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 
-_VALUE = 60  # characters of an older value beside the current one
+_MAX_VALUE = 60  # characters of an older value beside the current one
 
 
 class FactVersions(Struct, frozen=True):
@@ -90,8 +90,7 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
             for source, target in replacements
         ),
         edits=tuple(
-            Edit(f"memory/{target.domain}/{target.id}.md", ("supersedes",), source.id)
-            for source, target in pairs
+            Edit(fact_path(target), ("supersedes",), source.id) for source, target in pairs
         ),
     )
 
@@ -133,10 +132,7 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
             or f"- {fact.id} replaces {fact.supersedes} no longer: an older value has more runs."
             for fact in changes
         ),
-        edits=tuple(
-            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), targets[fact.id])
-            for fact in changes
-        ),
+        edits=tuple(Edit(fact_path(fact), ("supersedes",), targets[fact.id]) for fact in changes),
         writes=tuple(
             link_of(
                 "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
@@ -197,4 +193,4 @@ def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     change = find_value_change(_statement_text(predecessor), _statement_text(fact))
     value = change.older if change else flatten(_statement_text(predecessor))
     end = f", until {day}" if fact.order[0] >= predecessor.order[0] and fact.created_at else ""
-    return f"({day}; was {shorten(value, _VALUE)}{end})"
+    return f"({day}; was {shorten(value, _MAX_VALUE)}{end})"

@@ -75,12 +75,12 @@ class FactRuns:
 def run_book(runs: FactRuns) -> RunBook:
     """The runs of a made vault, all of them in memory."""
 
-    def tellers(fact: str, at: datetime) -> list[str]:
+    def supporters_at(fact: str, at: datetime) -> list[str]:
         moment = moment_of(at)
         return [name for name in runs.supporters([fact]) if name.startswith(moment)]
 
     def nothing(*_: object) -> tuple[()]:
         return ()
 
-    questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), nothing)
-    return RunBook(RunHistory(load=lambda _: {}, tellers=tellers, **questions))
+    questions = dict.fromkeys(("stored_ids", "claims", "summaries", "tallies", "makers"), nothing)
+    return RunBook(RunHistory(load=lambda _: {}, supporters_at=supporters_at, **questions))

@@ -61,7 +61,7 @@ class Promoter:
         """Promote the facts of one domain to skills."""
         material = self._material(self._facts[domain])
         plan = recurrence.plan_patterns(material, self._skills, self._policy)
-        for skill in plan.left:
+        for skill in plan.leaving:
             if skill.status == "testing" and self._shelves[skill.name] != "archive":
                 yield recurrence.leave_change(skill, self._shelves[skill.name])
                 self._shelves[skill.name] = "archive"
@@ -123,7 +123,7 @@ class Promoter:
         self._names.add(skill.name)
         self._skills[skill.name] = skill
         self._shelves[skill.name] = "proposed" if skill.status == "proposed" else "skills"
-        self._derived |= {fact.id: skill.name for fact in pattern.fresh}
+        self._derived |= {fact.id: skill.name for fact in pattern.new_facts}
         return change
 
 

@@ -17,7 +17,7 @@ import msgspec
 from skillvault.learning.account.reading import advance_position, marks_of
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
-    ACTIONS,
+    MIN_ACTIONS,
     account_keys,
     findings_of,
     try_keys,
@@ -279,7 +279,7 @@ class Accounts:
         """Return an outcome of each action that agrees with others, and the shared statements."""
         rows = self._said_rows(domain)
         counts = Counter(key for row in rows for key in row.keys)
-        shared_keys = {key for key, count in counts.items() if count >= ACTIONS}
+        shared_keys = {key for key, count in counts.items() if count >= MIN_ACTIONS}
         return [row.first for row in rows if not shared_keys.isdisjoint(row.keys)], shared_keys
 
     def _said_rows(self, domain: str) -> list[ActionKeys]:

@@ -154,18 +154,15 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
     if new_run is None:
         return []
     book = run_book(run.view)
-    sayings = [
-        words
-        for words, claim in book.find_similar(new_run).items()
-        if is_same(claim, new_run.claim)
-    ]
-    makers = book.first_facts(new_run.domain, sayings)
+    claims = book.find_similar(new_run)
+    digests = [digest for digest, claim in claims.items() if is_same(claim, new_run.claim)]
+    makers = book.first_facts(new_run.domain, digests)
     sources = book.load(makers.values())
     return [
         fact
         for fact, name in makers.items()
         if name in sources
-        and sources[name].ending == new_run.ending
+        and sources[name].status == new_run.status
         and sources[name].order > new_run.order
     ]
 

@@ -17,7 +17,7 @@ from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote import versions
 from skillvault.learning.promote.evaluated_runs import (
-    CROWDED,
+    MAX_FIRST_FACTS,
     EvaluatedRun,
     RunBook,
     RunHistory,
@@ -67,12 +67,12 @@ def run_book(view: Topics) -> RunBook:
     return RunBook(
         RunHistory(
             load=load_runs,
-            known=insights.indexed_evaluations,
+            stored_ids=insights.indexed_evaluations,
             claims=insights.claims,
-            sayings=insights.sayings,
+            summaries=insights.sayings,
             tallies=insights.tallies,
-            makers=lambda domain, words: insights.makers(domain, words, CROWDED),
-            tellers=lambda fact, at: view.facts.supporters_of_moment(fact, moment_of(at)),
+            makers=lambda domain, words: insights.makers(domain, words, MAX_FIRST_FACTS),
+            supporters_at=lambda fact, at: view.facts.supporters_of_moment(fact, moment_of(at)),
         )
     )
 
@@ -161,15 +161,15 @@ def _find_due(
                 for pattern in plan.due
                 if not (_is_told_by_guide(run, pattern) or _is_outdated(run, pattern))
             ),
-            left=tuple(skill for skill in plan.left if may_archive(run, skill)),
+            leaving=tuple(skill for skill in plan.leaving if may_archive(run, skill)),
         )
-        leaving = {skill.name for skill in plan.left}
+        leaving = {skill.name for skill in plan.leaving}
         keys = {fact for fact, skill in skills_of.items() if skill in leaving}
         keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
         waiting |= keys
         if not run.options.asks:
             _keep_tallies(run, names, keys)
-        if plan.due or plan.rejected or plan.left:
+        if plan.due or plan.rejected or plan.leaving:
             yield keys, material, plan
     run.settle(CONSOLIDATE, set(changed_ids) - waiting)
     run.settle(RECOUNT, set(recounted) - waiting)
@@ -388,7 +388,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
     retellings = [item for item in plan.retellings if item.fact.id in run.view.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
-    names = [*(fact.fact for fact in plan.facts), *(link.target.id for link in links)]
+    names = [*(fact.id for fact in plan.facts), *(link.target.id for link in links)]
     version_changes = list(_version_changes(run, names))
     yield from version_changes
     if len(links) == len(plan.links):
@@ -397,7 +397,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
         refs += (ref for change in version_changes for ref in change.targets)
         all_links = [*plan.links, *run.view.links.by_target(refs)]
         sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
-        promoted_ids = {fact.evaluation.id for fact in plan.facts}
+        promoted_ids = {fact.run.id for fact in plan.facts}
         run.settle(promote.STEP, sources.union(promoted_ids, keys))
 
 
@@ -412,8 +412,8 @@ def _version_changes(run: Run, names: Collection[str]) -> Iterator[Change]:
     book, makers = run_book(view), view.facts.makers(names)
     families: dict[tuple[str, str], set[str]] = defaultdict(set)
     for source in book.load(makers.values()).values():
-        members = book.first_facts(source.domain, [source.slot])
-        families[source.domain, source.slot].update(members)
+        members = book.first_facts(source.domain, [source.slot_digest])
+        families[source.domain, source.slot_digest].update(members)
     for family in families.values():
         if len(family) < 2:
             continue
@@ -447,20 +447,22 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     if not run.options.asks:
         insights = run.store.staging.insights
         for new_run in book.new.values():
+            digests = [new_run.claim_digest, new_run.slot_digest]
             insights.keep_run(
-                new_run.domain, new_run.saying, [new_run.words, new_run.slot, *new_run.states]
+                new_run.domain, new_run.summary, [*digests, *new_run.statement_digests]
             )
-            insights.keep_claim(new_run.domain, new_run.words, lookup_keys(new_run.claim))
-        for maker in book.load(book.makers).values():
-            insights.keep_maker(maker.domain, maker.id, [maker.words, maker.slot, *maker.grounds])
+            insights.keep_claim(new_run.domain, new_run.claim_digest, lookup_keys(new_run.claim))
+        for maker in book.load(book.maker_ids).values():
+            digests = [maker.claim_digest, maker.slot_digest, *maker.ground_digests]
+            insights.keep_maker(maker.domain, maker.id, digests)
     return plan
 
 
 def _pattern_changes(run: Run) -> Iterator[Change]:
     for keys, material, plan in list(_find_due(run)):
-        is_changed = bool(plan.left or plan.rejected)
+        is_changed = bool(plan.leaving or plan.rejected)
         run.report.rejected += plan.rejected
-        for skill in plan.left:
+        for skill in plan.leaving:
             yield recurrence.leave_change(skill, shelf_of(run, skill))
         for pattern in plan.due:
             name = pattern.skill or f"pattern-{pattern.facts[0].domain}"

@@ -119,7 +119,7 @@ def left_of_all(run: Run) -> Iterator[object]:
         warnings = (pattern for pattern in plan.due if pattern.kind == "warning")
         told = [w for w in warnings if run.view.facts.is_of_one_action([f.id for f in w.facts])]
         yield from (pattern for pattern in plan.due if pattern not in told)
-        yield from (skill for skill in plan.left if may_archive(run, skill))
+        yield from (skill for skill in plan.leaving if may_archive(run, skill))
 
 
 @pytest.mark.parametrize("way", one_of(3, ["random batches", "one at a time", "random order"]))

@@ -15,31 +15,28 @@ from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
 from skillvault.model.skill_evidence import SkillEvidence, StatementEvidence
 
-_HEAD = "# Which outcomes stand for and against each statement. `skillvault check` counts them."
+_HEADER = "# Which outcomes stand for and against each statement. `skillvault check` counts them."
+_SIDE_KEYS = ("for", "against", "others_for", "others_against")
 
 
 def to_text(findings: Findings) -> str:
     """Render the evidence file, one list a line so that a diff shows what changed."""
     read_ids = [outcome.id for outcome in findings.account.outcomes]
     significant_ids = [outcome.id for outcome in findings.significant]
-    lines = [_HEAD, f"kind: {findings.kind}", f"read: {json.dumps(read_ids)}"]
+    lines = [_HEADER, f"kind: {findings.kind}", f"read: {json.dumps(read_ids)}"]
     lines += [f"about: {json.dumps(significant_ids)}"] if significant_ids != read_ids else []
     lines.append("statements:" if findings.statements else "statements: []")
     for statement in findings.statements:
         lines.append(f"- statement: {json.dumps(statement.text, ensure_ascii=False)}")
         lines.append(f"  kind: {statement.kind}")
-        names = ("for", "against", "others_for", "others_against")
-        lines += [
-            f"  {name}: {json.dumps(ids)}"
-            for name, ids in zip(names, _sides(statement), strict=True)
-            if ids
-        ]
+        sides = zip(_SIDE_KEYS, _sides(statement), strict=True)
+        lines += [f"  {key}: {json.dumps(ids)}" for key, ids in sides if ids]
         if (rule := statement.rule) is not None:
-            fields = ("action", "conditions", "result")
-            rule_values = msgspec.to_builtins({name: getattr(rule, name) for name in fields})
-            rule_values |= {"lead": True} if rule.lead else {}
-            rule_values |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
-            lines.append(f"  rule: {json.dumps(rule_values, ensure_ascii=False)}")
+            keys = ("action", "conditions", "result", "lead", "read", "until")
+            values = msgspec.to_builtins({key: getattr(rule, key) for key in keys})
+            if not rule.lead:
+                del values["lead"]
+            lines.append(f"  rule: {json.dumps(values, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 
@@ -52,12 +49,12 @@ def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) ->
 
     `account` has the outcomes that the evidence file names, as recorded now.
     """
-    if evidence.kind not in ("warning", "pattern"):
-        findings = findings_of(account, evidence.kind, policy)
-    else:
+    if evidence.kind in ("warning", "pattern"):
         ids = evidence.about or evidence.read
         members = [outcome for outcome in account.outcomes if outcome.id in ids]
         findings = graded_findings(account, evidence.kind, members)
+    else:
+        findings = findings_of(account, evidence.kind, policy)
     counts = {(statement.text, _sides(statement)) for statement in findings.statements}
     return [
         entry.statement
@@ -77,5 +74,5 @@ def _count_sides(
     rule = msgspec.convert({**no_counts, "holds_for": [], **entry.rule}, Separation)
     outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
     read_outcomes = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
-    meeting_ids, opposing_ids = sides_of(rule, read_outcomes, policy)
-    return *meeting_ids, *opposing_ids
+    met_ids, other_ids = sides_of(rule, read_outcomes, policy)
+    return *met_ids, *other_ids

@@ -15,18 +15,18 @@ from skillvault.model.policy import Policy
 from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import IndexedOutcome, Outcome, Position
 
-_QUARTER = 1.25
+_POINT_GROWTH = 1.25
 _SCORE_MARKS = frozenset({"loss", "gain"})  # each has reading points of its own
 
 
 def loss_or_gain(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
     """Return the bound that a score exceeds: "loss" makes a warning, "gain" a pattern."""
-    score, rules = outcome.result.score, policy.generate
+    score, settings = outcome.result.score, policy.generate
     if score is None:
         return None
-    if rules.makes_warning(score):
+    if settings.makes_warning(score):
         return "loss"
-    return "gain" if rules.makes_pattern(score) else None
+    return "gain" if settings.makes_pattern(score) else None
 
 
 def is_graded(outcomes: Sequence[Outcome]) -> bool:
@@ -39,7 +39,7 @@ def points() -> Iterator[int]:
     point = 1
     while True:
         yield point
-        point = max(point + 1, round(point * _QUARTER))
+        point = max(point + 1, round(point * _POINT_GROWTH))
 
 
 def last_point(count: int) -> int:

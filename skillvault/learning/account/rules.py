@@ -1,20 +1,22 @@
-"""The tested rules and the leads (rules from few outcomes) of an action, and unusual numbers."""
+"""Find the rules and the leads (rules from few outcomes) of an action, and unusual numbers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
+from typing import Literal
 
 from msgspec.structs import replace
 
 from skillvault.learning.account.reading import is_graded, last_point, loss_or_gain
-from skillvault.learning.contrast import leads as contrast
+from skillvault.learning.contrast.leads import rules_and_leads
 from skillvault.learning.contrast.recorded_values import is_number
 from skillvault.model.brief import Outlier
 from skillvault.model.conditions import Separation, conditions_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Status
 
-_FEWEST = 8  # others that make a middle half
-_FAR = 3.0  # times the middle half from its ends: Tukey's far out (Exploratory Data Analysis, 1977)
+_MIN_PEERS = 8  # numbers that make a middle half
+# Tukey's "far out" (Exploratory Data Analysis, 1977): so many middle halves beyond its ends.
+_OUTLIER_DISTANCE = 3.0
 _STATUS: Mapping[str, Status] = {
     "losses": "failure", "failures": "failure", "wins": "success", "successes": "success",
 }  # fmt: skip
@@ -28,10 +30,10 @@ def outliers(outcome: Outcome, peers: Iterable[Outcome]) -> Iterator[Outlier]:
     peer_numbers = [_numbers_of(peer) for peer in peers if peer.id != outcome.id]
     for key, value in sorted(_numbers_of(outcome).items()):
         values = [numbers[key] for numbers in peer_numbers if key in numbers]
-        if len(values) < _FEWEST:
+        if len(values) < _MIN_PEERS:
             continue
         low, _, high = quantiles(values, n=4, method="inclusive")
-        margin = _FAR * (high - low)
+        margin = _OUTLIER_DISTANCE * (high - low)
         if low < high and not low - margin <= value <= high + margin:
             yield Outlier(
                 outcome=outcome.id,
@@ -61,38 +63,37 @@ def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
     """Return the rules and leads of one action of a domain, in any order of the outcomes."""
     previous_point = last_point(len(outcomes) - 1)
-    rules = contrast.rules_and_leads(
-        outcomes, _ids_by_result(outcomes, policy), policy.evaluate, previous_point=previous_point
-    )
+    results = _ids_by_result(outcomes, policy)
+    rules = rules_and_leads(outcomes, results, policy.evaluate, previous_point=previous_point)
     return tuple(replace(rule, action=outcomes[0].decision.action) for rule in rules)
 
 
 def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
     """Map each result to the ids of its outcomes; leave out results with the same outcomes."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
-    loss, gain = _bound_words(policy)
+    bound_results = [*_bounds_by_result(policy)]
     ids = {
         result: frozenset(o.id for o in outcomes if has_result(o, result, policy))
-        for result in (losses, wins, loss, gain)
+        for result in (losses, wins, *bound_results)
     }
     is_binary = len(ids[losses]) + len(ids[wins]) == len(outcomes)
     duplicates = {wins} if is_binary else set()
-    duplicates |= {result for result in (loss, gain) if ids[result] in (ids[losses], ids[wins])}
+    duplicates |= {result for result in bound_results if ids[result] in (ids[losses], ids[wins])}
     return {result: names for result, names in ids.items() if result not in duplicates}
 
 
-def _bound_words(policy: Policy) -> tuple[str, str]:
-    """Return the names of a loss and of a gain beyond the bounds of the policy."""
-    rules = policy.generate
-    return (
-        f"losses beyond {-rules.warning_below * 100:g} %",
-        f"gains beyond {rules.pattern_above * 100:g} %",
-    )
+def _bounds_by_result(policy: Policy) -> dict[str, Literal["loss", "gain"]]:
+    """Map the result names of a large loss and of a large gain to the exceeded bound."""
+    settings = policy.generate
+    return {
+        f"losses beyond {-settings.warning_below * 100:g} %": "loss",
+        f"gains beyond {settings.pattern_above * 100:g} %": "gain",
+    }
 
 
 def has_result(outcome: Outcome, result: str, policy: Policy) -> bool:
     """Return True if an outcome has the result that a rule names."""
     if result in _STATUS:
         return outcome.result.status == _STATUS[result]
-    exceeded = loss_or_gain(outcome, policy)
-    return exceeded is not None and result == _bound_words(policy)[exceeded == "gain"]
+    bound = _bounds_by_result(policy).get(result)
+    return bound is not None and loss_or_gain(outcome, policy) == bound

@@ -33,21 +33,22 @@ from skillvault.model.text.text import (
     whole_sentences,
 )
 
-_ANSWERS = 8  # refused ones that are named
-_TASK = 80  # characters that distinguish a task
-_TEXT = 300  # characters of a lesson or a conclusion
-_DEED = 200
-_LISTED = 3  # deeds of one kind
-_ERRORS = 2  # earlier ones of a deed, beside the latest
-_FILLER = re.compile(  # what people say before what they ask for
+_MAX_ANSWERS = 8  # refused answers in a sentence
+_MAX_TASK = 80  # characters of a task
+_MAX_TEXT = 300  # characters of a lesson or a conclusion
+_MAX_DEED = 200  # characters of a deed or a result
+_MAX_DEEDS = 3  # deeds that differ only in figures
+_MAX_ERRORS = 2  # earlier errors of a deed, beside the latest
+_GREETING = re.compile(  # the words before a request
     r"^(?:(?:great|good|perfect|nice|ok(?:ay)?|thanks?(?: you)?|no|nope|wrong|yes|now|please"
     r"|and|also|hm+|well)\b[\s,.!:;-]*)+",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s*\([^()]*\)")
-_MAX_CONTEXT = 8  # recorded values
-_FEW = 3  # names that other outcomes recorded
-_NEAR = 0.25  # relative distance of numbers that say the same
+_MAX_CONTEXT = 8  # recorded values in a sentence
+_MAX_OTHER_VALUES = 3  # values of other outcomes beside a value
+_NUMBER_TOLERANCE = 0.25  # relative distance of numbers that say the same
+_RESULT_WORDS: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutral": "open"}
 _OBSERVERS: Mapping[Observer, str] = {
     "ci": "the CI",
     "tests": "the tests",
@@ -78,15 +79,15 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
         all_failed = failures == len(tries)
         note = f", {failures} of which failed" if failures and not all_failed else ""
         notes.append(f"lesson of {len(tries)} {'failed ' * all_failed}runs{note}")
-    text = whole_sentences(advice.text, _TEXT).rstrip(".")
+    text = whole_sentences(advice.text, _MAX_TEXT).rstrip(".")
     if advice.by == "person" and len(tries) == 1:
-        text = f"{_label(tries[0], labels)}{text}"
+        text = f"{_label_prefix(tries, labels)}{text}"
     return make_sentence(f"{text} ({'; '.join(notes)})" if notes else text)
 
 
 def insight_sentence(text: str) -> str:
     """Render an insight in one line."""
-    return _end_sentence(whole_sentences(text, _TEXT).rstrip("."))
+    return _end_sentence(whole_sentences(text, _MAX_TEXT).rstrip("."))
 
 
 def deed_sentence(
@@ -100,33 +101,28 @@ def deed_sentence(
     `tries` have this result and `other_tries` the opposite result. `labels` maps the id of a run to
     its subject.
     """
-    latest_try = tries[-1]
-    distinct_labels = {labels.get(attempt.id) for attempt in tries}
-    label = _label(latest_try, labels) if len(distinct_labels) == 1 else ""
-    runs = [*tries, *other_tries]
+    latest_try, all_tries = tries[-1], [*tries, *other_tries]
     verb = "failed" if latest_try.status == "failure" else "worked"
-    counts = f"{count_of(len(tries), len(runs))} runs {verb}"
-    notes = [", ".join([counts, *_average(runs)])] if len(runs) > 1 else []
+    counts = f"{count_of(len(tries), len(all_tries))} runs {verb}"
+    notes = [", ".join([counts, *_average(all_tries)])] if len(all_tries) > 1 else []
     results = {attempt.error: attempt.result for attempt in tries if attempt.error}
     results.pop(latest_try.error, None)
     notes += [
-        f"also: {make_inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]
+        f"also: {make_inert(text, _MAX_DEED).rstrip('.')}"
+        for text in [*results.values()][-_MAX_ERRORS:]
     ]
     if remedy is not None:
-        notes.append(f"{LATER_WORKED}{make_inert(remedy.deed, _DEED).rstrip('.')}")
+        notes.append(f"{LATER_WORKED}{make_inert(remedy.deed, _MAX_DEED).rstrip('.')}")
     note = f" ({'; '.join(notes)})" if notes else ""
-    return _end_sentence(f"{label}{_deed_and_result(latest_try)}{note}")
+    return _end_sentence(f"{_label_prefix(tries, labels)}{_deed_and_result(latest_try)}{note}")
 
 
 def kinds_sentence(texts: Sequence[str], kind: str) -> str:
     """Join deeds that differ only in figures in one line, the latest first."""
-    omission = f"; {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    listing = "; ".join(text.rstrip(".") for text in texts[:_LISTED])
+    omission = f"; {len(texts) - _MAX_DEEDS} more" if len(texts) > _MAX_DEEDS else ""
+    listing = "; ".join(text.rstrip(".") for text in texts[:_MAX_DEEDS])
     quantity = "both" if len(texts) == 2 else "all"
     return f"{listing}{omission} ({quantity} {kind})."
-
-
-_ENDED: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutral": "open"}
 
 
 def tried_sentence(
@@ -134,14 +130,16 @@ def tried_sentence(
 ) -> str:
     """Render a run in one line with its date; `earlier_tries` had the same deed."""
     tries = [*earlier_tries, attempt]
-    is_shared = len({labels.get(run.id) for run in tries}) == 1
-    label = _label(attempt, labels) if is_shared else ""
     note = ""
     if earlier_tries:
-        counts = Counter(run.status for run in tries)
-        parts = [f"{counts[status]} {word}" for status, word in _ENDED.items() if counts[status]]
+        counts = Counter(member.status for member in tries)
+        parts = [f"{counts[s]} {word}" for s, word in _RESULT_WORDS.items() if counts[s]]
         note = f" ({len(tries)} runs: {', '.join([*parts, *_average(tries)])})"
-    deed, ended = _deed_and_result(attempt), f"{attempt.at:%Y-%m-%d} {_ENDED[attempt.status]}"
+    deed, ended = (
+        _deed_and_result(attempt),
+        f"{attempt.at:%Y-%m-%d} {_RESULT_WORDS[attempt.status]}",
+    )
+    label = _label_prefix(tries, labels)
     if deed:
         return _end_sentence(f"{ended}: {label}{deed}{note}")
     subject = label.removesuffix(": ")  # no task gets a line that has only a subject
@@ -152,7 +150,7 @@ def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:
     """Render a run in one line, with the weaknesses and strengths that a judge noted."""
     remarks = (("weak", attempt.weaknesses), ("strong", attempt.strengths))
     notes = [
-        f"{word}: {', '.join(whole_sentences(text, _TEXT).rstrip('.') for text in texts)}"
+        f"{word}: {', '.join(whole_sentences(text, _MAX_TEXT).rstrip('.') for text in texts)}"
         for word, texts in remarks
         if texts
     ]
@@ -164,10 +162,11 @@ def _end_sentence(text: str) -> str:
     return text if text.endswith(("!", "?", "。", "…")) else f"{text}."
 
 
-def _label(attempt: Try, labels: Mapping[str, str]) -> str:
-    """Return the subject of a run as a prefix; "" if the deed names the subject already."""
-    label = labels.get(attempt.id, "")
-    return "" if not label or label.casefold() in attempt.deed.casefold() else f"{label}: "
+def _label_prefix(tries: Sequence[Try], labels: Mapping[str, str]) -> str:
+    """Return the subject that all tries share as a prefix; "" if the latest deed names it."""
+    names = {labels.get(attempt.id, "") for attempt in tries}
+    label = names.pop() if len(names) == 1 else ""
+    return f"{label}: " if label and label.casefold() not in tries[-1].deed.casefold() else ""
 
 
 def labels_of(account: Account) -> dict[str, str]:
@@ -178,23 +177,26 @@ def labels_of(account: Account) -> dict[str, str]:
     tries, tasks = account.tries, account.tasks
     repositories = {outcome.id: outcome.context.get("repository") for outcome in account.outcomes}
     if len(set(repositories.values())) > 1:
-        return {t.id: _qualify_subject(t.target, repositories[t.id]) for t in tries}
+        return {t.id: _join_names(t.target, repositories[t.id]) for t in tries}
     if len({attempt.target for attempt in tries}) > 1:
         return {attempt.id: inline(attempt.target or "") for attempt in tries}
-    requests = {t.id: _FILLER.sub("", " ".join(tasks.get(t.id, "").split())) for t in tries}
+    requests = {t.id: _GREETING.sub("", " ".join(tasks.get(t.id, "").split())) for t in tries}
     if len(set(requests.values())) < 2:
         return {}
-    return {name: whole_sentences(request, _TASK).rstrip(".") for name, request in requests.items()}
+    return {
+        name: whole_sentences(request, _MAX_TASK).rstrip(".") for name, request in requests.items()
+    }
 
 
-def _qualify_subject(target: str | None, repository: Scalar | None) -> str:
+def _join_names(target: str | None, repository: Scalar | None) -> str:
     """Join a target and its repository; a target that is the repository is named once."""
-    names = dict.fromkeys(inline(str(name)) for name in (target, repository) if name)
-    return " in ".join(names)
+    return " in ".join(dict.fromkeys(inline(str(name)) for name in (target, repository) if name))
 
 
 def _deed_and_result(attempt: Try) -> str:
-    deed, result = (make_inert(text, _DEED).rstrip(".") for text in (attempt.deed, attempt.result))
+    deed, result = (
+        make_inert(text, _MAX_DEED).rstrip(".") for text in (attempt.deed, attempt.result)
+    )
     return f"{deed.rstrip('。')}{ARROW}{result}" if deed and result else deed or result
 
 
@@ -234,17 +236,15 @@ def tools_sentence(tools: Sequence[str], wins: tuple[int, int], losses: tuple[in
 
 def answers_sentence(answers: RefusedAnswers, *, names_task: bool) -> str:
     """Render refused answers: `Refused as the answer to “…”: 24 (5 runs); accepted: 22`."""
-    task_text = answers.task if len(answers.task) <= _TASK else _ASIDE.sub("", answers.task)
-    task = f" to “{whole_sentences(task_text, _TEXT)}”" if answers.task else ""
+    task_text = answers.task if len(answers.task) <= _MAX_TASK else _ASIDE.sub("", answers.task)
+    task = f" to “{whole_sentences(task_text, _MAX_TEXT)}”" if answers.task else ""
     if names_task and not task:
         task = " to a task that was not recorded"
-    texts = [
-        f"{inline(value)} ({count} run{'s' * (count > 1)})"
-        for value, count in answers.answers[:_ANSWERS]
-    ]
-    if len(answers.answers) > _ANSWERS:
-        texts.append(f"and {len(answers.answers) - _ANSWERS} more")
-    accepted_texts = join_items(map(inline, answers.accepted[:_ANSWERS]), last="or")
+    answer_counts = answers.answers[:_MAX_ANSWERS]
+    texts = [f"{inline(value)} ({count} run{'s' * (count > 1)})" for value, count in answer_counts]
+    if len(answers.answers) > _MAX_ANSWERS:
+        texts.append(f"and {len(answers.answers) - _MAX_ANSWERS} more")
+    accepted_texts = join_items(map(inline, answers.accepted[:_MAX_ANSWERS]), last="or")
     end = f"; accepted: {accepted_texts}" if accepted_texts else ""
     return f"Refused as the answer{task}: {', '.join(texts)}{end}."
 
@@ -265,17 +265,19 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
     `other_outcomes` have another result. A value that more than half of them share is left out.
     """
     opposite: Status = "failure" if outcome.result.status == "success" else "success"
-    notes: list[tuple[bool, str]] = []
+    opposite_outcomes = [other for other in other_outcomes if other.result.status == opposite]
+    unusual_values: list[str] = []
+    usual_values: list[str] = []
     for key, value in conditions_of(outcome).items():
         other_values = [other.context.get(key) for other in other_outcomes]
-        if value not in (None, "") and 2 * other_values.count(value) <= len(other_outcomes):
-            opposites = [o.context.get(key) for o in other_outcomes if o.result.status == opposite]
-            contrast = _describe_contrast(value, opposites)
-            note = f" ({contrast} where it {_ENDED[opposite]})" if contrast else ""
-            notes.append(
-                (not contrast, f"{inline(key.replace('_', ' '))} {_render_value(value)}{note}")
-            )
-    values = [text for _, text in sorted(notes, key=lambda pair: pair[0])][:_MAX_CONTEXT]
+        if value in (None, "") or 2 * other_values.count(value) > len(other_outcomes):
+            continue
+        text = f"{inline(key.replace('_', ' '))} {_render_value(value)}"
+        if contrast := _describe_contrast(value, [o.context.get(key) for o in opposite_outcomes]):
+            unusual_values.append(f"{text} ({contrast} where it {_RESULT_WORDS[opposite]})")
+        else:
+            usual_values.append(text)
+    values = [*unusual_values, *usual_values][:_MAX_CONTEXT]
     if outcome.result.entry_value is not None:
         values.append(f"entry value {format_amount(outcome.result.entry_value, outcome)}")
     return f"At entry: {'; '.join(values)}." if values else ""
@@ -286,16 +288,12 @@ def _describe_contrast(value: Scalar, other_values: Sequence[Scalar]) -> str:
     if isinstance(value, int | float):
         numbers = [number for number in other_values if isinstance(number, int | float)]
         low, high = min(numbers, default=value), max(numbers, default=value)
-        is_near = any(isclose(value, bound, rel_tol=_NEAR) for bound in (low, high))
-        if low <= value <= high or is_near:
-            return ""
-        return (
-            _render_value(low) if low == high else f"{_render_value(low)} to {_render_value(high)}"
-        )
+        bounds = dict.fromkeys((low, high))
+        is_near = any(isclose(value, bound, rel_tol=_NUMBER_TOLERANCE) for bound in bounds)
+        return "" if low <= value <= high or is_near else " to ".join(map(_render_value, bounds))
     names = dict.fromkeys(_render_value(name) for name in other_values if name not in (None, ""))
-    return (
-        "" if _render_value(value) in names or len(names) > _FEW else join_items(names, last="or")
-    )
+    is_unusual = _render_value(value) not in names and len(names) <= _MAX_OTHER_VALUES
+    return join_items(names, last="or") if is_unusual else ""
 
 
 def _render_value(value: Scalar) -> str:

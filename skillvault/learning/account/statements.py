@@ -26,30 +26,31 @@ from skillvault.model.brief import Account, Advice, Findings, Statement, Stateme
 from skillvault.model.conditions import Separation
 from skillvault.model.phrases import inline
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Outcome, SkillKind
+from skillvault.model.records import Evaluation, Outcome, SkillKind, Status
 from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
 
+_IdPair = tuple[tuple[str, ...], tuple[str, ...]]  # outcomes with a result, and without it
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
-ACTIONS = 3  # actions that an evolved skill needs
-_CHANCE = 0.05  # level of the sign test for a deed with both results
-_OUTLIERS = 2
-_ADVISERS = ("person", "agent", "judge")
-_SPECIFIC = 4  # tries; a problem with more of them is not specific
-_SINGLE = 6  # scored tries of each result that no other try repeats
-_IN_TITLE = 90  # characters of a deed
-_TRIED = 12  # tries that have a line of their own
-_TOOL_SHARE = 0.6  # of the successes that used a tool
-_TOOL_LIFT = 0.5  # least difference of the shares of successes and failures
-_TOOL_SUCCESSES = 2  # fewest that used a tool
-_MAX_TOOLS = 4  # names
-# A program, a function or a module in backticks or with its brackets; data files are none.
+MIN_ACTIONS = 3  # of a statement in an evolved skill
+_MAX_SIGN_TEST_P = 0.05  # of a deed with both results
+_MAX_OUTLIERS = 2
+_ADVISERS = ("person", "agent", "judge")  # the most important first
+_MAX_SPECIFIC_TRIES = 4  # a problem with more tries is not specific
+_MAX_SINGLE_TRADES = 6  # scored tries of each result that no other try repeats
+_MAX_TITLE = 90  # characters of a deed in a gist
+_MAX_TRIED = 12  # deeds that have a line of their own
+_MIN_TOOL_SHARE = 0.6  # of the successes that used a tool
+_MIN_TOOL_LIFT = 0.5  # difference between the shares of successes and failures
+_MIN_TOOL_SUCCESSES = 2  # that used a tool
+_MAX_TOOLS = 4  # names in a sentence
+# A program, a function or a module in backticks or with its brackets; a data file is no tool.
 _TOOL_NAME = re.compile(
     r"`([A-Za-z][\w.+-]{2,30}(?:\(\))?)`|\b([A-Za-z_]\w{2,30}\.(?:py|sh|js))\b"
     r"|\b([A-Z]{3,}(?:/[A-Z]{3,})+)\b"
 )
-_DATA = re.compile(
+_DATA_FILE = re.compile(
     r"\.(?:xlsx?|csv|json|pdf|docx?|pptx?|txt|md|xml|ya?ml|html?|png|jpe?g|emf)$", re.IGNORECASE
 )
 
@@ -65,12 +66,10 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
     statements = tuple(write(account, policy))
     if kind == "evolved":
         actions = {outcome.id: outcome.decision.action for outcome in outcomes}
-        statements = tuple(
-            statement
-            for statement in statements
-            if statement.kind in ("lesson", "worked", "failed")
-            and len({actions[name] for name in statement.supporting}) >= ACTIONS
-        )
+        advice = [s for s in statements if s.kind in ("lesson", "worked", "failed")]
+        supporting_actions = [{actions[name] for name in s.supporting} for s in advice]
+        pairs = zip(advice, supporting_actions, strict=True)
+        statements = tuple(s for s, names in pairs if len(names) >= MIN_ACTIONS)
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
 
 
@@ -119,13 +118,12 @@ def account_of(
 
     The next words of the outcomes in `unquoted` are not quoted.
     """
-    tries = (
-        try_of(outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted)
-        for outcome in outcomes
-    )
     return Account(
         outcomes=tuple(outcomes),
-        tries=tuple(tries),
+        tries=tuple(
+            try_of(outcome, evaluations.get(outcome.id), quotes_words=outcome.id not in unquoted)
+            for outcome in outcomes
+        ),
         evaluations=evaluations,
         tasks=tasks,
         rules=rules,
@@ -180,13 +178,9 @@ def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterat
             errors[attempt.error].append(attempt)
     groups += errors.values()
     groups.sort(key=lambda group: (group[-1].at, group[-1].id), reverse=True)
-    for group in groups[:_TRIED]:
-        ids = tuple(attempt.id for attempt in group)
-        yield Statement(
-            kind="tried",
-            text=sentences.tried_sentence(group[-1], labels, group[:-1]),
-            supporting=ids,
-        )
+    for group in groups[:_MAX_TRIED]:
+        text = sentences.tried_sentence(group[-1], labels, group[:-1])
+        yield Statement(kind="tried", text=text, supporting=_ids_of(group))
 
 
 def _limit_single_trades(
@@ -199,7 +193,7 @@ def _limit_single_trades(
         is_single = len(statement.supporting) == 1 and statement.supporting[0] in scored_ids
         if is_single and not any(statement.others):
             counts[statement.kind] += 1
-        if counts[statement.kind] <= _SINGLE:
+        if counts[statement.kind] <= _MAX_SINGLE_TRADES:
             yield statement
 
 
@@ -213,33 +207,31 @@ def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
     """Return the statement of a rule or a lead, counted over `outcomes`."""
-    meeting_ids, opposing_ids = sides_of(rule, outcomes, policy)
-    episodes = episodes_of(outcomes, policy.evaluate.episode_minutes)
-    numbers = dict(zip((outcome.id for outcome in outcomes), episodes, strict=True))
-    result_episodes, met_episodes = (
-        {numbers[name] for name in ids} for ids in (meeting_ids[0], meeting_ids[0] + meeting_ids[1])
-    )
+    (hits, misses), other_ids = sides_of(rule, outcomes, policy)
+    met_ids = hits + misses
+    numbers = episodes_of(outcomes, policy.evaluate.episode_minutes)
+    episodes = dict(zip((outcome.id for outcome in outcomes), numbers, strict=True))
     counted_rule = replace(
         rule,
         read=len(outcomes),
         until=outcomes[-1].occurred_at,
-        met=(len(meeting_ids[0]), len(meeting_ids[0]) + len(meeting_ids[1])),
-        other=(len(opposing_ids[0]), len(opposing_ids[0]) + len(opposing_ids[1])),
-        episodes=(len(result_episodes), len(met_episodes)),
+        met=(len(hits), len(met_ids)),
+        other=(len(other_ids[0]), sum(map(len, other_ids))),
+        episodes=(len({episodes[i] for i in hits}), len({episodes[i] for i in met_ids})),
     )
     return Statement(
         kind="rule",
         text=sentences.rule_sentence(counted_rule),
-        supporting=meeting_ids[0],
-        against=meeting_ids[1],
-        others=opposing_ids,
+        supporting=hits,
+        against=misses,
+        others=other_ids,
         rule=counted_rule,
     )
 
 
 def sides_of(
     rule: Separation, outcomes: Sequence[Outcome], policy: Policy
-) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]]:
+) -> tuple[_IdPair, _IdPair]:
     """Return the ids of the outcomes that meet a rule, and of the other outcomes.
 
     Each is a pair: the outcomes with the result of the rule, and those without. Neutral outcomes do
@@ -252,20 +244,17 @@ def sides_of(
         checks = [is_met(condition, outcome) for condition in rule.conditions]
         if None not in checks:
             sides[all(checks), has_result(outcome, rule.result, policy)].append(outcome.id)
-    with_rule, without_rule = (
-        (tuple(sides[side, True]), tuple(sides[side, False])) for side in (True, False)
+    meeting, opposing = (
+        (tuple(sides[met, True]), tuple(sides[met, False])) for met in (True, False)
     )
-    return with_rule, without_rule
+    return meeting, opposing
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
     """Yield the lessons: those of persons first, then the most frequent, then the latest."""
     pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
-    forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in pairs))
-    groups: list[list[tuple[Try, Advice]]] = []
-    for indices in group_same(forms):
-        group_forms = {forms[index] for index in indices}
-        groups.append([pair for pair in pairs if normal_form(pair[1].text) in group_forms])
+    forms = [normal_form(advice.text) for _, advice in pairs]
+    groups = ([pairs[i] for i in indices] for indices in group_same(forms))
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
         group_tries, latest = [attempt for attempt, _ in group], group[-1][1]
@@ -289,15 +278,14 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
     """
     by_text: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
-        notes = attempt.strengths if attempt.status == "success" else attempt.weaknesses
-        texts = (attempt.insight, *(notes if remarks else ()))
+        judge_remarks = attempt.strengths if attempt.status == "success" else attempt.weaknesses
+        texts = (attempt.insight, *(judge_remarks if remarks else ()))
         for text in dict.fromkeys(map(sentences.insight_sentence, filter(None, texts))):
             if attempt.status != "neutral":
                 by_text[text].append(attempt)
     for text, group in by_text.items():
         kind: StatementKind = "worked" if group[-1].status == "success" else "failed"
-        ids = tuple(attempt.id for attempt in group)
-        yield Statement(kind=kind, text=text, supporting=ids, gist=text)
+        yield Statement(kind=kind, text=text, supporting=_ids_of(group), gist=text)
 
 
 def _deeds(
@@ -305,21 +293,32 @@ def _deeds(
 ) -> Iterator[Statement]:
     """Yield the deeds with their results: failures first, with their remedies."""
     remedies: set[str] = set()
-    successes: list[Statement] = []
+    worked: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
-        wins = [attempt for attempt in group if attempt.status == "success"]
-        losses = [attempt for attempt in group if attempt.status == "failure"]
-        if not is_one_sided(len(wins), len(losses)):
+        successes, failures = _split_by_result(group)
+        if not is_one_sided(len(successes), len(failures)):
             continue
-        if len(wins) > len(losses):
-            successes.append(_deed_statement(wins, losses, labels))
-            continue
-        remedy = _remedy(losses, tries, tasks)
-        remedies.update([remedy.id] if remedy else [])
-        yield _deed_statement(losses, wins, labels, remedy)
-    for deed in successes:
+        if len(successes) > len(failures):
+            worked.append(_deed_statement(successes, failures, labels))
+        else:
+            remedy = _find_remedy(failures[-1], tries, tasks)
+            remedies.update([remedy.id] if remedy else [])
+            yield _deed_statement(failures, successes, labels, remedy)
+    for deed in worked:
         if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
             yield deed
+
+
+def _ids_of(records: Iterable[Try] | Iterable[Outcome]) -> tuple[str, ...]:
+    return tuple(record.id for record in records)
+
+
+def _split_by_result(tries: Iterable[Try]) -> tuple[list[Try], list[Try]]:
+    """Return the successes and the failures."""
+    by_status: dict[Status, list[Try]] = defaultdict(list)
+    for attempt in tries:
+        by_status[attempt.status].append(attempt)
+    return by_status["success"], by_status["failure"]
 
 
 def _deed_statement(
@@ -332,8 +331,8 @@ def _deed_statement(
     return Statement(
         kind="failed" if tries[-1].status == "failure" else "worked",
         text=sentences.deed_sentence(tries, other_tries, labels, remedy),
-        supporting=tuple(attempt.id for attempt in tries),
-        against=tuple(attempt.id for attempt in other_tries),
+        supporting=_ids_of(tries),
+        against=_ids_of(other_tries),
         others=((), (remedy.id,) if remedy else ()),
         gist=sentences.deed_sentence([replace(remedy, result="")], [], labels) if remedy else "",
     )
@@ -349,43 +348,43 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
         if len(group) == 1:
             yield group[0]
             continue
-        by_time = sorted(group, key=lambda deed: deed.supporting[-1], reverse=True)
+        latest_first = sorted(group, key=lambda deed: deed.supporting[-1], reverse=True)
         yield Statement(
             kind=group[0].kind,
-            text=sentences.kinds_sentence([deed.text for deed in by_time], group[0].kind),
+            text=sentences.kinds_sentence([deed.text for deed in latest_first], group[0].kind),
             supporting=tuple(name for deed in group for name in deed.supporting),
             against=tuple(name for deed in group for name in deed.against),
-            others=((), tuple(dict.fromkeys(n for deed in group for n in deed.others[1]))),
-            gist=by_time[0].gist,
+            others=((), tuple(dict.fromkeys(name for deed in group for name in deed.others[1]))),
+            gist=latest_first[0].gist,
         )
 
 
-def is_one_sided(wins: int, losses: int) -> bool:
+def is_one_sided(successes: int, failures: int) -> bool:
     """Return True if chance does not explain which result is more frequent."""
-    if not (wins and losses):
-        return bool(wins or losses)
-    count, majority = wins + losses, max(wins, losses)
+    if not (successes and failures):
+        return bool(successes or failures)
+    count, majority = successes + failures, max(successes, failures)
     tail = sum(comb(count, k) for k in range(majority, count + 1)) / 2**count
-    return bool(2 * tail <= _CHANCE)
+    return bool(2 * tail <= _MAX_SIGN_TEST_P)
 
 
-def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success on the same problem after the last of these failures.
+def _find_remedy(failure: Try, tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
+    """Return the next success on the same problem after a failure.
 
     The problem is the task, else the target. A trade without a task has no problem, because the
     next trade is a new one. If many runs share the problem, the deeds must also share words.
     """
-    loss = losses[-1]
-    task, deed_terms = tasks.get(loss.id), terms(loss.deed)
-    task_tries = [t for t in tries if task and tasks.get(t.id) == task]
+    task, deed_terms = tasks.get(failure.id), terms(failure.deed)
     has_targets = len({attempt.target for attempt in tries}) > 1
-    is_problem = loss.score is None if not task else has_targets  # else it is all of the code
-    by_target = bool(loss.target) and is_problem
-    target_tries = [t for t in tries if by_target and t.target == loss.target]
-    for candidates in (task_tries, target_tries):
-        for attempt in candidates:
-            is_later = (attempt.at, attempt.id) > (loss.at, loss.id)
-            is_near = len(candidates) <= _SPECIFIC or bool(deed_terms & terms(attempt.deed))
+    # With a task, one target for all tries is all of the code.
+    is_target_problem = has_targets if task else failure.score is None
+    target = failure.target if is_target_problem else None
+    task_tries = [t for t in tries if task and tasks.get(t.id) == task]
+    for problem_tries in (task_tries, [t for t in tries if target and t.target == target]):
+        is_specific = len(problem_tries) <= _MAX_SPECIFIC_TRIES
+        for attempt in problem_tries:
+            is_later = (attempt.at, attempt.id) > (failure.at, failure.id)
+            is_near = is_specific or not deed_terms.isdisjoint(terms(attempt.deed))
             if is_later and is_near and attempt.status == "success" and attempt.deed:
                 return attempt
     return None
@@ -408,19 +407,19 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
         {outcome.id for outcome in outcomes if outcome.result.status == status}
         for status in ("success", "failure")
     )
-    if len(successes) < _TOOL_SUCCESSES or not failures:
+    if len(successes) < _MIN_TOOL_SUCCESSES or not failures:
         return None
     tools: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, ids in users.items():
         tools[len(successes.intersection(ids)), len(failures.intersection(ids))].append(name)
-    min_successes = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
+    min_successes = max(_MIN_TOOL_SUCCESSES, _MIN_TOOL_SHARE * len(successes))
     lifts = {
-        counts: counts[0] / len(successes) - counts[1] / len(failures)
-        for counts in tools
-        if counts[0] >= min_successes
+        (hits, misses): hits / len(successes) - misses / len(failures)
+        for hits, misses in tools
+        if hits >= min_successes
     }
     best = max(lifts, key=lambda counts: lifts[counts], default=None)
-    if best is None or lifts[best] < _TOOL_LIFT:
+    if best is None or lifts[best] < _MIN_TOOL_LIFT:
         return None
     names = sorted(tools[best])[:_MAX_TOOLS]
     return Statement(
@@ -442,18 +441,18 @@ def _tools_of(outcome: Outcome) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _tool_names(reasoning: str) -> frozenset[str]:
     names = (next(filter(None, match.groups())) for match in _TOOL_NAME.finditer(reasoning))
-    return frozenset(name for name in names if not _DATA.search(name))
+    return frozenset(name for name in names if not _DATA_FILE.search(name))
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
-    """Yield the number of failures that their agents claimed as successes."""
+    """Yield the statement about failures that their agents claimed as successes."""
     failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
     refusals = [outcome for outcome in failures if outcome.is_claim_refused]
     if len(refusals) > 1:
         counts = Counter(outcome.observer for outcome in refusals)
         observers = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         text = sentences.claims_sentence(observers, len(failures))
-        yield Statement(kind="claimed", text=text, supporting=tuple(o.id for o in refusals))
+        yield Statement(kind="claimed", text=text, supporting=_ids_of(refusals))
 
 
 # ── a strategy ───────────────────────────────────────────────────────────────────────
@@ -466,10 +465,8 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
         rule = _rule(separation, actions[separation.action], policy)
         yield replace(rule, text=f"{inline(separation.action)}: {rule.text}")
     for action, outcomes in actions.items():
-        ids = tuple(outcome.id for outcome in outcomes)
-        yield Statement(
-            kind="tried", text=sentences.balance_sentence(action, outcomes), supporting=ids
-        )
+        text = sentences.balance_sentence(action, outcomes)
+        yield Statement(kind="tried", text=text, supporting=_ids_of(outcomes))
 
 
 # ── a warning, a pattern ─────────────────────────────────────────────────────────────
@@ -488,17 +485,17 @@ def _graded_statements(
     )
     groups = group_by_deed([attempt for attempt in tries.values() if attempt.deed])
     if scored_outcomes:
-        ids = tuple(outcome.id for outcome in scored_outcomes)
         attempt = tries[extreme.id]
         if [attempt] in groups:
             groups.remove([attempt])  # the statement of the extreme has its deed
         else:
             attempt = replace(attempt, deed="")
-        text = sentences.extreme_sentence(extreme, attempt, len(ids))
-        deed = whole_sentences(attempt.deed, _IN_TITLE).rstrip(".。")
+        text = sentences.extreme_sentence(extreme, attempt, len(scored_outcomes))
+        deed = whole_sentences(attempt.deed, _MAX_TITLE).rstrip(".。")
         amount = text.partition(f" on {extreme.occurred_at:%Y-}")[0]
         score = format_percent(extreme.result.score or 0.0)
         gist = f"{deed}{ARROW}{score}" if deed else amount
+        ids = _ids_of(scored_outcomes)
         yield Statement(kind="extreme", text=text, supporting=ids, gist=gist)
     member_ids = {attempt.id for attempt in member_tries}
     for group in groups:
@@ -508,7 +505,7 @@ def _graded_statements(
     yield from _lessons(member_tries, {})
     if kind == "warning":
         all_tries = list(tries.values())
-        remedies = (_remedy([loss], all_tries, account.tasks) for loss in member_tries)
+        remedies = (_find_remedy(attempt, all_tries, account.tasks) for attempt in member_tries)
         for remedy in {attempt.id: attempt for attempt in remedies if attempt}.values():
             yield _deed_statement([remedy], [], {})
         yield from _refused_answers(account)
@@ -518,15 +515,14 @@ def _graded_statements(
         yield Statement(kind="entry", text=entry, supporting=(extreme.id,))
     if scored_outcomes:
         peers = [peer for peer in account.outcomes if peer.subject == extreme.subject]
-        for outlier in list(outliers(extreme, peers))[:_OUTLIERS]:
+        for outlier in list(outliers(extreme, peers))[:_MAX_OUTLIERS]:
             text = sentences.outlier_sentence(outlier)
             yield Statement(kind="outlier", text=text, supporting=(extreme.id,))
 
 
 def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
     """Yield the deed of losses or gains, unless the opposite result is about as frequent."""
-    wins = [attempt for attempt in group if attempt.status == "success"]
-    losses = [attempt for attempt in group if attempt.status == "failure"]
-    matching_tries, other_tries = (losses, wins) if kind == "warning" else (wins, losses)
-    if len(matching_tries) > len(other_tries) and is_one_sided(len(wins), len(losses)):
-        yield _deed_statement(matching_tries, other_tries, {})
+    successes, failures = _split_by_result(group)
+    tries, opposites = (failures, successes) if kind == "warning" else (successes, failures)
+    if len(tries) > len(opposites) and is_one_sided(len(successes), len(failures)):
+        yield _deed_statement(tries, opposites, {})

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.capture.rules import LATEST
 from skillvault.learning.recommend import render
+from skillvault.learning.recommend.disclosure import INSTRUCTION, REMINDER
 from skillvault.learning.recommend.lines import NO_MATCH, RELATED, match_lines
 from skillvault.model.records import LearnedPattern
 from skillvault.model.text.text import count_tokens, rule_key
@@ -168,7 +169,7 @@ def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = 
         return base
     block = render.element("learned", learned.prompt_text)
     if not base:
-        instruction = render.REMINDER if knows_instruction else render.INSTRUCTION
+        instruction = REMINDER if knows_instruction else INSTRUCTION
         return f"{block}\n{render.element('instruction', instruction)}"
     return f"{base}\n\n---\n\n{block}"
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.condition_table import Column, Figures, Truth, lead_columns
+from skillvault.learning.contrast.condition_table import Bools, Column, Floats, lead_columns
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.separations import (
-    RULES,
+    DEFAULT_SETTINGS,
     Decisions,
-    Places,
+    Ints,
     RuleCandidate,
     centred_within,
     effect_of,
@@ -39,21 +39,21 @@ from skillvault.model.records import Outcome
 # Divided by the number of tries: .04 for ten, .02 for twenty. Reading points are a quarter apart,
 # so this bounds all tests together and gives the first few more power than a constant .02.
 _LEVEL = 0.4
-_FEWEST_EPISODES, _FEWEST_ON_A_SIDE = 8, 3
+_MIN_EPISODES, _MIN_SIDE = 8, 3  # episodes in all, and on each side of a condition
+_MIN_SERIAL_EPISODES = 16  # that show whether a number and the results both drift
 _RESULT = "failures"
-_ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
+_MAX_ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
 _MAX_LEADS = 2
 _ROUNDING = 1e-4  # of the logarithm of a p, which is computed in single precision
-_SERIAL = 16  # fewest episodes that show whether a number and the results both drift
 
 
 class _Tries(NamedTuple):
     """The episodes of an action in order of time; a vote is the share of failures."""
 
     decisions: Decisions
-    votes: Figures
-    strata: Places
-    sessions: Places
+    votes: Floats
+    strata: Ints
+    sessions: Ints
     seed: bytes
 
 
@@ -61,15 +61,15 @@ class _Cuts(NamedTuple):
     """The compared conditions: `truth` and `recorded` (cuts x episodes), and keys by cut."""
 
     columns: list[Column]
-    keys: Places
-    truth: Truth
-    recorded: Truth
+    keys: Ints
+    truth: Bools
+    recorded: Bools
 
 
 def rules_and_leads(
     outcomes: Sequence[Outcome],
     results: Mapping[str, frozenset[str]],
-    rules: EvaluatePolicy = RULES,
+    settings: EvaluatePolicy = DEFAULT_SETTINGS,
     previous_point: int | None = None,
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
@@ -77,30 +77,32 @@ def rules_and_leads(
     A rule must also be a lead, or have passed for the oldest `previous_point` outcomes. If
     `previous_point` is None, every rule is returned.
     """
-    lead_rules = leads(outcomes, rules)
-    passing_rules = separations(outcomes, results, rules)
-    confirmed_keys = {_keys_of(lead) for lead in lead_rules}
-    if previous_point is not None and any(
-        _keys_of(rule) not in confirmed_keys for rule in passing_rules
-    ):
+    lead_rules = leads(outcomes, settings)
+    passing_rules = separations(outcomes, results, settings)
+    confirmed_keys = set(map(_keys_of, lead_rules))
+    is_confirmed = all(_keys_of(rule) in confirmed_keys for rule in passing_rules)
+    if previous_point is not None and not is_confirmed:
         earlier_outcomes = sorted(outcomes, key=lambda outcome: outcome.order)[:previous_point]
-        confirmed_keys |= {_keys_of(rule) for rule in separations(earlier_outcomes, results, rules)}
+        earlier_rules = separations(earlier_outcomes, results, settings)
+        confirmed_keys.update(map(_keys_of, earlier_rules))
         passing_rules = tuple(rule for rule in passing_rules if _keys_of(rule) in confirmed_keys)
     keys = {key for rule in passing_rules for key in _keys_of(rule)}
     return (*passing_rules, *(lead for lead in lead_rules if keys.isdisjoint(_keys_of(lead))))
 
 
-def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
+def leads(
+    outcomes: Sequence[Outcome], settings: EvaluatePolicy = DEFAULT_SETTINGS
+) -> tuple[Separation, ...]:
     """Return the conditions with more failures than chance explains.
 
     The outcomes are of one domain and action, in any order. A second lead separates outcomes that
     the first lead does not separate.
     """
-    tries = _tries_of(outcomes, rules)
+    tries = _tries_of(outcomes, settings)
     if tries is None:
         return ()
     cuts = _cuts_of(tries)
-    rules_found: list[Separation] = []
+    found_leads: list[Separation] = []
     candidates: list[RuleCandidate] = []
     for _ in range(_MAX_LEADS if cuts.columns else 0):
         best_index, p = _best_cut(cuts, tries)
@@ -108,27 +110,27 @@ def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[S
             break
         lead = _candidate_of(cuts.columns[best_index], p, tries.decisions)
         if still_holds(lead.truth, lead.recorded, _RESULT, tries.decisions):
-            rules_found.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
+            found_leads.append(replace(separation_of(lead, candidates, tries.decisions), lead=True))
         candidates.append(lead)
         tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.truth[best_index]))
-    return tuple(rules_found)
+    return tuple(found_leads)
 
 
 def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
     return frozenset((condition.kind, condition.key) for condition in separation.conditions)
 
 
-def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
+def _tries_of(outcomes: Sequence[Outcome], settings: EvaluatePolicy) -> _Tries | None:
     """Return the latest failures and successes; None if they are too few or all have one result."""
     by_id = {outcome.id: outcome for outcome in outcomes}
-    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
+    recent = sorted(by_id.values(), key=lambda outcome: outcome.order)[-settings.peers :]
     recent = [outcome for outcome in recent if outcome.result.status != "neutral"]
     is_failure = np.array([outcome.result.status == "failure" for outcome in recent])
-    if len(recent) < _FEWEST_EPISODES or is_failure.all() or not is_failure.any():
+    if len(recent) < _MIN_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = number_names(episodes_of(recent, rules.episode_minutes))
+    episodes = number_names(episodes_of(recent, settings.episode_minutes))
     first_places = np.unique(episodes, return_index=True)[1]
-    if len(first_places) < _FEWEST_EPISODES:
+    if len(first_places) < _MIN_EPISODES:
         return None
     votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
     strata = strata_of([tuple(map(recent[i].context.get, FRAME_KEYS)) for i in first_places])
@@ -152,12 +154,12 @@ def _cuts_of(tries: _Tries) -> _Cuts:
     is_testable = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
     truth = is_testable & (2 * met_counts > recorded_counts)
     hits, counts = truth.sum(axis=1), is_testable.sum(axis=1)
-    is_large = (np.minimum(hits, counts - hits) >= _FEWEST_ON_A_SIDE) & (counts >= _FEWEST_EPISODES)
+    is_large = (np.minimum(hits, counts - hits) >= _MIN_SIDE) & (counts >= _MIN_EPISODES)
     chosen = _distinct_cuts(truth, is_testable, np.flatnonzero(is_large))
     return _Cuts([columns[i] for i in chosen], keys[chosen], truth[chosen], is_testable[chosen])
 
 
-def _distinct_cuts(truth: Truth, recorded: Truth, candidates: Places) -> list[int]:
+def _distinct_cuts(truth: Bools, recorded: Bools, candidates: Ints) -> list[int]:
     """Return the first cut of each division of the episodes, whatever side the cut names."""
     first = recorded.argmax(axis=1)
     aligned_truths = np.where(truth[np.arange(len(truth)), first, None], recorded & ~truth, truth)
@@ -198,21 +200,21 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     return best_index, float((smallest <= shares[key, 0] * (1 + _ROUNDING) + 1e-12).mean())
 
 
-def _tail_shares(values: Figures) -> Figures:
+def _tail_shares(values: Floats) -> Floats:
     """Return the share of values that are at least as great, for each value.
 
     Shuffles give too few values beyond the highest hundredth, so there the share falls with the
     mid-p.
     """
     ascending = np.sort(values)
-    shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
+    shares: Floats = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
     if len(values) == _SHUFFLES + 1:
         bound = ascending[-_SHUFFLES // 100]
         shares = np.where(values > bound, np.exp(bound - values) / 100, shares)
     return shares
 
 
-def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
+def _surprises(surplus: Floats, cuts: _Cuts, votes: Floats) -> Floats:
     """Return -log of the mid-p of the failures with a condition (cuts x arrangements).
 
     `surplus` is the number of failures beyond the expectation within strata.
@@ -227,7 +229,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     nearest_counts = np.rint(counts)
     step = counts - nearest_counts
     nearest_counts = nearest_counts.astype(np.intp)
-    surprises: Figures = table[row, nearest_counts]
+    surprises: Floats = table[row, nearest_counts]
     if np.abs(step).max() > _ROUNDING:
         step = np.where(np.abs(step) > _ROUNDING, step, 0)
         nearest = np.clip(nearest_counts + np.sign(step).astype(np.intp), 0, failures[row])
@@ -235,7 +237,7 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     return surprises
 
 
-def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Figures:
+def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Floats:
     """Return -log of the two-sided mid-p for 0, 1, 2, … failures among `met` of `total`."""
     low, high = max(0, met + failures - total), min(met, failures)
     logs = np.concatenate([[0], np.log(np.arange(1, total + 1)).cumsum()])  # of the factorials
@@ -248,7 +250,7 @@ def _mid_p(met: int, total: int, failures: int, max_failures: int) -> Figures:
     return np.pad(surprise, (low, max_failures - high), mode="edge").astype(np.float32)
 
 
-def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
+def _dependence(centred: Floats, cuts: _Cuts, tries: _Tries) -> Floats:
     """Return the factor, at least 1, by which dependent episodes weaken a cut.
 
     Episodes of a session depend on each other (Kish 1965) if condition and votes both vary by
@@ -262,8 +264,8 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
     member = membership(tries.sessions)
     size = float((member.sum(axis=0) ** 2).sum()) / len(votes) - 1
     session_share = np.maximum(((rows @ member) ** 2).sum(axis=1) / total - 1, 0)
-    factor: Figures = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
-    if len(votes) >= _SERIAL:
+    factor: Floats = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
+    if len(votes) >= _MIN_SERIAL_EPISODES:
         numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
             serial_share = (rows[:, lag:] * rows[:, :-lag]).sum(axis=1) / total
@@ -275,7 +277,7 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
 # ── arrangements of the votes ────────────────────────────────────────────────────────
 
 
-def _arrangements(tries: _Tries) -> Figures:
+def _arrangements(tries: _Tries) -> Floats:
     """Return the votes exchanged within strata (arrangements x episodes), real votes first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
@@ -284,7 +286,7 @@ def _arrangements(tries: _Tries) -> Figures:
         math.factorial(count.total()) // math.prod(map(math.factorial, count.values()))
         for count in counts
     ]
-    if math.prod(orders) > _ARRANGEMENTS:
+    if math.prod(orders) > _MAX_ARRANGEMENTS:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for indices, count in zip(members, counts, strict=True):
@@ -299,7 +301,7 @@ def _arrangements(tries: _Tries) -> Figures:
     return rows
 
 
-def _choices(total: int, number: int) -> tuple[Places, Places]:
+def _choices(total: int, number: int) -> tuple[Ints, Ints]:
     """Return each choice of `number` out of `total` indices, and the indices that remain."""
     choices = np.array(list(combinations(range(total), number)), dtype=np.intp)
     is_free = np.ones((len(choices), total), dtype=bool)
@@ -307,7 +309,7 @@ def _choices(total: int, number: int) -> tuple[Places, Places]:
     return choices, is_free.nonzero()[1].reshape(len(choices), total - number)
 
 
-def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
+def _shuffles(members: Sequence[Ints], count: int, seed: bytes) -> Ints:
     """Return the index of the vote of each episode (shuffles x episodes), real votes first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
     mask = (1 << count.bit_length()) - 1  # bits of the number of an episode

@@ -11,15 +11,15 @@ import numpy as np
 from skillvault.learning.effect.lift import Column, DecisionGroup, DomainEffect, Sums
 from skillvault.model.policy import EffectPolicy
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-Places = np.ndarray[Any, np.dtype[np.intp]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Ints = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class Posterior(NamedTuple):
     """The posterior of the unknowns of a system."""
 
-    mean: Array
-    covariance: Array
+    mean: Floats
+    covariance: Floats
 
 
 class Belief(NamedTuple):
@@ -29,32 +29,71 @@ class Belief(NamedTuple):
     variance: float
 
 
-WIDE = Belief(0.5, 0.5**2)  # of the base of an only domain
+_BASE_PRIOR = Belief(0.5, 0.5**2)  # of the base of an only domain
 _BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them is known
-_ROOM = 2  # the factor on that spread: a high base leaves a skill less room
-_ROUNDS = 8  # until the spread of the bases is stable
-_NOTHING = 1e-9  # the precision of a domain without information on an unknown
-LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
-# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
-_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
-_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
-_CHOOSERS = 400  # skills up to which each has one of its own
+_SPREAD_FACTOR = 2  # on that spread: a high base leaves a skill less to add
+_POOL_ROUNDS = 8  # until the spread of the bases is stable
+_MIN_PRECISION = 1e-9  # of an unknown, for a domain without information on it
+MIN_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
+# In units of the slope, because it goes with the odds: 0.5 and 0.05 if half of all succeed.
+_CHOICE_SPREAD = 2.0  # how far from 0 the effect of choosing is expected, of a domain
+_CHOICE_DIFFERENCE = 0.2  # and how far a skill's is from its domain's, or two domains' apart
+_MAX_CHOICES = 400  # skills up to which each has an effect of choosing of its own
 
 
-def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
+class _Role(NamedTuple):
+    """The unknowns that a base, a column or its offers multiply, with a factor."""
+
+    unknown: Ints
+    factor: Floats
+
+
+class System(NamedTuple):
+    """The equations of a domain: its base, the effects of its columns, and of choosing."""
+
+    matrix: Floats
+    vector: Floats
+    noise: float
+    spread: float  # the variance of the bases of the groups
+    slope: float  # the change of the rate of success with its log-odds
+
+
+def domain_effects(
+    domains: Sequence[Sums], prior: EffectPolicy
+) -> Iterator[tuple[Column, DomainEffect]]:
+    """Yield the effect of each column in each domain, with its base and its number of uses.
+
+    The prior beliefs on bases and on choosing are learned from all domains.
+    """
+    systems = [system_of(sums) for sums in domains]
+    solutions = [
+        solve(system, precision_of(sums.columns, prior, system.slope))
+        for sums, system in zip(domains, systems, strict=True)
+    ]
+    if len(domains) > 1:
+        indices = [len(sums.columns) + 1 for sums in domains]
+        slopes = [system.slope for system in systems]
+        solutions = _pool_choosing(solutions, indices, slopes)
+        rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
+        solutions = _pool_bases(solutions, rates)
+    for sums, system, solved in zip(domains, systems, solutions, strict=True):
+        yield from _effects(sums, system, solved, prior)
+
+
+def _pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
     """Update the solutions with the base rates of all domains (empirical Bayes)."""
     mean_rate, spread = sum(rates) / len(rates), _BASE_SPREAD**2
-    for _ in range(_ROUNDS):
-        expected = Belief(mean_rate, _ROOM * spread)
-        updates = [_update_belief(solved, 0, WIDE, expected, size=1) for solved in solutions]
+    for _ in range(_POOL_ROUNDS):
+        expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
+        updates = [_update_belief(solved, 0, _BASE_PRIOR, expected, size=1) for solved in solutions]
         mean_rate = sum(float(base.mean[0]) for base in updates) / len(updates)
         squares = (float((b.mean[0] - mean_rate) ** 2 + b.covariance[0, 0]) for b in updates)
         spread = (sum(squares) + _BASE_SPREAD**2) / (len(updates) + 1)
-    expected = Belief(mean_rate, _ROOM * spread)
-    return [_update_belief(solved, 0, WIDE, expected) for solved in solutions]
+    expected = Belief(mean_rate, _SPREAD_FACTOR * spread)
+    return [_update_belief(solved, 0, _BASE_PRIOR, expected) for solved in solutions]
 
 
-def pool_choosing(
+def _pool_choosing(
     solutions: Sequence[Posterior], indices: Sequence[int], units: Sequence[float]
 ) -> list[Posterior]:
     """Update each solution with the effect of choosing in the other domains.
@@ -62,10 +101,10 @@ def pool_choosing(
     `indices` are the indices of this effect; `units` are the units in which domains compare.
     Source: DerSimonian and Laird 1986, the mean of the others.
     """
-    prior = Belief(0.0, _CHOOSING**2)
+    prior = Belief(0.0, _CHOICE_SPREAD**2)
     domains = list(zip(solutions, indices, units, strict=True))
     estimates = [_domain_estimate(*domain, prior) for domain in domains]
-    spread = max(_CHOOSING_APART**2, _domain_spread(estimates))
+    spread = max(_CHOICE_DIFFERENCE**2, _domain_spread(estimates))
     weights = [1 / (estimate.variance + spread) for estimate in estimates]
     terms = [weight * estimate.middle for weight, estimate in zip(weights, estimates, strict=True)]
     total, term_sum = sum(weights) + 1 / prior.variance, sum(terms)
@@ -85,7 +124,7 @@ def _scale_belief(unit: float, belief: Belief) -> Belief:
 def _domain_estimate(solved: Posterior, index: int, unit: float, prior: Belief) -> Belief:
     """Return the estimate of an unknown from one domain alone, in units, without the prior."""
     mean, variance = solved.mean[index] / unit, solved.covariance[index, index] / unit**2
-    precision = max(_NOTHING, float(1 / variance - 1 / prior.variance))
+    precision = max(_MIN_PRECISION, float(1 / variance - 1 / prior.variance))
     weighted_mean = float(mean / variance - prior.middle / prior.variance)
     return Belief(weighted_mean / precision, 1 / precision)
 
@@ -115,53 +154,12 @@ def _update_belief(
     return Posterior(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
-class _Role(NamedTuple):
-    """The unknowns that a base, a column or its offers multiply, with a factor."""
-
-    unknown: Places
-    factor: Array
-
-
-class System(NamedTuple):
-    """The equations of a domain: its base, the effects of its columns, and of choosing."""
-
-    matrix: Array
-    vector: Array
-    noise: float
-    spread: float  # of the bases of its groups, a variance
-    slope: float  # how much the rate of success changes with its log-odds
-
-
-def domain_effects(
-    domains: Sequence[Sums], prior: EffectPolicy
-) -> Iterator[tuple[Column, DomainEffect]]:
-    """Yield the effect of each column in each domain, with its base and its number of uses.
-
-    The prior beliefs on bases and on choosing are learned from all domains.
-    """
-    systems = [system_of(sums) for sums in domains]
-    solutions = [
-        solve(system, precision_of(sums.columns, prior, system.slope))
-        for sums, system in zip(domains, systems, strict=True)
-    ]
-    if len(domains) > 1:
-        solutions = pool_choosing(
-            solutions,
-            [len(sums.columns) + 1 for sums in domains],
-            [system.slope for system in systems],
-        )
-        rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
-        solutions = pool_bases(solutions, rates)
-    for sums, system, solved in zip(domains, systems, solutions, strict=True):
-        yield from _effects(sums, system, solved, prior)
-
-
 def system_of(sums: Sums) -> System:
     """Return the normal equations without the effects of the groups."""
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
-    slope = max(LEAST_NOISE, rate * (1 - rate))
+    slope = max(MIN_NOISE, rate * (1 - rate))
     noise = sums.noise or slope
     spread = _base_spread(sums.groups, noise)
     count = len(sums.columns)
@@ -181,7 +179,7 @@ def system_of(sums: Sums) -> System:
     return System(matrix, vector, noise, spread, slope)
 
 
-def _roles(share: Array) -> list[_Role]:
+def _roles(share: Floats) -> list[_Role]:
     """Return the unknowns of the base, of each column and of its offers.
 
     A use of a column counts for the effect of the column. Uses beyond the usual share of offers
@@ -197,12 +195,12 @@ def _roles(share: Array) -> list[_Role]:
         _Role(np.minimum(indices, count), np.concatenate([[1.0], np.ones(count), zeros])),
         _Role(np.full(2 * count + 1, count + 1), choice),
     ]
-    if count <= _CHOOSERS:
+    if count <= _MAX_CHOICES:
         roles.append(_Role(count + 1 + np.where(indices > count, indices - count, indices), choice))
     return roles
 
 
-def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
+def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Floats:
     """Return the sums over the decisions of the products of two unknowns, without the base."""
     first, second = (np.frombuffer(data, np.int32) + 1 for data in (sums.firsts, sums.seconds))
     # Each pair is stored once, and belongs on both sides of the diagonal.
@@ -219,33 +217,29 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
 
 def _project(
     roles: Sequence[_Role], positions: Sequence[int], values: Sequence[float], size: int
-) -> Array:
+) -> Floats:
     indices, weights = np.array(positions, np.intp), np.array(values, float)
     unknowns = np.concatenate([role.unknown[indices] for role in roles])
     parts = np.concatenate([role.factor[indices] * weights for role in roles])
     return np.bincount(unknowns, parts, minlength=size).astype(np.float64)
 
 
-def split_effects(mean: Array, count: int) -> tuple[Array, Array]:
+def split_effects(mean: Floats, count: int) -> tuple[Floats, Floats]:
     """Return the effects of `count` columns, and the effects of choosing each column."""
     mean_choosing, offsets = mean[count + 1], mean[count + 2 :]
     return mean[1 : count + 1], mean_choosing + (offsets if len(offsets) else np.zeros(count))
 
 
-def shares(sums: Sums) -> Array:
+def shares(sums: Sums) -> Floats:
     """Return for each column the share of its offers that were applied."""
     first, second = (np.frombuffer(data, np.int32) for data in (sums.firsts, sums.seconds))
-    uses, offers, count = (
-        np.zeros(len(sums.columns)),
-        np.zeros(len(sums.columns)),
-        len(sums.columns),
-    )
-    weights = np.frombuffer(sums.weights)
+    count, weights = len(sums.columns), np.frombuffer(sums.weights)
+    uses, offers = np.zeros(count), np.zeros(count)
     mask = second == first + count
     uses[first[mask]] = weights[mask]
     mask = (second == first) & (first >= count)
     offers[first[mask] - count] = weights[mask]
-    # One that was overruled weighs less than nothing, and was not applied.
+    # An overruled use weighs less than nothing, and was not applied.
     return np.maximum(0.0, np.divide(uses, offers, out=np.ones(count), where=offers > 0))
 
 
@@ -262,13 +256,13 @@ def _base_spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     return max(0.0, (squares - noise * (len(groups) - 1)) / degrees) if degrees > 0 else 0.0
 
 
-def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -> Array:
+def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -> Floats:
     """Return the prior precision of the columns; the versions of a skill form a chain.
 
     The effects of choosing are included, by the slope of the domain's rate.
     """
     count = len(columns)
-    size = count + 1 + (count if count <= _CHOOSERS else 0)
+    size = count + 1 + (count if count <= _MAX_CHOICES else 0)
     precision = np.zeros((size, size))
     version_precision = 1 / (prior.scale**2 * (1 - prior.carry**2))
     for i, (_, version) in enumerate(columns):
@@ -278,30 +272,30 @@ def precision_of(columns: Sequence[Column], prior: EffectPolicy, slope: float) -
             precision[i, i] += version_precision
             precision[i - 1, i - 1] += prior.carry**2 * version_precision
             precision[i - 1, i] = precision[i, i - 1] = -prior.carry * version_precision
-    precision[count, count] = 1 / (_CHOOSING * slope) ** 2
+    precision[count, count] = 1 / (_CHOICE_SPREAD * slope) ** 2
     indices = np.arange(count + 1, size)
-    precision[indices, indices] = 1 / (_CHOOSING_APART * slope) ** 2
+    precision[indices, indices] = 1 / (_CHOICE_DIFFERENCE * slope) ** 2
     return precision
 
 
-def solve(system: System, precision: Array) -> Posterior:
+def solve(system: System, precision: Floats) -> Posterior:
     """Return the posterior of all unknowns; the prior of the base is wide."""
     matrix, vector = _build_equations(system, precision)
     covariance = np.linalg.inv(matrix).astype(np.float64)
     return Posterior(covariance @ vector, covariance)
 
 
-def solve_mean(system: System, precision: Array) -> Array:
+def solve_mean(system: System, precision: Floats) -> Floats:
     """Return only the means of the posterior, which costs much less."""
     return np.linalg.solve(*_build_equations(system, precision)).astype(np.float64)
 
 
-def _build_equations(system: System, precision: Array) -> tuple[Array, Array]:
+def _build_equations(system: System, precision: Floats) -> tuple[Floats, Floats]:
     matrix = system.matrix / system.noise
-    matrix[0, 0] += 1 / WIDE.variance
+    matrix[0, 0] += 1 / _BASE_PRIOR.variance
     matrix[1:, 1:] += precision
     vector = system.vector / system.noise
-    vector[0] += WIDE.middle / WIDE.variance
+    vector[0] += _BASE_PRIOR.middle / _BASE_PRIOR.variance
     return matrix, vector
 
 
@@ -317,13 +311,9 @@ def _effects(
                 base_sums[i] += weight * base
     for i, column in enumerate(sums.columns):
         mean, variance = _shrink(solved, i + 1, sums.shared[i], prior)
-        base = base_sums[i] / totals[i] if totals[i] else solved.mean[0]
-        yield (
-            column,
-            DomainEffect(
-                mean, variance, float(base), float(totals[i]), sums.latest[i], sums.changed[i]
-            ),
-        )
+        base = float(base_sums[i] / totals[i] if totals[i] else solved.mean[0])
+        recent = sums.latest[i], sums.changed[i]
+        yield column, DomainEffect(mean, variance, base, float(totals[i]), *recent)
 
 
 def _shrink(
@@ -336,7 +326,7 @@ def _shrink(
     return mean / variance / growth / precision, 1 / precision
 
 
-def base_rates(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
+def base_rates(sums: Sums, domain: System, mean: Floats) -> list[tuple[DecisionGroup, float]]:
     """Return each group with its rate of success without any skill."""
     group_bases: list[tuple[DecisionGroup, float]] = []
     effects, choosing = split_effects(mean, len(sums.columns))

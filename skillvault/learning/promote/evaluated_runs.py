@@ -21,9 +21,9 @@ from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import make_inert
 
-CROWDED = 5  # facts on one ground; runs on it are linked with the first so many
-_QUOTED = 8  # words by which a quotation is found again
-_TELLING = 4  # characters of a target by which a word is known to be named after it
+MAX_FIRST_FACTS = 5  # facts of one digest with which later runs are linked
+_QUOTATION_WORDS = 8  # words by which a quotation is found again
+_MIN_TARGET = 4  # characters of a target that other words may contain
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"[-+−]?\d+(?:[.,:]\d+)*|\w+")
 _QUOTE = re.compile("“([^”]*)")
@@ -34,7 +34,7 @@ _MEASURED = re.compile(
 )
 
 
-class Saying(NamedTuple):
+class RunSummary(NamedTuple):
     """A run that makes a claim, with its result and its session."""
 
     evaluation: str
@@ -45,20 +45,20 @@ class Saying(NamedTuple):
 class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """The claim and the statements of an evaluated run.
 
-    `claim` is the claim without the outcome's own values, `words` the digest of the claim, and
-    `about` the name for a fact with this claim. `states` are digests of the statements of its
-    reasoning and its deed; `grounds` are the statements that the claim rests on. `tells_more` is
-    False if the insight only says how the run ended.
+    `claim` is the claim without the outcome's own values, and `label` names a fact with this claim.
+    `statement_digests` are of the statements of its reasoning and of its deed, `ground_digests` of
+    the statements that the claim rests on. `has_content` is False if the insight only says how the
+    run ended.
     """
 
     evaluation: Evaluation
     outcome: Outcome
     claim: Form
-    words: str
-    about: str
-    states: frozenset[str]
-    grounds: frozenset[str]
-    tells_more: bool
+    claim_digest: str
+    label: str
+    statement_digests: frozenset[str]
+    ground_digests: frozenset[str]
+    has_content: bool
 
     @property
     def id(self) -> str:
@@ -71,19 +71,19 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
         return self.evaluation.domain
 
     @property
-    def ending(self) -> Status:
+    def status(self) -> Status:
         """The status of the run."""
         return self.outcome.result.status
 
     @property
-    def slot(self) -> str:
-        """The digest of the claim without numbers and names, which all its versions share."""
+    def slot_digest(self) -> str:
+        """The digest of the claim without numbers and names: all versions of a fact share it."""
         return _digest(["slot", *sorted(self.claim.stems)])
 
     @property
-    def saying(self) -> Saying:
-        """The run in the form that is stored for its words."""
-        return Saying(self.id, self.ending, self.session)
+    def summary(self) -> RunSummary:
+        """The run in the form that is stored for each of its digests."""
+        return RunSummary(self.id, self.status, self.session)
 
     @property
     def order(self) -> tuple[datetime, str]:
@@ -103,12 +103,13 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
 def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedRun | None:
     """Return a run with its claim; None for a run that makes no claim or does not count."""
-    if outcome is None or outcome.trust != "local" or not evaluation.key_insight:
+    insight = evaluation.key_insight
+    if not insight or outcome is None or outcome.trust != "local":
         return None
     if outcome.result.status == "neutral":
         return None
-    quoted = _quoted_insight(evaluation.key_insight, outcome)
-    claim = _claim(evaluation.key_insight, quoted, outcome)
+    quoted = _quoted_insight(insight, outcome)
+    claim = _claim(insight, quoted, outcome)
     reasoning_digests = _digests(outcome.decision.reasoning, outcome)
     statements = {
         text: _digests(text, outcome) for text in read_statements(outcome.decision.reasoning)
@@ -120,26 +121,23 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
         evaluation=evaluation,
         outcome=outcome,
         claim=claim,
-        words=_form_digest(claim),
-        about=_fact_label(evaluation, quoted, outcome),
-        states=reasoning_digests.union(*statements.values()),
-        grounds=grounds,
-        tells_more=quoted is not None or _has_content(evaluation.key_insight, outcome),
+        claim_digest=_form_digest(claim),
+        label=_fact_label(evaluation, quoted, outcome),
+        statement_digests=reasoning_digests.union(*statements.values()),
+        ground_digests=grounds,
+        has_content=quoted is not None or _has_content(insight, outcome),
     )
 
 
 def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
     """Return the statement or the lesson of a run that an insight quotes."""
-    quotes = [_WORD.findall(quote.casefold())[:_QUOTED] for quote in _QUOTE.findall(text)]
-    return next(
-        (
-            insight
-            for insight in insights_of(outcome)
-            if insight.kind in (*REASONED, "lesson")
-            and _WORD.findall(insight.quote.casefold())[:_QUOTED] in quotes
-        ),
-        None,
-    )
+    quotes = [_first_words(quote) for quote in _QUOTE.findall(text)]
+    insights = (i for i in insights_of(outcome) if i.kind in (*REASONED, "lesson"))
+    return next((insight for insight in insights if _first_words(insight.quote) in quotes), None)
+
+
+def _first_words(quote: str) -> list[str]:
+    return _WORD.findall(quote.casefold())[:_QUOTATION_WORDS]
 
 
 def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
@@ -167,10 +165,11 @@ def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
 
 def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
     """Return a name for a fact: the judge's, else from the quotation, the action or the domain."""
-    if evaluation.slug or quoted is None:
+    if evaluation.slug:
+        return evaluation.slug
+    if quoted is None:
         action = outcome.decision.action
-        subject = action if action in (evaluation.key_insight or "") else evaluation.domain
-        return evaluation.slug or subject
+        return action if action in (evaluation.key_insight or "") else evaluation.domain
     words = {word for value in _quotation_values(quoted, outcome) for word in _WORD.findall(value)}
     return " ".join(word for word in _WORD.findall(quoted.quote) if word not in words)
 
@@ -199,7 +198,7 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
 def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
     """Yield the words that contain the name of the target, such as a test of it."""
     target = _squash(outcome.decision.target or "")
-    if len(target) >= _TELLING:
+    if len(target) >= _MIN_TARGET:
         for word in text.split():
             if target in _squash(word):
                 yield word.strip("“”\"'().,:;")
@@ -235,23 +234,23 @@ def _digest(parts: Iterable[str]) -> str:
     return blake2b(" ".join(parts).encode(), digest_size=8).hexdigest()
 
 
-# ── what is known ────────────────────────────────────────────────────────────────────
+# ── the runs of earlier weighings ────────────────────────────────────────────────────
 
 
 class RunHistory(Struct, frozen=True, kw_only=True):
-    """Queries about the runs of earlier weighings; words are digests, by domain.
+    """Queries about the runs of earlier weighings, by domain and digests.
 
-    `claims` returns a run for each claim under lookup keys. `makers` returns the (words, fact,
-    evaluation) of the first facts on some words. `tellers` returns the runs that state a fact.
+    `claims` returns a run for each claim under lookup keys. `makers` returns the (digest, fact,
+    evaluation) of the first facts. `supporters_at` returns the runs of a time for a fact.
     """
 
     load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
-    known: Callable[[Collection[str]], Collection[str]]
+    stored_ids: Callable[[Collection[str]], Collection[str]]
     claims: Callable[[str, Collection[str]], Collection[str]]
-    sayings: Callable[[str, Collection[str]], Sequence[tuple[str, Status, str]]]
+    summaries: Callable[[str, Collection[str]], Sequence[tuple[str, Status, str]]]
     tallies: Callable[[str, Collection[str]], Sequence[tuple[Status, int, str, str]]]
     makers: Callable[[str, Collection[str]], Sequence[tuple[str, str, str]]]
-    tellers: Callable[[str, datetime], Collection[str]]
+    supporters_at: Callable[[str, datetime], Collection[str]]
 
 
 class RunBook:
@@ -260,29 +259,30 @@ class RunBook:
     def __init__(self, history: RunHistory) -> None:
         self.history = history
         self.new: dict[str, EvaluatedRun] = {}
-        self.makers: dict[str, set[str]] = defaultdict(set)  # evaluation -> the facts that it made
-        self._sayings: dict[tuple[str, str], dict[str, Saying]] = defaultdict(dict)
+        self.maker_ids: set[str] = set()  # the runs that made facts
+        # by domain and digest, or lookup key
+        self._summaries: dict[tuple[str, str], dict[str, RunSummary]] = defaultdict(dict)
         self._claims: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-        self._made: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        self._makers: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
 
     def add_runs(self, runs: Iterable[EvaluatedRun]) -> None:
         """Add the runs that are new to the book."""
         by_id = {run.id: run for run in runs}
-        known_ids = self.history.known([*by_id])
+        stored_ids = self.history.stored_ids([*by_id])
         for run in by_id.values():
-            if run.id in known_ids or run.id in self.new:
+            if run.id in stored_ids or run.id in self.new:
                 continue
             self.new[run.id] = run
-            for words in (run.words, *run.states):
-                self._sayings[run.domain, words][run.id] = run.saying
+            for digest in (run.claim_digest, *run.statement_digests):
+                self._summaries[run.domain, digest][run.id] = run.summary
             for key in lookup_keys(run.claim):
-                self._claims[run.domain, key].setdefault(run.words, run.id)
+                self._claims[run.domain, key].setdefault(run.claim_digest, run.id)
 
     def add_fact(self, run: EvaluatedRun, fact: str) -> None:
         """Note that a run made a fact."""
-        self.makers[run.id].add(fact)
-        for words in (run.words, run.slot, *run.grounds):
-            self._made[run.domain, words].add((run.id, fact))
+        self.maker_ids.add(run.id)
+        for digest in (run.claim_digest, run.slot_digest, *run.ground_digests):
+            self._makers[run.domain, digest].add((run.id, fact))
 
     def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:
         """Return the runs of these evaluations by id."""
@@ -292,34 +292,35 @@ class RunBook:
         return {name: runs[name] for name in names if name in runs}
 
     def find_similar(self, run: EvaluatedRun) -> dict[str, Form]:
-        """Return the claims, by words, that may repeat or contradict the claim of a run."""
+        """Return the claims, by digest, that may repeat or contradict the claim of a run."""
         keys = lookup_keys(run.claim)
         names = {*self.history.claims(run.domain, keys)}
         names.update(name for key in keys for name in self._claims[run.domain, key].values())
-        return {run.words: run.claim} | {r.words: r.claim for r in self.load(names).values()}
+        similar_runs = self.load(names).values()
+        return {each.claim_digest: each.claim for each in (run, *similar_runs)}
 
-    def sayings(self, domain: str, words: Collection[str]) -> dict[str, Saying]:
-        """Return the runs, by id, that make a claim with any of these words."""
-        sayings = {row[0]: Saying(*row) for row in self.history.sayings(domain, words)}
-        for digest in words:
-            sayings |= self._sayings.get((domain, digest), {})
-        return sayings
+    def summaries(self, domain: str, digests: Collection[str]) -> dict[str, RunSummary]:
+        """Return the runs, by id, with any of these digests."""
+        summaries = {row[0]: RunSummary(*row) for row in self.history.summaries(domain, digests)}
+        for digest in digests:
+            summaries |= self._summaries.get((domain, digest), {})
+        return summaries
 
-    def count(self, domain: str, words: Collection[str], status: Status) -> tuple[int, set[str]]:
-        """Return the number of runs with this status and these words, and some of the sessions."""
-        tallies = [tally for tally in self.history.tallies(domain, words) if tally[0] == status]
-        sayings = [s for digest in words for s in self._sayings.get((domain, digest), {}).values()]
-        matching_sayings = [saying for saying in sayings if saying.status == status]
-        sessions = {session for tally in tallies for session in tally[2:]}
-        sessions.update(saying.session for saying in matching_sayings)
-        return sum(runs for _, runs, *_ in tallies) + len(matching_sayings), sessions
+    def count(self, domain: str, digests: Collection[str], status: Status) -> tuple[int, set[str]]:
+        """Return the number of runs with this status and digests, and some of their sessions."""
+        tallies = [row for row in self.history.tallies(domain, digests) if row[0] == status]
+        new_runs = (run for d in digests for run in self._summaries.get((domain, d), {}).values())
+        new_sessions = [run.session for run in new_runs if run.status == status]
+        sessions = {session for _, _, *names in tallies for session in names}
+        count = sum(count for _, count, *_ in tallies) + len(new_sessions)
+        return count, sessions.union(new_sessions)
 
-    def first_facts(self, domain: str, words: Collection[str]) -> dict[str, str]:
-        """Return fact -> the run that made it, for the first facts on each of these words."""
-        by_words: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for digest, fact, evaluation in self.history.makers(domain, words):
-            by_words[digest].add((evaluation, fact))
-        for digest in words:
-            by_words[digest] |= self._made.get((domain, digest), set())
-        pairs = (pair for makers in by_words.values() for pair in sorted(makers)[:CROWDED])
+    def first_facts(self, domain: str, digests: Collection[str]) -> dict[str, str]:
+        """Return fact -> the run that made it, for the first facts of each of these digests."""
+        by_digest: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for digest, fact, evaluation in self.history.makers(domain, digests):
+            by_digest[digest].add((evaluation, fact))
+        for digest in digests:
+            by_digest[digest] |= self._makers.get((domain, digest), set())
+        pairs = (pair for makers in by_digest.values() for pair in sorted(makers)[:MAX_FIRST_FACTS])
         return {fact: evaluation for evaluation, fact in pairs}

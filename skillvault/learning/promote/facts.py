@@ -1,4 +1,4 @@
-"""The input of the rules that make facts, and the search for texts that are nearly equal.
+"""The material of the rules that make facts, and the state of an evaluation and of a fact.
 
 `support` makes the facts; `skills` makes skills of facts that recur.
 """
@@ -18,106 +18,14 @@ from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy, PromotePolicy
-from skillvault.model.records import (
-    Evaluation,
-    Fact,
-    Importance,
-    Link,
-    Outcome,
-    Ref,
-    link_id,
-)
+from skillvault.model.records import Evaluation, Fact, Importance, Link, Outcome, Ref, link_id
 from skillvault.model.text.text import jaccard, slug, words
 
-_Bits = int  # a set of texts: bit n is the text of number n
-
-
-class Neighbours:
-    """A list of texts that finds similar texts.
-
-    Two texts are neighbours if the Jaccard index of their `text.words` is above `threshold`.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        self.threshold = threshold
-        self._sets: list[frozenset[str]] = []
-        self._holders: dict[str, _Bits] = defaultdict(int)
-        self._sizes: dict[int, _Bits] = defaultdict(int)
-
-    def add(self, text: frozenset[str]) -> int:
-        """Add the words of a text, and return its number."""
-        number = len(self._sets)
-        self._sets.append(text)
-        self._sizes[len(text)] |= 1 << number
-        for word in text:
-            self._holders[word] |= 1 << number
-        return number
-
-    def first(self, text: frozenset[str]) -> int | None:
-        """Return the number of the earliest neighbour of a text."""
-        neighbours = self._above(text)
-        return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
-
-    def closest(self, text: frozenset[str]) -> int | None:
-        """Return the number of the nearest neighbour; of equally near texts the earliest."""
-        texts, neighbours = self._above(text), list[tuple[float, int]]()
-        while texts:
-            lowest = texts & -texts
-            number = lowest.bit_length() - 1
-            neighbours.append((jaccard(text, self._sets[number]), -number))
-            texts ^= lowest
-        return -max(neighbours)[1] if neighbours else None
-
-    def _above(self, text: frozenset[str]) -> _Bits:
-        planes = self._count_shared(text)
-        neighbours = 0
-        for size, holders in self._sizes.items():
-            if count := self._shared_needed(len(text), size):
-                neighbours |= holders & _select_texts(count, planes)
-        return neighbours
-
-    def _shared_needed(self, a: int, b: int) -> int | None:
-        """Return the number of shared words from which two sets of this size are neighbours."""
-        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
-        while count <= min(a, b):
-            if count / (a + b - count) > self.threshold:
-                return count
-            count += 1
-        return None
-
-    def _count_shared(self, text: frozenset[str]) -> list[_Bits]:
-        """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
-        planes: list[_Bits] = []
-        for word in text:
-            carry = self._holders.get(word, 0)
-            for i, plane in enumerate(planes):
-                planes[i], carry = plane ^ carry, plane & carry
-                if not carry:
-                    break
-            if carry:
-                planes.append(carry)
-        return planes
-
-
-def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
-    """Return the texts with a count of at least `number` (above 0), as a bit mask."""
-    if number >> len(planes):
-        return 0
-    larger_counts, equal_counts = 0, -1
-    for i in reversed(range(len(planes))):
-        if number >> i & 1:
-            equal_counts &= planes[i]
-        else:
-            larger_counts |= equal_counts & planes[i]
-            equal_counts &= ~planes[i]
-    return larger_counts | equal_counts
-
-
 STEP = "promote"
-RULES = PromotePolicy()
-MIN_FACT = 10  # characters; fewer are no statement
+_DEFAULTS = PromotePolicy()
+_MIN_FACT = 10  # characters; fewer are no statement
 LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
-_CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
+_MAX_COIN_CHANCE = 0.05  # of the results of a ground that ended both ways
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):
@@ -147,8 +55,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
-        """Domain -> its texts, computed once."""
-        return {}
+        """Domain -> the texts that an insight of the domain may repeat."""
+        domains = {evaluation.domain for evaluation in self.evaluations.values()}
+        return {domain: DomainTexts(domain, self) for domain in domains}
 
     @cached_property
     def fact_links(self) -> dict[str, Link]:
@@ -184,7 +93,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The facts that runs against them silence."""
+        """The ids of the facts that are silent, because too many runs contradict them."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
@@ -199,31 +108,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def skills_of(self) -> dict[str, str]:
         """Fact id -> the skill of its domain that was derived from it, even without a link."""
-        derived = [
-            link
-            for link in self.links.values()
-            if link.type == "derived" and not is_general(link.target.id)
-        ]
-        return {**self.made_skills, **{link.source.id: link.target.id for link in derived}}
-
-    @cached_property
-    def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
-        """Domain -> the insights whose fact a person removed.
-
-        The same insight of another evaluation must not become a fact either.
-        """
-        refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
-        for evaluation in self.taken_away:
-            rejection = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
-            if rejection and evaluation.key_insight:
-                refused_insights[evaluation.domain].append((rejection, evaluation.key_insight))
-        return refused_insights
-
-    def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
-        """Return the texts that an insight of a domain may repeat; computed once, for questions."""
-        if domain not in self.texts_by_domain:
-            self.texts_by_domain[domain] = DomainTexts(domain, self, rules)
-        return self.texts_by_domain[domain]
+        derived = (link for link in self.links.values() if link.type == "derived")
+        pairs = ((link.source.id, link.target.id) for link in derived)
+        return {**self.made_skills, **{f: name for f, name in pairs if not is_general(name)}}
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
         """Return the sessions of the outcomes that support these facts."""
@@ -237,36 +124,33 @@ class PromotionState(Struct, frozen=True):
     reason: str
 
 
-# ── first arrow: evaluation -> fact ──────────────────────────────────────────────────
+# ── from an evaluation to a fact ─────────────────────────────────────────────────────
 
 
-def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
+def strength(evaluation: Evaluation, settings: PromotePolicy) -> float:
     """Return the certainty of a verdict.
 
     If bad decisions teach too, the certainty of a bad decision is 1 - quality.
     """
     quality = evaluation.quality_score
-    as_it_is = evaluation.was_good_decision or rules.gate == "quality"
-    return quality if as_it_is else 1 - quality
+    return quality if evaluation.was_good_decision or settings.gate == "quality" else 1 - quality
 
 
 def insight_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
     """Return the state of one evaluation on its way to a fact."""
-    link = material.fact_links.get(evaluation.id)
-    if link is not None:
-        removal = "" if link.target.id in material.facts else ", removed since"
-        return PromotionState(
-            "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
-        )
+    if link := material.fact_links.get(evaluation.id):
+        description = f"{link.type} {link.target.id}"
+        if link.target.id in material.facts:
+            return PromotionState("done", description)
+        return PromotionState("rejected", f"{description}, removed since")
     if rejection := rejection_of(evaluation, material):
         fact = rejection.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {rejection.commit[:10]}, removed since")
     if unmet := find_unmet(evaluation, material, policy):
         return unmet
-    texts = material.domain_texts(evaluation.domain, policy.promote)
-    rejection, _ = texts.find_repeated(evaluation)
+    rejection, _ = material.texts_by_domain[evaluation.domain].find_repeated(evaluation)
     if rejection:
         source = f"{rejection.target.partition(':')[2]}, made in {rejection.commit[:10]}"
         return PromotionState("rejected", f"it repeats {source} and removed since")
@@ -283,21 +167,19 @@ def find_unmet(
     if evaluation.key_insight is None:
         return PromotionState("silent", "the outcome supports no insight")
     if outcome.trust != "local":
-        return PromotionState(
-            "untrusted", "its source is untrusted; `skillvault fact add` adds it as yours"
-        )
+        reason = "its source is untrusted; `skillvault fact add` adds it as yours"
+        return PromotionState("untrusted", reason)
     if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
         status = outcome.result.status
         mismatch = "confirms no verdict" if status == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({status}) {mismatch}")
-    is_good, rules = evaluation.was_good_decision, policy.promote
-    if strength(evaluation, rules) >= rules.quality:
+    settings = policy.promote
+    if strength(evaluation, settings) >= settings.quality:
         return None
-    if is_good or rules.gate == "quality":
-        demand = f"{rules.quality:.2f} or more"
-    else:
-        demand = f"{1 - rules.quality:.2f} or less"
-    verdict = "good" if is_good else "bad"
+    verdict = "good" if evaluation.was_good_decision else "bad"
+    demand = f"{settings.quality:.2f} or more"
+    if verdict == "bad" and settings.gate != "quality":
+        demand = f"{1 - settings.quality:.2f} or less"
     reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {demand}"
     return PromotionState("weak", reason)
 
@@ -321,18 +203,21 @@ def rejection_of(evaluation: Evaluation, material: PromotionMaterial) -> Rejecti
 class DomainTexts:
     """The trusted facts of a domain, and the insights whose fact a person removed."""
 
-    def __init__(self, domain: str, material: PromotionMaterial, rules: PromotePolicy) -> None:
+    def __init__(self, domain: str, material: PromotionMaterial) -> None:
+        threshold = material.rules.policy.promote.duplicate_above
         self._rejections = material.rejections
         self._ids: list[str] = []
-        self._facts = Neighbours(rules.duplicate_above)
-        self._gone: list[Rejection] = []
-        self._refused = Neighbours(rules.duplicate_above)
+        self._facts = Neighbours(threshold)
+        self._refused_rejections: list[Rejection] = []
+        self._refused = Neighbours(threshold)
         for fact in material.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
                 self.add_fact(fact.id, statement_of(fact))
-        for rejection, insight in material.refused_insights.get(domain, ()):
-            self._gone.append(rejection)
-            self._refused.add(words(insight))
+        for evaluation in material.taken_away:
+            rejection = rejection_of(evaluation, material)
+            if rejection and evaluation.domain == domain and evaluation.key_insight:
+                self._refused_rejections.append(rejection)
+                self._refused.add(words(evaluation.key_insight))
 
     def add_fact(self, fact: str, text: str) -> None:
         """Add a fact."""
@@ -348,7 +233,7 @@ class DomainTexts:
             link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("fact", fact))
             return self._rejections.of_target(Ref("link", link)), fact
         nearest = self._refused.first(insight_words)
-        return (None if nearest is None else self._gone[nearest]), None
+        return (None if nearest is None else self._refused_rejections[nearest]), None
 
 
 # ── evidence for facts and against them ──────────────────────────────────────────────
@@ -383,10 +268,10 @@ def _is_biased(runs: int, opponents: int) -> bool:
     tries = runs + opponents
     base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
     chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
-    return sum(chances) < _CHANCE
+    return sum(chances) < _MAX_COIN_CHANCE
 
 
-# ── the changes ──────────────────────────────────────────────────────────────────────
+# ── texts, ids and paths ─────────────────────────────────────────────────────────────
 
 
 def fact_text(evaluation: Evaluation) -> str:
@@ -405,7 +290,7 @@ def human_fact(
 ) -> Fact:
     """Return a fact that a person states; its id derives from its domain and text."""
     statement = text.strip()
-    if not words(statement) and len(statement) < MIN_FACT:
+    if not words(statement) and len(statement) < _MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
     if old_fact is not None and old_fact.domain != domain:
         raise UsageError(
@@ -428,15 +313,28 @@ def human_fact_id(domain: str, statement: str, again_at: datetime | None = None)
     If the fact holds again after a newer one, the time is part of the digest.
     """
     time = f"\n{again_at.isoformat()}" if again_at else ""
-    tail = sha256(f"{domain}\n{statement}{time}".encode()).hexdigest()[:6]
-    return f"{slug(statement, limit=48) or slug(domain, limit=48)}-{tail}"
+    return fact_id(statement, domain, f"{domain}\n{statement}{time}")
 
 
-# ── which facts say the same ─────────────────────────────────────────────────────────
+def fact_id(subject: str, domain: str, content: str) -> str:
+    """Return an id for a fact: its subject, and six hex digits of its content."""
+    # A text in another script has no slug; the domain still says what it is about.
+    tail = sha256(content.encode()).hexdigest()[:6]
+    return f"{slug(subject, limit=48) or slug(domain, limit=48)}-{tail}"
+
+
+def fact_path(fact: Fact) -> str:
+    """Return the path of the file of a fact."""
+    return f"memory/{fact.domain}/{fact.id}.md"
+
+
+# ── texts that are nearly equal ──────────────────────────────────────────────────────
 
 
 def clusters(
-    facts: Sequence[str], threshold: float = RULES.cluster_above, min_size: int = RULES.cluster_size
+    facts: Sequence[str],
+    threshold: float = _DEFAULTS.cluster_above,
+    min_size: int = _DEFAULTS.cluster_size,
 ) -> list[list[int]]:
     """Return the greedy clusters of texts as lists of indices; the first index is the seed.
 
@@ -454,3 +352,87 @@ def clusters(
         else:
             groups[seed].append(index)
     return [cluster for cluster in groups if len(cluster) >= min_size]
+
+
+_TextSet = int  # bit n is the text of number n
+
+
+class Neighbours:
+    """A list of texts that finds similar texts.
+
+    Two texts are neighbours if the Jaccard index of their `text.words` is above `threshold`.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+        self._sets: list[frozenset[str]] = []
+        self._holders: dict[str, _TextSet] = defaultdict(int)
+        self._sizes: dict[int, _TextSet] = defaultdict(int)
+
+    def add(self, text: frozenset[str]) -> int:
+        """Add the words of a text, and return its number."""
+        number = len(self._sets)
+        self._sets.append(text)
+        self._sizes[len(text)] |= 1 << number
+        for word in text:
+            self._holders[word] |= 1 << number
+        return number
+
+    def first(self, text: frozenset[str]) -> int | None:
+        """Return the number of the earliest neighbour of a text."""
+        neighbours = self._above(text)
+        return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
+
+    def closest(self, text: frozenset[str]) -> int | None:
+        """Return the number of the nearest neighbour; of equally near texts the earliest."""
+        texts, neighbours = self._above(text), list[tuple[float, int]]()
+        while texts:
+            lowest = texts & -texts
+            number = lowest.bit_length() - 1
+            neighbours.append((jaccard(text, self._sets[number]), -number))
+            texts ^= lowest
+        return -max(neighbours)[1] if neighbours else None
+
+    def _above(self, text: frozenset[str]) -> _TextSet:
+        planes = self._count_shared(text)
+        neighbours = 0
+        for size, holders in self._sizes.items():
+            if count := self._shared_needed(len(text), size):
+                neighbours |= holders & _select_texts(count, planes)
+        return neighbours
+
+    def _shared_needed(self, a: int, b: int) -> int | None:
+        """Return the number of shared words from which two sets of this size are neighbours."""
+        count = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
+        while count <= min(a, b):
+            if count / (a + b - count) > self.threshold:
+                return count
+            count += 1
+        return None
+
+    def _count_shared(self, text: frozenset[str]) -> list[_TextSet]:
+        """Count the words shared with each text, in bit planes: plane i has bit i of the counts."""
+        planes: list[_TextSet] = []
+        for word in text:
+            carry = self._holders.get(word, 0)
+            for i, plane in enumerate(planes):
+                planes[i], carry = plane ^ carry, plane & carry
+                if not carry:
+                    break
+            if carry:
+                planes.append(carry)
+        return planes
+
+
+def _select_texts(number: int, planes: Sequence[_TextSet]) -> _TextSet:
+    """Return the texts with a count of at least `number` (above 0), as a bit mask."""
+    if number >> len(planes):
+        return 0
+    larger_counts, equal_counts = 0, -1
+    for i in reversed(range(len(planes))):
+        if number >> i & 1:
+            equal_counts &= planes[i]
+        else:
+            larger_counts |= equal_counts & planes[i]
+            equal_counts &= ~planes[i]
+    return larger_counts | equal_counts

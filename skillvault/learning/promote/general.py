@@ -13,22 +13,26 @@ from msgspec.structs import replace
 
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.expire import key_edits
-from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import PromotionMaterial, PromotionState, statement_of
-from skillvault.learning.promote.skills import FINAL, link_rejection, linked_change, skill_body
+from skillvault.learning.promote.skills import (
+    FIXED_STATUSES,
+    link_rejection,
+    linked_change,
+    rewrite_parts,
+    skill_body,
+)
 from skillvault.learning.rejection import GENERAL, Rejection
 from skillvault.learning.tries.insight import insights_of, specific_values
 from skillvault.model.brief import Draft, Recurrence
-from skillvault.model.change import Change, Move, Rewrite
+from skillvault.model.change import Change
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, stamp
 from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import count_of, join_items, make_inert, shorten, slug, theme
 
-_TITLE = 70  # characters
+_MAX_TITLE = 70  # characters
 NOT_SHOWN = (
     "Its facts lack support now: too few domains, sessions or runs say the same, or too "
     "few of the runs ended well; `skillvault why` lists them."
@@ -38,13 +42,13 @@ NOT_SHOWN = (
 class RecurringFacts(Struct, frozen=True):
     """Facts of several domains that say the same, in order; `gist` quotes the first.
 
-    `read` are the runs behind the facts up to a reading point. `decided` of these succeeded or
-    failed, `succeeded` of these succeeded.
+    `run_ids` are the runs behind the facts up to a reading point. `decided` counts the runs that
+    succeeded or failed, `succeeded` those that succeeded.
     """
 
     facts: tuple[Fact, ...]
     gist: str
-    read: tuple[str, ...]
+    run_ids: tuple[str, ...]
     succeeded: int
     decided: int
 
@@ -54,29 +58,34 @@ class RecurringFacts(Struct, frozen=True):
         return sorted({fact.domain for fact in self.facts})
 
     @property
+    def success_rate(self) -> str:
+        """The rate of success in words: `2 of 3`."""
+        return count_of(self.succeeded, self.decided)
+
+    @property
     def digest(self) -> str:
         """Twelve hex digits that change with the text of a skill from these facts."""
-        lines = [f"{len(self.read)} {self.succeeded}", *(f"{f.id} {f.text}" for f in self.facts)]
+        lines = [f"{len(self.run_ids)} {self.succeeded}", *(f"{f.id} {f.text}" for f in self.facts)]
         return sha256("\n".join(lines).encode()).hexdigest()[:12]
 
-    def is_enough(self, rules: PromotePolicy) -> bool:
+    def is_enough(self, settings: PromotePolicy) -> bool:
         """Return True if domains and runs are enough, and enough of the runs succeeded."""
         return (
-            len(self.domain_names) >= rules.general_domains
-            and len(self.read) >= rules.general_runs
-            and self.succeeded >= rules.general_rate * max(self.decided, 1)
+            len(self.domain_names) >= settings.general_domains
+            and len(self.run_ids) >= settings.general_runs
+            and self.succeeded >= settings.general_rate * max(self.decided, 1)
         )
 
 
 class GeneralPattern(Struct, frozen=True):
     """Recurring facts that become a skill, or change the text of their skill `skill`.
 
-    `fresh` are the facts that are not part of the skill yet. `ended` is the end of the last run
+    `new_facts` are not part of the skill yet. `ended` is the end of the last run
     that the skill reports.
     """
 
     recurring: RecurringFacts
-    fresh: tuple[Fact, ...]
+    new_facts: tuple[Fact, ...]
     skill: Skill | None
     ended: datetime
 
@@ -90,11 +99,8 @@ class FactRuns(NamedTuple):
 
 def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[RecurringFacts]:
     """Yield the trusted facts that say the same in several domains, in any order."""
-    facts = [
-        fact
-        for fact in material.current_facts
-        if fact.trust == "local" and fact.id not in material.contested
-    ]
+    trusted_facts = (fact for fact in material.current_facts if fact.trust == "local")
+    facts = [fact for fact in trusted_facts if fact.id not in material.contested]
     makers = runs.makers([fact.id for fact in facts])
     for indices in group_same([form_of(fact, makers.get(fact.id)) for fact in facts]):
         group = tuple(facts[index] for index in indices)
@@ -135,15 +141,15 @@ def general_pattern(
         return rejection
     if not is_supported(recurring, material, policy.promote):
         return None
-    if skill and (skill.status in FINAL or skill.account == recurring.digest):
+    if skill and (skill.status in FIXED_STATUSES or skill.account == recurring.digest):
         return None
-    linkable_facts = (
+    new_facts = (
         fact
         for fact in recurring.facts
         if fact.id not in skills and not (skill and link_rejection(fact, skill.name, material))
     )
-    end = material.outcomes[recurring.read[-1]].occurred_at
-    return GeneralPattern(recurring, tuple(linkable_facts), skill, end)
+    end = material.outcomes[recurring.run_ids[-1]].occurred_at
+    return GeneralPattern(recurring, tuple(new_facts), skill, end)
 
 
 def current_pattern(
@@ -151,40 +157,39 @@ def current_pattern(
 ) -> GeneralPattern | None:
     """Return recurring facts as counted now, if one of `skills` (by fact) reports them."""
     skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
-    if skill is None or skill.status in FINAL:
+    if skill is None or skill.status in FIXED_STATUSES:
         return None
-    if skill.account != recurring.digest or not recurring.read:
+    if skill.account != recurring.digest or not recurring.run_ids:
         return None
-    end = material.outcomes[recurring.read[-1]].occurred_at
+    end = material.outcomes[recurring.run_ids[-1]].occurred_at
     return GeneralPattern(recurring, (), skill, end)
 
 
 def is_supported(
-    recurring: RecurringFacts, material: PromotionMaterial, rules: PromotePolicy
+    recurring: RecurringFacts, material: PromotionMaterial, settings: PromotePolicy
 ) -> bool:
     """Return True if enough domains, runs and sessions support recurring facts."""
     sessions = len(material.sessions(recurring.facts))
-    return sessions >= rules.min_sessions and recurring.is_enough(rules)
+    return sessions >= settings.min_sessions and recurring.is_enough(settings)
 
 
 def state_across_domains(
     fact: Fact, recurring: RecurringFacts | None, skill: str | None, policy: Policy
 ) -> PromotionState:
     """Return the state of a fact across domains; `skill` is the general skill from it."""
-    rules = policy.promote
+    settings = policy.promote
     if skill:
         return PromotionState("done", f"in every domain: derived {skill}")
     if recurring is None:
         return PromotionState("alone", f"in every domain: no fact but {fact.domain}'s says it")
-    if recurring.is_enough(rules):
+    if recurring.is_enough(settings):
         return PromotionState("due", "in every domain: recurs; `skillvault run`")
-    rate = count_of(recurring.succeeded, recurring.decided)
-    domains = join_items(recurring.domain_names)
+    domains, rate = join_items(recurring.domain_names), recurring.success_rate
     return PromotionState(
         "alone",
-        f"in every domain: said in {domains} by {len(recurring.read)} runs, "
-        f"{rate} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
-        f"and a rate of {rules.general_rate:g}",
+        f"in every domain: said in {domains} by {len(recurring.run_ids)} runs, {rate} ended well; "
+        f"it takes {settings.general_domains} domains, {settings.general_runs} runs and a rate of "
+        f"{settings.general_rate:g}",
     )
 
 
@@ -196,11 +201,11 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
     recurring = pattern.recurring
     wordings = {fact.text: fact for fact in reversed(recurring.facts)}
     facts = tuple(fact for fact in recurring.facts if wordings[fact.text] is fact)
-    run_ids = set(recurring.read)
+    run_ids = set(recurring.run_ids)
     support = [e for e in material.support([f.id for f in recurring.facts]) if e.id in run_ids]
     return Recurrence(
         domain=join_items(recurring.domain_names),
-        theme=make_inert(theme([statement_of(fact) for fact in facts]), _TITLE),
+        theme=make_inert(theme([statement_of(fact) for fact in facts]), _MAX_TITLE),
         facts=facts,
         evaluations=tuple(support),
         outcomes=material.outcomes_of([e.id for e in support]),
@@ -210,13 +215,13 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
 def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) -> Skill:
     recurring = pattern.recurring
     days = timedelta(days=policy.days("pattern") or 0)
-    count, rate = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
-    domains = join_items(recurring.domain_names)
+    count, domains = len(recurring.facts), join_items(recurring.domain_names)
+    rate = recurring.success_rate
     header = f"*From {count} memory facts in {domains}; {rate} runs behind them ended well*"
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
-        body=skill_body(f"Pattern: {make_inert(recurring.gist, _TITLE)}", header, draft),
+        body=skill_body(f"Pattern: {make_inert(recurring.gist, _MAX_TITLE)}", header, draft),
         tags=tuple(map(slug, recurring.domain_names)),
         kind="pattern",
         status="testing",
@@ -234,9 +239,7 @@ def general_change(
     recurring, reason = pattern.recurring, _reason(pattern)
     name = general_name(recurring.gist, (fact.id for fact in recurring.facts), is_taken)
     skill = _skill_of(pattern, draft, name, policy)
-    return linked_change(
-        pattern.fresh, pattern.ended, name, domain=None, reason=reason, writes=(skill,)
-    )
+    return linked_change(pattern.new_facts, pattern.ended, skill, reason=reason, is_new=True)
 
 
 def rewrite_change(
@@ -252,27 +255,16 @@ def rewrite_change(
 
     `shelf` is the folder of the skill. A skill in archive/ comes back into service.
     """
-    path = f"{shelf}/{skill.name}/SKILL.md"
     draft_skill = _skill_of(pattern, draft, skill.name, policy)
     new_skill = replace(draft_skill, status=skill.status, subject=skill.subject)
-    body = sections.rewrite_body(skill.body, versions.bodies, new_skill.body)
-    move = Move(f"archive/{skill.name}", f"{home_of(skill)}/{skill.name}")
-    return linked_change(
-        pattern.fresh,
-        pattern.ended,
-        skill.name,
-        domain=None,
-        reason=_reason(pattern),
-        edits=tuple(key_edits(path, skill, new_skill, versions, policy=policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(move,) if shelf == "archive" else (),
-    )
+    parts = rewrite_parts(skill, new_skill, versions, shelf=shelf, policy=policy)
+    reason = _reason(pattern)
+    return linked_change(pattern.new_facts, pattern.ended, skill, reason=reason, **parts)
 
 
 def _reason(pattern: GeneralPattern) -> str:
-    recurring = pattern.recurring
-    rate = count_of(recurring.succeeded, recurring.decided)
-    counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {rate} ended well"
+    recurring, rate = pattern.recurring, pattern.recurring.success_rate
+    counts = f"{len(recurring.facts)} facts, {len(recurring.run_ids)} runs, {rate} ended well"
     lines = [f"The same holds in {join_items(recurring.domain_names)}: {counts}."]
-    lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
+    lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.new_facts]
     return "\n".join(lines)

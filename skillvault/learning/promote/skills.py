@@ -34,13 +34,11 @@ from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Ref, Skill, SkillKind, Status, link_id, link_of, stamp
 from skillvault.model.text.text import make_inert, shorten, similarity, slug, theme
 
-NO_GROUNDS = (
+_NO_SUPPORT = (
     "Too few of its facts are left that say the same and for which more runs speak than "
     "against them; `skillvault why` lists both."
 )
-
-
-FINAL = ("pinned", "retired")  # a skill of this status is not rewritten
+FIXED_STATUSES = ("pinned", "retired")  # a skill with one of them is not rewritten
 _WAITING = ("proposed", "local", "generated")  # status, trust and origin in proposed/
 Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 
@@ -48,20 +46,20 @@ Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: they make a skill, or change the skill `skill`.
 
-    `fresh` are the facts that are not part of the skill yet. `independent` is True if outcomes of
-    enough sessions support the facts. `read` are the runs that the skill reports, by time;
-    `against` counts the runs against it, `ended` is the end of the last run, and `digest` covers
-    all runs. These are empty in a profile that does not weigh runs. `is_admitted` is True if the
-    skill waited for a second session, which has come.
+    `new_facts` are not part of the skill yet. `is_independent` is True if outcomes of enough
+    sessions support the facts. `run_ids` are the runs that the skill reports, by time. `opponents`
+    counts the runs against it. `ended` is the end of the last run, and `digest` covers all runs. In
+    a profile that does not weigh runs, these four are empty. `is_admitted` is True if the skill
+    waited for a second session, which has come.
     """
 
     facts: tuple[Fact, ...]
-    fresh: tuple[Fact, ...]
-    independent: bool
+    new_facts: tuple[Fact, ...]
+    is_independent: bool
     kind: SkillKind = "pattern"
     skill: str | None = None
-    read: tuple[str, ...] = ()
-    against: int = 0
+    run_ids: tuple[str, ...] = ()
+    opponents: int = 0
     ended: datetime | None = None
     digest: str | None = None
     is_admitted: bool = False
@@ -70,13 +68,13 @@ class Pattern(Struct, frozen=True, kw_only=True):
 class Patterns(Struct, frozen=True):
     """The patterns to work on.
 
-    `rejected` are rejections of earlier patterns, and `refused` their facts. `left` are the skills
-    that are archived.
+    `rejected` are rejections of earlier patterns, and `refused` their facts. `leaving` are the
+    skills to archive.
     """
 
     due: tuple[Pattern, ...]
     rejected: tuple[Rejection, ...]
-    left: tuple[Skill, ...] = ()
+    leaving: tuple[Skill, ...] = ()
     refused: frozenset[str] = frozenset()
 
 
@@ -88,65 +86,64 @@ def plan_patterns(
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
     patterns: list[Pattern] = []
-    rejected: set[tuple[Rejection, str]] = set()  # each with its fact
-    live_names: set[str] = set()  # in service, or left to its end
-    for pattern, is_own in _find_patterns(material, policy):
-        facts, skill = pattern.facts, pattern.skill
-        rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
+    rejected: set[tuple[Rejection, str]] = set()  # with the facts that they concern
+    live_names: set[str] = set()  # of skills that stay
+    for pattern, is_owner in _find_patterns(material, policy):
+        facts, names = pattern.facts, [fact.id for fact in pattern.facts]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
-        if is_weighed_warning and material.counts.is_of_one_subject([f.id for f in facts]):
-            continue  # the subject's own warning has it
+        if is_weighed_warning and material.counts.is_of_one_subject(names):
+            continue  # the warning about the subject says the same
         expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
-        if skill is None and rejections:
-            rejected.update((rejection, fact.id) for rejection in rejections for fact in facts)
-        elif skill is None:
-            patterns += [] if is_expired else [pattern]
-        else:
-            live_names.add(skill)
-            if skill not in skills or is_expired or not is_own:
-                continue
-            refusals = {f: r for f in pattern.fresh if (r := link_rejection(f, skill, material))}
-            rejected.update((r, fact.id) for r in refusals.values() for fact in facts)
-            new_facts = tuple(fact for fact in pattern.fresh if fact not in refusals)
-            old_skill = skills[skill]
-            waits = (old_skill.status, old_skill.trust, old_skill.origin) == _WAITING
-            is_admitted = pattern.independent and waits and policy.generate.gate != "always"
-            is_outdated = pattern.digest not in (None, old_skill.account)
-            if new_facts or is_admitted or (is_outdated and old_skill.status not in FINAL):
-                patterns.append(replace(pattern, fresh=new_facts, is_admitted=is_admitted))
+        if pattern.skill is None:
+            rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
+            rejected.update((rejection, name) for rejection in rejections for name in names)
+            patterns += [] if rejections or is_expired else [pattern]
+            continue
+        live_names.add(pattern.skill)
+        skill = skills.get(pattern.skill)
+        if skill is None or is_expired or not is_owner:
+            continue
+        link_rejections = {f: link_rejection(f, skill.name, material) for f in pattern.new_facts}
+        rejected.update((r, name) for r in filter(None, link_rejections.values()) for name in names)
+        new_facts = tuple(fact for fact, rejection in link_rejections.items() if not rejection)
+        is_waiting = (skill.status, skill.trust, skill.origin) == _WAITING
+        is_admitted = pattern.is_independent and is_waiting and policy.generate.gate != "always"
+        is_outdated = pattern.digest not in (None, skill.account)
+        if new_facts or is_admitted or (is_outdated and skill.status not in FIXED_STATUSES):
+            patterns.append(replace(pattern, new_facts=new_facts, is_admitted=is_admitted))
     return Patterns(
         due=tuple(patterns),
-        rejected=tuple(sorted({rejections for rejections, _ in rejected})),
-        left=_ungrounded_skills(material, skills, live_names),
+        rejected=tuple(sorted({rejection for rejection, _ in rejected})),
+        leaving=_unsupported_skills(material, skills, live_names),
         refused=frozenset(fact for _, fact in rejected),
     )
 
 
 def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
-    """Yield patterns, each with the skill of most of its facts, and True if it owns that skill."""
+    """Yield patterns with the skill of most of their facts, and True if they own the skill."""
     groups = list(_find_recurring(material, policy))
     assignments = assign_skills([facts for _, facts in groups], material.skills_of)
-    for (kind, facts), (skill, is_own) in zip(groups, assignments, strict=True):
+    for (kind, facts), (skill, is_owner) in zip(groups, assignments, strict=True):
         pattern = Pattern(
             facts=facts,
-            fresh=tuple(f for f in facts if f.id not in material.skills_of),
-            independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
+            new_facts=tuple(f for f in facts if f.id not in material.skills_of),
+            is_independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
             kind=kind,
             skill=skill,
         )
-        yield (_with_runs(pattern, material) if material.rules.weighs else pattern), is_own
+        yield (_with_runs(pattern, material) if material.rules.weighs else pattern), is_owner
 
 
 def current_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
     """Yield the patterns that these skills report, as counted now."""
-    for pattern, is_own in _find_patterns(material, policy):
+    for pattern, is_owner in _find_patterns(material, policy):
         skill = skills.get(pattern.skill or "")
-        if skill is None or not is_own or skill.status in FINAL:
+        if skill is None or not is_owner or skill.status in FIXED_STATUSES:
             continue
-        if not pattern.fresh and pattern.digest in (None, skill.account):
+        if not pattern.new_facts and pattern.digest in (None, skill.account):
             yield pattern
 
 
@@ -164,11 +161,10 @@ def assign_skills(
     skills = [max(sorted(set(names)), key=names.count, default=None) for names in names_by_group]
     owners: dict[str, int] = {}
     for index, skill in enumerate(skills):
-        if skill is None:
-            continue
-        owner = owners.setdefault(skill, index)
-        if names_by_group[index].count(skill) > names_by_group[owner].count(skill):
-            owners[skill] = index
+        if skill is not None:
+            owner = owners.setdefault(skill, index)
+            if names_by_group[index].count(skill) > names_by_group[owner].count(skill):
+                owners[skill] = index
     return [(s, s is None or owners[s] == index) for index, s in enumerate(skills)]
 
 
@@ -181,15 +177,15 @@ def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
     """Add the runs that the skill reports; for facts of persons only the time of the last run."""
     facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
-    opposed = len(runs) - len(run_ids)
+    opponents = len(runs) - len(run_ids)
     last = run_ids[-1] if run_ids else ""
     outcome = material.outcomes.get(last)
     times = [fact.created_at for fact in facts if fact.created_at]
-    lines = [f"{len(run_ids)} {last} {opposed}", *(f"{fact.id} {fact.text}" for fact in facts)]
+    lines = [f"{len(run_ids)} {last} {opponents}", *(f"{fact.id} {fact.text}" for fact in facts)]
     return replace(
         pattern,
-        read=run_ids,
-        against=opposed,
+        run_ids=run_ids,
+        opponents=opponents,
         ended=outcome.occurred_at if outcome else max(times, default=None),
         digest=sha256("\n".join(lines).encode()).hexdigest()[:12],
     )
@@ -205,17 +201,15 @@ def _runs_at_reading(
     return tuple(run for run in runs if run in supporters), frozenset(runs)
 
 
-def _ungrounded_skills(
-    material: PromotionMaterial, skills: Mapping[str, Skill], grounded_names: Collection[str]
+def _unsupported_skills(
+    material: PromotionMaterial, skills: Mapping[str, Skill], live_names: Collection[str]
 ) -> tuple[Skill, ...]:
     """Return the skills whose facts no longer recur: they are contested or reworded."""
     if not material.rules.weighs:
         return ()
-    return tuple(
-        skill
-        for name, skill in sorted(skills.items())
-        if name not in grounded_names and skill.origin == "generated" and skill.status not in FINAL
-    )
+    others = (skill for name, skill in sorted(skills.items()) if name not in live_names)
+    generated_skills = (skill for skill in others if skill.origin == "generated")
+    return tuple(skill for skill in generated_skills if skill.status not in FIXED_STATUSES)
 
 
 def pools(material: PromotionMaterial) -> dict[str, Pool]:
@@ -236,19 +230,20 @@ def _find_recurring(
     Failures make a warning. A fact with as many runs against it as for it is left out.
     """
     groups: dict[Pool, list[Fact]] = defaultdict(list)
-    rules, by_fact = policy.promote, pools(material)
+    settings, by_fact = policy.promote, pools(material)
     for fact in material.current_facts:
         if fact.id in by_fact:
             groups[by_fact[fact.id]].append(fact)
     for (_, _, kind), facts in sorted(groups.items()):
         used_facts: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
-        for indices in clusters(texts, rules.cluster_above, rules.cluster_size):
+        for indices in clusters(texts, settings.cluster_above, settings.cluster_size):
             cluster = tuple(facts[i] for i in indices)
             used_facts.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts if material.rules.weighs else ():
-            if fact.id not in used_facts and len(material.sessions([fact])) >= rules.cluster_size:
+            sessions = material.sessions([fact]) if fact.id not in used_facts else ()
+            if len(sessions) >= settings.cluster_size:
                 yield kind, (fact,)
 
 
@@ -265,35 +260,28 @@ def fact_state(
     if rejection := _skill_rejection(fact, material):
         return PromotionState("rejected", rejection.sentence)
     if fact.id in material.contested:
-        runs, opponents = (
-            material.counts.supporter_counts([fact.id]),
-            material.counts.opponent_counts([fact.id]),
-        )
-        run_counts = f"{runs.get(fact.id, 0)} for it, {opponents[fact.id]} against it"
+        runs = material.counts.supporter_counts([fact.id]).get(fact.id, 0)
+        opponents = material.counts.opponent_counts([fact.id])[fact.id]
         removal = f"; {skill} no longer live" if skill else ""
-        return PromotionState(
-            "contested", f"as many runs are against it as for it: {run_counts}{removal}"
-        )
+        counts = f"{runs} for it, {opponents} against it{removal}"
+        return PromotionState("contested", f"as many runs are against it as for it: {counts}")
     if any(fact in cluster for _, cluster in _find_recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
     return PromotionState("alone", _explain_alone(fact, material, policy.promote))
 
 
-def _explain_alone(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
+def _explain_alone(fact: Fact, material: PromotionMaterial, settings: PromotePolicy) -> str:
     """Return the number of similar facts, and the numbers that are missing."""
-    peers = [
-        peer
-        for peer in material.current_facts
-        if (peer.domain, peer.trust) == (fact.domain, fact.trust) and peer.id != fact.id
-    ]
+    others = (other for other in material.current_facts if other.id != fact.id)
+    peers = (o for o in others if (o.domain, o.trust) == (fact.domain, fact.trust))
     neighbours = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
-    count = sum(value > rules.cluster_above for value, _ in neighbours)
+    count = sum(value > settings.cluster_above for value, _ in neighbours)
     nearest = f"; the nearest is {neighbours[0][1]} at {neighbours[0][0]:.2f}" if neighbours else ""
     sessions = len(material.sessions([fact]))
-    alone_note = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
+    alone_note = f"; sessions that support it: {sessions}, alone it needs {settings.cluster_size}"
     return (
-        f"other facts more than {rules.cluster_above:.2f} similar: {count}, a pattern needs "
-        f"{rules.cluster_size - 1}{nearest}{alone_note if material.rules.weighs else ''}"
+        f"other facts more than {settings.cluster_above:.2f} similar: {count}, a pattern needs "
+        f"{settings.cluster_size - 1}{nearest}{alone_note if material.rules.weighs else ''}"
     )
 
 
@@ -312,10 +300,10 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     names = [fact.id for fact in pattern.facts]
     support = material.support(names)
     if pattern.digest is not None:
-        run_ids = set(pattern.read)
+        run_ids = set(pattern.run_ids)
         support = [e for e in support if e.id in run_ids]
     texts = [statement_of(fact) for fact in pattern.facts]
-    if len(texts) == 1:  # what its repeats share says more than its own first words
+    if len(texts) == 1:  # the words that its repeats share say more than its first words
         texts = [e.key_insight for e in support if e.key_insight] or texts
     return Recurrence(
         kind=pattern.kind,
@@ -325,7 +313,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         facts=_facts_with_rates(pattern, material),
         evaluations=tuple(support),
         outcomes=material.outcomes_of([e.id for e in support]),
-        against=pattern.against,
+        against=pattern.opponents,
     )
 
 
@@ -350,13 +338,12 @@ def skill_change(
 ) -> Change:
     """Return the commit that adds a pattern skill."""
     lead = pattern.facts[0]
-    is_served = pattern.independent and lead.trust == "local"
+    is_served = pattern.is_independent and lead.trust == "local"
     subject = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
+    names = [fact.id for fact in pattern.facts]
     time = pattern.ended or now
     skill = Skill(
-        name=rules.pattern_name(
-            pattern.kind, subject, [fact.id for fact in pattern.facts], is_taken
-        ),
+        name=rules.pattern_name(pattern.kind, subject, names, is_taken),
         description=shorten(draft.description, 1024),
         body=_pattern_body(pattern, draft),
         tags=tuple(dict.fromkeys(filter(None, (lead.domain, *map(slug, draft.title.split("-")))))),
@@ -370,9 +357,7 @@ def skill_change(
         account=pattern.digest,
     )
     reason = _pattern_reason(pattern)
-    return linked_change(
-        pattern.fresh, now, skill.name, domain=lead.domain, reason=reason, writes=(skill,)
-    )
+    return linked_change(pattern.new_facts, now, skill, reason=reason, is_new=True)
 
 
 def growth_change(
@@ -389,32 +374,41 @@ def growth_change(
 
     `shelf` is the folder of the skill. A person's edits stay.
     """
-    path, expiry = f"{shelf}/{skill.name}/SKILL.md", _expiry(pattern, policy)
+    expiry = _expiry(pattern, policy)
     new_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
+        body=_pattern_body(pattern, draft),
+        status="testing" if pattern.is_admitted else skill.status,
         account=pattern.digest or skill.account,
         created=stamp(pattern.ended) if pattern.ended else skill.created,
         expires=stamp(expiry) if expiry else skill.expires,
     )
-    edits = [Edit(path, ("metadata", "status"), "testing")] if pattern.is_admitted else []
+    parts = rewrite_parts(skill, new_skill, versions, shelf=shelf, policy=policy)
+    return linked_change(pattern.new_facts, now, skill, reason=_pattern_reason(pattern), **parts)
+
+
+def rewrite_parts(
+    skill: Skill, new_skill: Skill, versions: sections.WrittenTexts, *, shelf: str, policy: Policy
+) -> dict[str, Any]:
+    """Return the edits, the text and the move of a change that turns a skill into a new version.
+
+    `shelf` is the folder of the skill. A skill in archive/ or with a new status moves. A person's
+    edits stay.
+    """
+    path, has_new_status = f"{shelf}/{skill.name}/SKILL.md", new_skill.status != skill.status
+    edits = [Edit(path, ("metadata", "status"), new_skill.status)] if has_new_status else []
     edits += key_edits(path, skill, new_skill, versions, policy=policy)
-    moves_shelf = pattern.is_admitted or shelf == "archive"
-    new_shelf = "skills" if pattern.is_admitted else home_of(skill)
-    body = sections.rewrite_body(skill.body, versions.bodies, _pattern_body(pattern, draft))
-    return linked_change(
-        pattern.fresh,
-        now,
-        skill.name,
-        domain=pattern.facts[0].domain,
-        reason=_pattern_reason(pattern),
-        edits=tuple(edits),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(Move(f"{shelf}/{skill.name}", f"{new_shelf}/{skill.name}"),) if moves_shelf else (),
-    )
+    body = sections.rewrite_body(skill.body, versions.bodies, new_skill.body)
+    move = Move(f"{shelf}/{skill.name}", f"{home_of(new_skill)}/{skill.name}")
+    return {
+        "edits": tuple(edits),
+        "rewrites": (Rewrite(path, body),) if body != skill.body else (),
+        "moves": (move,) if shelf == "archive" or has_new_status else (),
+    }
 
 
-def leave_change(skill: Skill, shelf: str, reason: str = NO_GROUNDS) -> Change:
+def leave_change(skill: Skill, shelf: str, reason: str = _NO_SUPPORT) -> Change:
     """Return the commit that archives a skill for this reason."""
     return archive_change(STEP, skill, shelf, reason)
 
@@ -422,27 +416,27 @@ def leave_change(skill: Skill, shelf: str, reason: str = NO_GROUNDS) -> Change:
 def linked_change(
     facts: Sequence[Fact],
     at: datetime,
-    skill: str,
+    skill: Skill,
     *,
-    domain: str | None,
     reason: str,
+    is_new: bool = False,
     **parts: Any,
 ) -> Change:
     """Return a commit that makes or grows a skill, with a `derived` link from each fact.
 
-    `parts` are further fields of the change; `writes` is the skill if it is new.
+    `parts` are further fields of the change.
     """
-    target, new_skill = Ref("skill", skill), parts.pop("writes", ())
+    target = Ref("skill", skill.name)
     sources = tuple(Ref("fact", fact.id) for fact in facts)
     links = tuple(link_of("derived", source, target, at) for source in sources)
     return Change(
         step=STEP,
-        subject=skill if new_skill else f"grow {skill}",
-        commit_with=skill_series(STEP, domain),
+        subject=skill.name if is_new else f"grow {skill.name}",
+        commit_with=skill_series(STEP, skill.domain),
         reason=reason,
         sources=sources,
-        targets=(target, *(() if new_skill else (Ref("link", link.id) for link in links))),
-        writes=(*new_skill, *links),
+        targets=(target, *(() if is_new else (Ref("link", link.id) for link in links))),
+        writes=(*([skill] if is_new else []), *links),
         **parts,
     )
 
@@ -469,12 +463,12 @@ def _pattern_reason(pattern: Pattern) -> str:
     lines = [f"{count} related memory fact{'s' * (count > 1)} say the same."]
     if count == 1:
         lines = ["One memory fact that evaluations of several sessions support."]
-    if pattern.skill is not None and pattern.fresh:
-        lines = [f"{len(pattern.fresh)} more of {count} related memory facts."]
+    if pattern.skill is not None and pattern.new_facts:
+        lines = [f"{len(pattern.new_facts)} more of {count} related memory facts."]
     elif pattern.is_admitted:
         lines = ["Its facts rest on more than one session now."]
     elif pattern.skill is not None:
         lines = ["More runs are for its facts or against them."]
-    if not pattern.independent:
+    if not pattern.is_independent:
         lines.append("All of it rests on one session, so it waits for approval in proposed/.")
-    return "\n".join(lines + [f"- {shorten(f.text, 200)}" for f in pattern.fresh])
+    return "\n".join(lines + [f"- {shorten(f.text, 200)}" for f in pattern.new_facts])

@@ -8,17 +8,23 @@ fact or against it, whatever its own insight says.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.promote.evaluated_runs import EvaluatedRun, RunBook, Saying, evaluated_run
+from skillvault.learning.promote.evaluated_runs import (
+    EvaluatedRun,
+    RunBook,
+    RunSummary,
+    evaluated_run,
+)
 from skillvault.learning.promote.facts import (
     STEP,
     PromotionMaterial,
     PromotionState,
+    fact_id,
+    fact_path,
     fact_text,
     find_unmet,
     insight_state,
@@ -37,7 +43,6 @@ from skillvault.model.records import (
     Importance,
     Link,
     LinkType,
-    Outcome,
     Ref,
     Status,
     link_of,
@@ -45,32 +50,31 @@ from skillvault.model.records import (
 )
 from skillvault.model.sameness.comparison import SAME_LIKENESS, is_opposite, is_same, likeness
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.text.text import join_items, pluralize, slug
+from skillvault.model.text.text import join_items, pluralize
 
-_LISTED = 20  # facts that a message names
-_FACTS_PER_COMMIT = 50  # facts of one commit
-_LINKS_PER_COMMIT = 250  # links of one commit
+_MAX_LINES = 20  # facts that a message names
+_FACTS_PER_COMMIT = 50
+_LINKS_PER_COMMIT = 250
+_OTHER_STATUS: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
 
 Stance = Literal["for", "against"]
-_LINKS: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradicted"}
+_LINK_TYPES: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradicted"}
 
 
 class NewFact(Struct, frozen=True, kw_only=True):
-    """An insight that becomes a fact: its evaluation, its outcome and the `reason`."""
+    """A fact to make of the insight of a run, and the `reason`."""
 
-    evaluation: Evaluation
-    outcome: Outcome
-    fact: str
+    id: str
+    run: EvaluatedRun
     importance: Importance
     reason: str
 
 
 class Retelling(Struct, frozen=True, kw_only=True):
-    """A fact that an earlier or more certain run says too: new text, time and importance."""
+    """A fact to rewrite, because an earlier or more certain run says the same."""
 
     fact: Fact
-    evaluation: Evaluation
-    outcome: Outcome
+    run: EvaluatedRun
     importance: Importance
     is_earlier: bool
 
@@ -94,14 +98,14 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
     Two opposite claims with opposite results support each other. A claim with another side, figure
     or name supports nothing, even if its run did the same.
     """
-    ends_alike = run.ending == maker.ending
+    same_result = run.status == maker.status
     if is_same(run.claim, maker.claim):
-        return "for" if ends_alike else "against"
-    if ends_alike and is_opposite(run.claim, maker.claim):
+        return "for" if same_result else "against"
+    if same_result and is_opposite(run.claim, maker.claim):
         return "against"
-    if not on_ground or (ends_alike and likeness(run.claim, maker.claim) >= SAME_LIKENESS):
+    if not on_ground or (same_result and likeness(run.claim, maker.claim) >= SAME_LIKENESS):
         return None
-    return "for" if ends_alike else "against"
+    return "for" if same_result else "against"
 
 
 class Support:
@@ -117,11 +121,11 @@ class Support:
         self._book = book
         self._material = material
         self._policy = policy
+        self._upgrades = upgrades
         self._facts: dict[str, NewFact] = {}
         self._links: dict[str, Link] = {}
         self._retellings: dict[str, Retelling] = {}
         self._rejected: set[Rejection] = set()
-        self._upgrades = upgrades
         self._withheld: set[tuple[str, str]] = set()
 
     def plan(self, runs: Iterable[EvaluatedRun]) -> SupportPlan:
@@ -144,7 +148,7 @@ class Support:
         )
 
     def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
-        """Yield the runs by time; a run whose judge names the fact of another comes after it."""
+        """Yield the runs by time, but a run whose judge names a fact after the run of the fact."""
         waiting: list[EvaluatedRun] = []
         for run in runs:
             self._book.add_runs([run])
@@ -154,8 +158,7 @@ class Support:
                 waiting.append(run)
         while waiting:
             ready_runs = (run for run in waiting if self._is_known(run.named_fact or ""))
-            next_run = next(ready_runs, waiting[0])
-            waiting.remove(next_run)
+            waiting.remove(next_run := next(ready_runs, waiting[0]))
             yield next_run
 
     def _is_known(self, fact: str) -> bool:
@@ -163,7 +166,8 @@ class Support:
 
     def _weigh(self, run: EvaluatedRun) -> None:
         claims = self._book.find_similar(run)
-        stances = self._find_stances(run, claims)
+        stated_stances = {**self._human_stances(run), **self._named_stances(run)}
+        stances = {**self._run_stances(run, claims), **stated_stances}
         for fact, stance in stances.items():
             self._add_link(run, fact, stance)
         matching_facts = self._matching_facts(run, claims)
@@ -174,15 +178,13 @@ class Support:
                 self._retell(self._material.facts[fact], run)
             elif fact in self._facts and self._importance(run) == "high":
                 self._facts[fact] = replace(self._facts[fact], importance="high")
-        if run.id in self._material.promoted or matching_facts:
-            return
-        named_stances = {**self._human_stances(run), **self._named_stances(run)}
-        if "for" not in named_stances.values():
+        is_known = run.id in self._material.promoted or matching_facts
+        if not is_known and "for" not in stated_stances.values():
             self._promote(run, claims)
 
-    def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return fact -> the stance of a run, by its words, its grounds, and its judge."""
-        ground_makers = self._book.first_facts(run.domain, run.states)
+    def _run_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
+        """Return the stance of a run to each fact of another run with like claims or grounds."""
+        ground_makers = self._book.first_facts(run.domain, run.statement_digests)
         makers = {**self._book.first_facts(run.domain, claims), **ground_makers}
         stances: dict[str, Stance] = {}
         for fact, source in self._load_sources(makers).items():
@@ -190,19 +192,17 @@ class Support:
                 continue
             if stance := stance_of(run, source, on_ground=fact in ground_makers):
                 stances[fact] = stance
-        stances |= self._human_stances(run)
-        return stances | self._named_stances(run)
+        return stances
 
     def _matching_facts(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> list[str]:
         """Return the facts of other runs with the same claim and the same result."""
-        words = [words for words, claim in claims.items() if is_same(claim, run.claim)]
-        makers = self._book.first_facts(run.domain, words)
+        makers = self._book.first_facts(run.domain, _same_claims(claims, run))
         return [
             fact
             for fact, source in self._load_sources(makers).items()
             if source.id != run.id
             and fact not in run.evaluation.unlike
-            and source.ending == run.ending
+            and source.status == run.status
             and self._is_unchanged(fact, source)
         ]
 
@@ -211,12 +211,12 @@ class Support:
         return {fact: runs[name] for fact, name in makers.items() if name in runs}
 
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stance to the fact that the judge of a run names, if it is in the domain."""
+        """Return the stance to the fact that the judge of a run names in the same domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
         record = self._material.facts.get(fact)
-        domain = record.domain if record else self._facts[fact].evaluation.domain
+        domain = record.domain if record else self._facts[fact].run.domain
         if domain != run.domain or (record and record.trust != "local"):
             return {}
         return {fact: "against" if run.evaluation.contradicts else "for"}
@@ -241,7 +241,7 @@ class Support:
         if statement == source.evaluation.key_insight:
             return True
         at = record.created_at or source.order[0]
-        runs = self._book.load(self._book.history.tellers(fact, at)).values()
+        runs = self._book.load(self._book.history.supporters_at(fact, at)).values()
         return any(statement == run.evaluation.key_insight for run in runs)
 
     def _is_current(self, fact: str) -> bool:
@@ -257,7 +257,7 @@ class Support:
         if stance == "for" and fact in run.evaluation.unlike:
             return
         source, target = Ref("evaluation", run.id), Ref("fact", fact)
-        link = link_of(_LINKS[stance], source, target, run.outcome.occurred_at)
+        link = link_of(_LINK_TYPES[stance], source, target, run.outcome.occurred_at)
         if rejection := self._material.rejections.of_target(Ref("link", link.id)):
             self._rejected.add(rejection)
         elif link.id not in self._material.links:
@@ -270,11 +270,9 @@ class Support:
         new_importance = "high" if "high" in (importance, self._importance(run)) else importance
         is_earlier = self._is_earlier(run, fact, retelling)
         if is_earlier or new_importance != importance:
-            teller = run if is_earlier or retelling is None else retelling
             self._retellings[fact.id] = Retelling(
                 fact=fact,
-                evaluation=teller.evaluation,
-                outcome=teller.outcome,
+                run=run if is_earlier or retelling is None else retelling.run,
                 importance=new_importance,
                 is_earlier=is_earlier or (retelling is not None and retelling.is_earlier),
             )
@@ -282,95 +280,101 @@ class Support:
     def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
         """Return True if a run is earlier than the run whose text a fact has; ties by id."""
         if retelling and retelling.is_earlier:
-            return run.order < retelling.outcome.order
+            return run.order < retelling.run.order
         at = fact.created_at or run.order[0]
         if run.order[0] != at:
             return run.order[0] < at
-        sources = self._book.load(self._book.history.tellers(fact.id, at)).values()
+        sources = self._book.load(self._book.history.supporters_at(fact.id, at)).values()
         statement = statement_of(fact)
         orders = [source.order for source in sources if source.evaluation.key_insight == statement]
         return bool(orders) and run.order < min(orders)
 
-    # ── which become facts ───────────────────────────────────────────────────────────
+    # ── new facts ───────────────────────────────────────────────────────────
 
     def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
         if rejection := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
             self._rejected.add(rejection)
             return
         unmet = find_unmet(run.evaluation, self._material, self._policy)
-        words = self._agreeing_words(run, claims)
-        if words is None:
-            return  # a person has put other words in its place
-        if unmet and not (run.tells_more and self._is_supported(run, words, claims)):
+        digests = self._agreeing_claims(run, claims)
+        if digests is None:  # a person replaced the text of this fact
             return
-        sayings = self._book.sayings(run.domain, words)
-        runs = self._book.load(s.evaluation for s in sayings.values() if s.status == run.ending)
+        if unmet and not (run.has_content and self._is_supported(run, digests, claims)):
+            return
+        runs = self._book.load(self._supporter_ids(run, digests))
         source = min(runs.values(), key=lambda candidate: candidate.order)
-        if source.id != run.id:  # the fact says what it does, so others are compared with it
+        if source.id != run.id:  # the fact gets the text of `source`
             claims = self._book.find_similar(source)
-            words = self._agreeing_words(source, claims) or {source.words}
-            if unmet and not self._is_supported(source, words, claims):
+            digests = self._agreeing_claims(source, claims) or {source.claim_digest}
+            if unmet and not self._is_supported(source, digests, claims):
                 return
         if run.evaluation.is_outdated and not self._upgrades:
-            self._withheld.add((source.domain, min(words)))
-            return
-        self._add_fact(source, words, claims)
+            self._withheld.add((source.domain, min(digests)))
+        else:
+            self._add_fact(source, digests, claims)
 
-    def _agreeing_words(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
-        """Return the words of the same claim, without facts that the judge of the run denied.
+    def _supporter_ids(self, run: EvaluatedRun, digests: Collection[str]) -> list[str]:
+        """Return the evaluations of runs with these claims and the same result."""
+        summaries = self._book.summaries(run.domain, digests).values()
+        return [summary.evaluation for summary in summaries if summary.status == run.status]
+
+    def _agreeing_claims(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
+        """Return the digests of the same claim, without facts that the judge of the run denied.
 
         None if another run with the same result made a fact already.
         """
-        agreeing_words = {words for words, claim in claims.items() if is_same(claim, run.claim)}
-        makers = self._book.first_facts(run.domain, agreeing_words)
+        digests = _same_claims(claims, run)
+        makers = self._book.first_facts(run.domain, digests)
         for fact, source in self._load_sources(makers).items():
-            if source.ending != run.ending or not self._is_current(fact):
+            if source.status != run.status or not self._is_current(fact):
                 continue
             if fact not in run.evaluation.unlike:
                 return None
-            agreeing_words -= {source.words} - {run.words}
-        return agreeing_words
+            digests -= {source.claim_digest} - {run.claim_digest}
+        return digests
 
     def _is_supported(
-        self, run: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
+        self, run: EvaluatedRun, digests: Collection[str], claims: Mapping[str, Form]
     ) -> bool:
         """Return True if enough sessions make a claim and fewer runs are against it."""
-        opposite_words = [words for words, claim in claims.items() if is_opposite(claim, run.claim)]
-        runs, sessions = self._book.count(run.domain, words, run.ending)
-        least = self._policy.promote.min_sessions
-        if len(sessions) < min(least, 2):
+        min_sessions = self._policy.promote.min_sessions
+        runs, some_sessions = self._book.count(run.domain, digests, run.status)
+        if len(some_sessions) < min(min_sessions, 2):
             return False
-        opposing, _ = self._book.count(run.domain, words, _OTHER_ENDING[run.ending])
-        contradicting, _ = self._book.count(run.domain, opposite_words, run.ending)
+        opposites = [digest for digest, claim in claims.items() if is_opposite(claim, run.claim)]
+        opposing, _ = self._book.count(run.domain, digests, _OTHER_STATUS[run.status])
+        contradicting, _ = self._book.count(run.domain, opposites, run.status)
         if runs <= opposing + contradicting:
             return False
-        sayings = self._book.sayings(run.domain, words).values() if least > 2 else ()
-        return least <= 2 or len({s.session for s in sayings if s.status == run.ending}) >= least
+        if min_sessions <= 2:
+            return True
+        summaries = self._book.summaries(run.domain, digests).values()
+        return len({s.session for s in summaries if s.status == run.status}) >= min_sessions
 
     def _add_fact(
-        self, source: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
+        self, source: EvaluatedRun, digests: Collection[str], claims: Mapping[str, Form]
     ) -> None:
         """Make a fact of the earliest claim, and link all runs for and against it."""
-        fact = fact_name(source.domain, f"{source.ending} {source.words}", source.about)
+        content = f"{source.domain} {source.status} {source.claim_digest}"
+        fact = fact_id(source.label, source.domain, content)
         if fact in self._material.facts or fact in self._facts:
-            return  # which a person superseded
-        sayings = self._book.sayings(source.domain, words).values()
-        supporter_ids = [saying.evaluation for saying in sayings if saying.status == source.ending]
-        supporters = sorted(self._book.load(supporter_ids).values(), key=lambda run: run.order)
+            return  # a person superseded this fact
         self._book.add_fact(source, fact)
-        grounds = [g for g in source.grounds if fact in self._book.first_facts(source.domain, [g])]
-        related_runs = self._book.load(self._book.sayings(source.domain, [*claims, *grounds]))
+        first_facts = {g: self._book.first_facts(source.domain, [g]) for g in source.ground_digests}
+        grounds = [ground for ground, facts in first_facts.items() if fact in facts]
+        related_runs = self._book.load(self._book.summaries(source.domain, [*claims, *grounds]))
         stances: dict[str, Stance] = {}
         for run in related_runs.values():
-            stance = stance_of(run, source, on_ground=not run.states.isdisjoint(grounds))
-            if stance and run.id != source.id:
+            on_ground = not run.statement_digests.isdisjoint(grounds)
+            if run.id != source.id and (stance := stance_of(run, source, on_ground=on_ground)):
                 stances[run.id] = stance
-        supporters = [run for run in supporters if fact not in run.evaluation.unlike] or [source]
+        runs = self._book.load(self._supporter_ids(source, digests)).values()
+        supporters = [run for run in runs if fact not in run.evaluation.unlike]
+        supporters = sorted(supporters, key=lambda run: run.order) or [source]
         importances = {self._importance(supporter) for supporter in supporters}
         self._facts[fact] = NewFact(
-            evaluation=source.evaluation,
-            outcome=source.outcome,
-            fact=fact,
+            id=fact,
+            run=source,
             importance="high" if "high" in importances else "medium",
             reason=self._why(supporters, [*stances.values()].count("against")),
         )
@@ -386,11 +390,10 @@ class Support:
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
         """Return the rejection of an earlier fact that made the same claim."""
         removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
-        for run_without_fact in self._book.load(removed_ids).values():
-            rejection = rejection_of(run_without_fact.evaluation, self._material)
-            if rejection and is_same(run_without_fact.claim, run.claim):
-                return rejection
-        return None
+        maker_runs = self._book.load(removed_ids).values()
+        same_runs = (maker for maker in maker_runs if is_same(maker.claim, run.claim))
+        rejections = (rejection_of(maker.evaluation, self._material) for maker in same_runs)
+        return next(filter(None, rejections), None)
 
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, else the runs."""
@@ -398,7 +401,7 @@ class Support:
         qualified = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
         evaluation = next(qualified, None)
         if evaluation is None:
-            return f"Said by {_sessions_of(supporters)}; {pluralize(against, 'run')} against it."
+            return f"Said by {_describe_runs(supporters)}; {pluralize(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
         decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
         is_first = evaluation is supporters[0].evaluation
@@ -408,10 +411,13 @@ class Support:
         return f"{decision} by the verdict, but not by the result: a surprise.{wording_note}"
 
 
-_OTHER_ENDING: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
+def _same_claims(claims: Mapping[str, Form], run: EvaluatedRun) -> set[str]:
+    """Return the digests of the claims that say the same as a run."""
+    return {digest for digest, claim in claims.items() if is_same(claim, run.claim)}
 
 
-def _sessions_of(runs: Sequence[EvaluatedRun] | Sequence[Saying]) -> str:
+def _describe_runs(runs: Sequence[EvaluatedRun] | Sequence[RunSummary]) -> str:
+    """Describe runs by their number: `3 runs of 2 sessions`."""
     sessions = {run.session for run in runs}
     return f"{pluralize(len(runs), 'run')} of {pluralize(len(sessions), 'session')}"
 
@@ -423,11 +429,10 @@ def own_support_state(
     state = insight_state(evaluation, material, policy)
     if state.state == "due" and evaluation.is_outdated:
         judge = f"{evaluation.judge.name} {evaluation.judge.version}"
-        return PromotionState(
-            "outdated", f"judged by {judge}; `skillvault run --upgrade` weighs it"
-        )
+        reason = f"judged by {judge}; `skillvault run --upgrade` weighs it"
+        return PromotionState("outdated", reason)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
-    if run is None or run.tells_more or state.state not in ("weak", "not confirmed"):
+    if run is None or run.has_content or state.state not in ("weak", "not confirmed"):
         return state
     return PromotionState("silent", f"{state.reason}; it only says how its own run ended")
 
@@ -441,29 +446,20 @@ def support_state(
     if run is None or state.state not in ("weak", "not confirmed"):
         return state
     book.add_runs([run])
-    words = [words for words, claim in book.find_similar(run).items() if is_same(claim, run.claim)]
-    sayings = book.sayings(run.domain, words).values()
-    support = _sessions_of([saying for saying in sayings if saying.status == run.ending])
-    return PromotionState(
-        state.state, f"{state.reason}; {support} say it, and otherwise it takes two"
-    )
+    summaries = book.summaries(run.domain, _same_claims(book.find_similar(run), run)).values()
+    support = _describe_runs([summary for summary in summaries if summary.status == run.status])
+    reason = f"{state.reason}; {support} say it, and otherwise it takes two"
+    return PromotionState(state.state, reason)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
-
-
-def fact_name(domain: str, words: str, about: str) -> str:
-    """Return the id of a fact: its subject, and a digest of its claim, whichever run made it."""
-    tail = sha256(f"{domain} {words}".encode()).hexdigest()[:6]
-    # A text in another script has no slug; the domain still says what it is about.
-    return f"{slug(about, limit=48) or slug(domain, limit=48)}-{tail}"
 
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
     """Yield the commits that add facts; facts of one domain share a commit."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in facts:
-        by_domain[fact.evaluation.domain].append(fact)
+        by_domain[fact.run.domain].append(fact)
     for domain, domain_facts in sorted(by_domain.items()):
         for start in range(0, len(domain_facts), _FACTS_PER_COMMIT):
             yield _facts_change(domain, domain_facts[start : start + _FACTS_PER_COMMIT])
@@ -472,31 +468,31 @@ def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
 def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
     """Return one commit; the sources are in the order of their facts."""
     if len(facts) == 1:
-        text = fact_text(facts[0].evaluation)
+        text = fact_text(facts[0].run.evaluation)
         reason = f"{facts[0].reason} Importance {facts[0].importance}.\n{text}"
     else:
-        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.reason}" for fact in facts]))
-    judges = {f"{fact.evaluation.judge.name} {fact.evaluation.judge.version}" for fact in facts}
+        reason = "\n".join(_limit_lines([f"- {fact.id}: {fact.reason}" for fact in facts]))
+    judges = {fact.run.evaluation.judge for fact in facts}
     return Change(
         step=STEP,
-        subject=facts[0].fact if len(facts) == 1 else f"{len(facts)} facts in {domain}",
+        subject=facts[0].id if len(facts) == 1 else f"{len(facts)} facts in {domain}",
         reason=reason,
         writes=tuple(record for fact in facts for record in _records(fact)),
-        sources=tuple(Ref("evaluation", fact.evaluation.id) for fact in facts),
-        targets=tuple(Ref("fact", fact.fact) for fact in facts),
-        judge=join_items(sorted(judges)),
+        sources=tuple(Ref("evaluation", fact.run.id) for fact in facts),
+        targets=tuple(Ref("fact", fact.id) for fact in facts),
+        judge=join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})),
     )
 
 
 def _limit_lines(lines: Sequence[str]) -> list[str]:
-    omission = [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-    return [*lines[:_LISTED], *omission]
+    omission = [f"- and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else []
+    return [*lines[:_MAX_LINES], *omission]
 
 
 def _records(new_fact: NewFact) -> tuple[Fact, Link]:
-    evaluation, time = new_fact.evaluation, new_fact.outcome.occurred_at
+    evaluation, time = new_fact.run.evaluation, new_fact.run.outcome.occurred_at
     fact = Fact(
-        id=new_fact.fact,
+        id=new_fact.id,
         domain=evaluation.domain,
         text=fact_text(evaluation),
         importance=new_fact.importance,
@@ -504,7 +500,7 @@ def _records(new_fact: NewFact) -> tuple[Fact, Link]:
         created_at=time,
         insight_type=evaluation.insight_type,
     )
-    source, target = Ref("evaluation", evaluation.id), Ref("fact", new_fact.fact)
+    source, target = Ref("evaluation", evaluation.id), Ref("fact", new_fact.id)
     return fact, link_of("promoted", source, target, time)
 
 
@@ -517,23 +513,22 @@ def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> 
 
 
 def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> Change:
-    facts = sorted(
-        {link.target.id for link in links} | {retelling.fact.id for retelling in retellings}
-    )
+    facts = sorted({*(link.target.id for link in links), *(told.fact.id for told in retellings)})
     counts = Counter((link.target.id, link.type) for link in links)
     lines = [
         f"- {fact}: {counts[fact, 'reinforced']} more for it, "
         f"{counts[fact, 'contradicted']} against it"
         for fact in facts
     ]
+    retold_lines = map(_describe_retelling, retellings[:_MAX_LINES])
     return Change(
         step=STEP,
         subject=f"weigh {facts[0]}" if len(facts) == 1 else f"weigh {len(facts)} facts",
-        reason="\n".join([*_limit_lines(lines), *map(_describe_retelling, retellings[:_LISTED])]),
+        reason="\n".join([*_limit_lines(lines), *retold_lines]),
         writes=tuple(links),
         edits=tuple(edit for retelling in retellings for edit in _retelling_edits(retelling)),
         rewrites=tuple(
-            Rewrite(_path(retelling.fact), fact_text(retelling.evaluation) + "\n")
+            Rewrite(fact_path(retelling.fact), fact_text(retelling.run.evaluation) + "\n")
             for retelling in retellings
             if retelling.is_earlier
         ),
@@ -552,10 +547,6 @@ def _describe_retelling(retelling: Retelling) -> str:
 def _retelling_edits(retelling: Retelling) -> Iterator[Edit]:
     fact = retelling.fact
     if retelling.is_earlier:
-        yield Edit(_path(fact), ("created_at",), stamp(retelling.outcome.occurred_at))
+        yield Edit(fact_path(fact), ("created_at",), stamp(retelling.run.outcome.occurred_at))
     if retelling.importance != fact.importance:
-        yield Edit(_path(fact), ("importance",), retelling.importance)
-
-
-def _path(fact: Fact) -> str:
-    return f"memory/{fact.domain}/{fact.id}.md"
+        yield Edit(fact_path(fact), ("importance",), retelling.importance)

@@ -6,17 +6,17 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from skillvault.learning.promote.facts import LESSON, STEP, statement_of
+from skillvault.learning.promote.facts import LESSON, STEP, fact_path, statement_of
 from skillvault.model.change import LINK, Change, Edit
-from skillvault.model.records import Fact, Link, Ref, link_id, link_of
+from skillvault.model.records import Fact, Link, Ref, link_of
 from skillvault.model.sameness.versions import find_value_change, is_copy
 from skillvault.model.text.text import flatten, join_items, pluralize, shorten
 
-_VALUE = 60  # characters of an older value beside the current one
+_MAX_VALUE = 60  # characters of an older value beside the current one
 
 
 class FactVersions(Struct, frozen=True):
-    """The facts that say a statement already, and the older versions that it replaces.
+    """The facts with the same statement, and the older versions that the statement replaces.
 
     A remark names an older version that stays.
     """
@@ -70,7 +70,7 @@ def is_as_supported(newer_runs: int, older: Fact, runs: int) -> bool:
 
 
 def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime) -> Succession:
-    """Let a fact replace the latest of its older versions, and each of those the one before.
+    """Let a fact replace its latest older version, and each older version the one before.
 
     A family is an older version and all that it replaced itself.
     """
@@ -85,13 +85,9 @@ def plan_succession(fact: str, families: Sequence[Sequence[Fact]], now: datetime
     replacements = [*((source.id, target.id) for source, target in pairs), (predecessor.id, fact)]
     return Succession(
         latest=predecessor,
-        links=tuple(
-            link_of("superseded", Ref("fact", source), Ref("fact", target), now)
-            for source, target in replacements
-        ),
+        links=tuple(_supersession(older, newer, now) for older, newer in replacements),
         edits=tuple(
-            Edit(f"memory/{target.domain}/{target.id}.md", ("supersedes",), source.id)
-            for source, target in pairs
+            Edit(fact_path(target), ("supersedes",), source.id) for source, target in pairs
         ),
     )
 
@@ -133,24 +129,21 @@ def succession_change(facts: Sequence[Fact], support: Mapping[str, int]) -> Chan
             or f"- {fact.id} replaces {fact.supersedes} no longer: an older value has more runs."
             for fact in changes
         ),
-        edits=tuple(
-            Edit(f"memory/{fact.domain}/{fact.id}.md", ("supersedes",), targets[fact.id])
-            for fact in changes
-        ),
+        edits=tuple(Edit(fact_path(fact), ("supersedes",), targets[fact.id]) for fact in changes),
         writes=tuple(
-            link_of(
-                "superseded", Ref("fact", older_id), Ref("fact", fact.id), fact.created_at or at
-            )
+            _supersession(older_id, fact.id, fact.created_at or at)
             for fact in changes
             if (older_id := targets[fact.id])
         ),
         removes=tuple(
-            f"{LINK}{link_id('superseded', Ref('fact', fact.supersedes), Ref('fact', fact.id))}"
-            for fact in changes
-            if fact.supersedes
+            f"{LINK}{_supersession(f.supersedes, f.id, at).id}" for f in changes if f.supersedes
         ),
         targets=tuple(Ref("fact", fact.id) for fact in changes),
     )
+
+
+def _supersession(older_id: str, newer_id: str, at: datetime) -> Link:
+    return link_of("superseded", Ref("fact", older_id), Ref("fact", newer_id), at)
 
 
 def addition_change(fact: Fact, succession: Succession, remarks: Sequence[str] = ()) -> Change:
@@ -197,4 +190,4 @@ def note_of(fact: Fact, predecessor: Fact | None = None) -> str:
     change = find_value_change(_statement_text(predecessor), _statement_text(fact))
     value = change.older if change else flatten(_statement_text(predecessor))
     end = f", until {day}" if fact.order[0] >= predecessor.order[0] and fact.created_at else ""
-    return f"({day}; was {shorten(value, _VALUE)}{end})"
+    return f"({day}; was {shorten(value, _MAX_VALUE)}{end})"

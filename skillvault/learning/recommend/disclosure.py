@@ -28,25 +28,22 @@ REMINDER = "As before: knowledge to weigh, not orders. Name by its handle what y
 
 Extent = Literal["whole", "part", "named"]
 
-SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 700
-_FRAME = 40 + count_tokens(
-    INSTRUCTION
-)  # tokens of the tags around everything, and of the instruction
-_ELEMENT = 30  # tokens of the tags around one text, with its badge
-_REST = 30  # tokens of the line that says where the rest of a text is
-_PLACES = 2  # paths that an answer names at most
-_FIRST = 3  # leading skills: facts about their subjects need less
-_LEAST = 40  # tokens that the first sections of a text need
-_DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
-_WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
-
-
-SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the evidence
-_ALONE = 1.25  # a fact without a skill beside it needs so many times the evidence
-_LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
-_SHORT = (160, 110)  # of the only line
-_ADVICE = 0.45  # of these for what to do
-_QUOTED = 20  # characters from which on a quotation is not said twice
+_LINE_SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 700
+# Tokens of the tags around everything, and of the instruction.
+_FRAME_TOKENS = 40 + count_tokens(INSTRUCTION)
+_ELEMENT_TOKENS = 30  # of the tags around one text, with its badge
+_REST_TOKENS = 30  # of the line that says where the rest of a text is
+_MIN_TEXT_TOKENS = 40  # of the first sections of a text
+_MAX_PATHS = 2  # that an answer names
+_LEADING_SKILLS = 3  # facts about their subjects need less evidence
+_DESCRIPTION_SIZES = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
+_GENERATED_OPENING = "Use before "  # of a generated description; its first sentence is the subject
+_SUBJECT_SHARE = 0.2  # of the evidence that a fact about a subject of a leading skill needs
+_ALONE_FACTOR = 1.25  # on the evidence that a fact without a skill beside it needs
+_FACT_SIZES = (400, 300, 220)  # characters of each line, as many as fit
+_ONLY_FACT_SIZES = (160, 110)  # further sizes of the only line
+_ADVICE_SHARE = 0.45  # of a line for what to do
+_MIN_QUOTATION = 20  # characters; an answer gives a longer quotation once
 _QUOTATION = re.compile(r"[\u201c\"]([^\u201d\"]+)[\u201d\"]")
 _ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
 
@@ -126,7 +123,7 @@ def disclose(
     slots: Iterable[Slot],
     hidden: Mapping[str, frozenset[Action]],
     hits: Iterable[FactHit],
-    rules: RecommendPolicy,
+    settings: RecommendPolicy,
     *,
     budget: float,
 ) -> Disclosure:
@@ -146,24 +143,24 @@ def disclose(
     descriptions = fit_lines(slots, budget)
     slots = slots[: len(descriptions)]
     quotations: set[str] = set()
-    if rules.budget is not None:
+    if settings.budget is not None:
         slots = [_drop_quotations(slot, quotations) for slot in slots]
     hidden_actions = frozenset[Action]().union(*hidden.values())
     open_hits = [
         hit
         for hit in hits
-        if not hit.actions & hidden_actions
-        and hit.text == without_names(hit.text, hidden)
-        and hit.advice == without_names(hit.advice, hidden)
+        if hit.actions.isdisjoint(hidden_actions)
+        and all(text == without_names(text, hidden) for text in (hit.text, hit.advice))
         and quotations.isdisjoint(_find_quotations(hit.text))
     ]
-    leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
+    leading = [slot.actions for slot in slots if slot.actions is not None][:_LEADING_SKILLS]
     paths = paths_of((slot.name, slot.about.path) for slot in slots)
-    lines = sum(map(_line_tokens, slots, descriptions))
-    room = budget - _FRAME - lines - count_tokens(" ".join(paths))
-    facts = choose_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
-    room -= facts_tokens(fact.text for fact in facts)
-    return Disclosure(fill_texts(slots, descriptions, room, rules.bodies), facts)
+    line_tokens = sum(map(_line_tokens, slots, descriptions))
+    tokens_left = budget - _FRAME_TOKENS - line_tokens - count_tokens(" ".join(paths))
+    fact_tokens = min(_LINE_SHARE * budget, tokens_left)
+    facts = choose_facts(open_hits, set[Action]().union(*leading), settings, fact_tokens)
+    tokens_left -= facts_tokens(fact.text for fact in facts)
+    return Disclosure(fill_texts(slots, descriptions, tokens_left, settings.bodies), facts)
 
 
 def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
@@ -189,21 +186,21 @@ def _drop_quotations(slot: Slot, quotations: set[str]) -> Slot:
 def _find_quotations(text: str) -> set[str]:
     """Return the long quotations of a text; a bullet without one stands for itself."""
     quotations = _QUOTATION.findall(text) or [text.removeprefix("- ")]
-    return {" ".join(quotation.split()) for quotation in quotations if len(quotation) >= _QUOTED}
+    return {" ".join(q.split()) for q in quotations if len(q) >= _MIN_QUOTATION}
 
 
 def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
     """Return the descriptions that fit; the first and the pinned are always included."""
-    room = SHARE * budget
-    for size in _DESCRIPTIONS:
+    tokens_left = _LINE_SHARE * budget
+    for size in _DESCRIPTION_SIZES:
         lines = [_shorten_description(slot.about.description, size) for slot in slots]
         costs = [_line_tokens(slot, line) for slot, line in zip(slots, lines, strict=True)]
-        if sum(costs) <= room:
+        if sum(costs) <= tokens_left:
             return lines
     chosen_lines: list[str] = []
     for slot, line, cost in zip(slots, lines, costs, strict=True):
-        room -= cost
-        if room < 0 and chosen_lines and not slot.pinned:
+        tokens_left -= cost
+        if tokens_left < 0 and chosen_lines and not slot.pinned:
             break
         chosen_lines.append(line)
     return chosen_lines if budget > 0 else chosen_lines[: sum(slot.pinned for slot in slots)]
@@ -219,12 +216,13 @@ def fill_texts(
     texts: list[AnswerText] = []
     texts_left = math.inf if max_texts is None else max_texts
     for slot, description in zip(slots, descriptions, strict=True):
-        room = budget + _line_tokens(slot, description)
-        part = _fit_text(slot, room, is_first=not texts) if texts_left > 0 or slot.pinned else None
+        max_tokens = budget + _line_tokens(slot, description) - _frame_tokens(slot)
+        has_text = texts_left > 0 or slot.pinned
+        part = _fit_text(slot, max_tokens, is_first=not texts) if has_text else None
         extent: Extent = "named"
         if part is not None:
             extent = "whole" if part == slot.body and not slot.is_cut else "part"
-            budget = room - count_tokens(part) - _frame_tokens(slot) - _REST * (extent == "part")
+            budget = max_tokens - count_tokens(part) - _REST_TOKENS * (extent == "part")
         texts_left = texts_left - 1 if part == slot.body else 0
         texts.append(AnswerText(extent, description, part or "", slot.about.path))
     return texts
@@ -233,10 +231,10 @@ def fill_texts(
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
     """Return the path patterns of skills (name, path), with NAME for the name of the skill.
 
-    None if there are many such folders, because the command shows them all.
+    [] if there are many such folders, because the command shows them all.
     """
     paths = sorted({_generic_path(name, path) for name, path in skills if path})
-    return paths if len(paths) <= _PLACES else []
+    return paths if len(paths) <= _MAX_PATHS else []
 
 
 def _generic_path(name: str, path: str) -> str:
@@ -254,39 +252,39 @@ def without_names(text: str, names: Collection[str]) -> str:
     return "\n".join(line for line in text.split("\n") if not re.search(pattern, line))
 
 
-def first_sections(body: str, room: float) -> str:
+def first_sections(body: str, max_tokens: float) -> str:
     """Return the first sections of a text that fit, or the first blocks of a long section."""
     for parts in ([section.text for section in markdown.sections(body)], markdown.blocks(body)):
-        text = _take_fitting(parts, room)
+        text = _take_fitting(parts, max_tokens)
         if markdown.statements(text):  # a title alone is no content
             return text.rstrip()
-    return trim_to_tokens(body, int(room))
+    return trim_to_tokens(body, int(max_tokens))
 
 
-def _fit_text(slot: Slot, room: float, *, is_first: bool) -> str | None:
+def _fit_text(slot: Slot, max_tokens: float, *, is_first: bool) -> str | None:
     """Return the text of a skill that fits; None for a line alone."""
-    room -= _frame_tokens(slot)
     if not slot.body:
         return None
-    if slot.pinned or count_tokens(slot.body) <= room:
+    if slot.pinned or count_tokens(slot.body) <= max_tokens:
         return slot.body
-    if is_first and room - _REST >= _LEAST:
-        return (_first_lines if slot.by_lines else first_sections)(slot.body, room - _REST)
-    return None
+    max_tokens -= _REST_TOKENS
+    if not is_first or max_tokens < _MIN_TEXT_TOKENS:
+        return None
+    return (_first_lines if slot.by_lines else first_sections)(slot.body, max_tokens)
 
 
-def _first_lines(excerpt: str, room: float) -> str:
+def _first_lines(excerpt: str, max_tokens: float) -> str:
     """Return as many lines of a guide as fit, without a heading at the end."""
-    lines = _take_fitting(excerpt.splitlines(keepends=True), room).splitlines()
+    lines = _take_fitting(excerpt.splitlines(keepends=True), max_tokens).splitlines()
     while lines and not lines[-1].startswith("- "):
         lines.pop()
-    return "\n".join(lines) or first_sections(excerpt, room)
+    return "\n".join(lines) or first_sections(excerpt, max_tokens)
 
 
-def _take_fitting(texts: Sequence[str], room: float) -> str:
+def _take_fitting(texts: Sequence[str], max_tokens: float) -> str:
     text = ""
     for part in texts:
-        if count_tokens(text + part) > room:
+        if count_tokens(text + part) > max_tokens:
             break
         text += part
     return text
@@ -294,8 +292,9 @@ def _take_fitting(texts: Sequence[str], room: float) -> str:
 
 def _shorten_description(description: str, size: int) -> str:
     """Shorten a description to a line, without the subject, which the name tells."""
-    subject, _, details = flatten(description).partition(". ")
-    return shorten(details if details and subject.startswith(_WHEN) else flatten(description), size)
+    text = flatten(description)
+    subject, _, details = text.partition(". ")
+    return shorten(details if details and subject.startswith(_GENERATED_OPENING) else text, size)
 
 
 def _line_tokens(slot: Slot, description: str) -> int:
@@ -303,7 +302,7 @@ def _line_tokens(slot: Slot, description: str) -> int:
 
 
 def _frame_tokens(slot: Slot) -> int:
-    return _ELEMENT + count_tokens(slot.name)
+    return _ELEMENT_TOKENS + count_tokens(slot.name)
 
 
 # ── facts beside the skills ──────────────────────────────────────────────────────────
@@ -312,30 +311,33 @@ def _frame_tokens(slot: Slot) -> int:
 def choose_facts(
     hits: Iterable[FactHit],
     actions: Collection[Action],
-    rules: RecommendPolicy,
-    room: float,
+    settings: RecommendPolicy,
+    max_tokens: float,
 ) -> list[ServedFact]:
     """Choose the facts that answer the task, the best first, without repetition.
 
-    `actions` are the actions of the leading skills. The lines have at most `room` tokens in all.
+    `actions` are the actions of the leading skills. The lines have at most `max_tokens`.
     """
+
+    def rank(hit: FactHit) -> tuple[bool, float, bool]:
+        is_denial = not NEGATIONS.isdisjoint(hit.text.lower().split())
+        return hit.is_due, -hit.evidence, is_denial
+
     chosen: list[FactHit] = []
     by_id = sorted(hits, key=lambda hit: hit.id)
     newest_first = sorted(by_id, key=lambda hit: hit.at, reverse=True)
-    # Of equals, what something is comes before what it is not.
-    denials = {hit.id: not NEGATIONS.isdisjoint(hit.text.lower().split()) for hit in newest_first}
-    for hit in sorted(newest_first, key=lambda hit: (hit.is_due, -hit.evidence, denials[hit.id])):
-        share = SUBJECT if hit.actions.intersection(actions) else 1.0
-        bound = rules.answers * (share if actions else _ALONE)
+    for hit in sorted(newest_first, key=rank):
+        share = _SUBJECT_SHARE if hit.actions.intersection(actions) else 1.0
+        bound = settings.answers * (share if actions else _ALONE_FACTOR)
         is_answer = hit.evidence >= bound and hit.evidence > 0 and hit.text.strip()
         texts = [fact.text for fact in chosen]
         if is_answer and hit.text not in texts and not any(says_same(hit.text, t) for t in texts):
             chosen.append(hit)
-    del chosen[rules.facts :]
+    del chosen[settings.facts :]
     while chosen:
-        for size in _LENGTHS if len(chosen) > 1 else (*_LENGTHS, *_SHORT):
+        for size in _FACT_SIZES if len(chosen) > 1 else (*_FACT_SIZES, *_ONLY_FACT_SIZES):
             lines = [f"{_shorten_fact(hit, size)} {hit.note}".rstrip() for hit in chosen]
-            if facts_tokens(lines) <= room:
+            if facts_tokens(lines) <= max_tokens:
                 return [
                     ServedFact(f"F{n}", hit.id, hit.domain, round(hit.evidence, 6), hit.blob, line)
                     for n, (hit, line) in enumerate(zip(chosen, lines, strict=True), 1)
@@ -357,5 +359,5 @@ def _shorten_fact(hit: FactHit, size: int) -> str:
         statement = _ASIDE.sub("", statement)
     if not advice or statement == advice:
         return shorten(statement, size)
-    what_to_do = shorten(advice, max(int(_ADVICE * size), size - len(statement)))
+    what_to_do = shorten(advice, max(int(_ADVICE_SHARE * size), size - len(statement)))
     return f"{shorten(statement, size - len(what_to_do) - 1)} → {what_to_do}"

@@ -1,25 +1,25 @@
-"""Compare the texts of two skills, so that only one of two equal skills is shown."""
+"""Compare the texts of two skills, so that an answer shows only one of two equal skills."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from skillvault.model.sameness import comparison
-from skillvault.model.sameness import form as forms
+from skillvault.model.sameness.comparison import is_same
+from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text import markdown
 from skillvault.model.text.text import jaccard, words
 
-_WORDS = 5  # a text of fewer words is too short to compare
-_ALIKE = 0.3  # texts that share fewer of their words are not looked at more closely
-_SAME = 0.85  # the share of each text's statements that the other has
+_MIN_WORDS = 5  # a text of fewer words is too short to compare
+_MIN_SHARED_WORDS = 0.3  # part of the words; with fewer, statements are not compared
+_MIN_COVERAGE = 0.85  # part of the statements of each text that the other has
 
 
 def says_same(text: str, other_text: str) -> bool:
     """Return True if nearly all statements of each text are in the other, in any words."""
     a, b = _distinct_words(text), _distinct_words(other_text)
-    if min(len(a), len(b)) < _WORDS or jaccard(a, b) < _ALIKE:
+    if min(len(a), len(b)) < _MIN_WORDS or jaccard(a, b) < _MIN_SHARED_WORDS:
         return False
     first, second = _forms(text), _forms(other_text)
-    return _coverage(first, second) >= _SAME and _coverage(second, first) >= _SAME
+    return _coverage(first, second) >= _MIN_COVERAGE and _coverage(second, first) >= _MIN_COVERAGE
 
 
 def likeness(text: str, other_text: str) -> float:
@@ -30,18 +30,15 @@ def likeness(text: str, other_text: str) -> float:
     return max(_coverage(first, second), _coverage(second, first))
 
 
-@lru_cache(maxsize=256)
-def _distinct_words(text: str) -> frozenset[str]:
-    return words(text)
+_distinct_words = lru_cache(maxsize=256)(words)
 
 
 @lru_cache(maxsize=256)
-def _forms(text: str) -> "tuple[forms.Form, ...]":
-    return tuple(map(forms.normal_form, markdown.statements(text) or [text]))
+def _forms(text: str) -> tuple[Form, ...]:
+    return tuple(map(normal_form, markdown.statements(text) or [text]))
 
 
-def _coverage(statements: "Sequence[forms.Form]", other_forms: "Sequence[forms.Form]") -> float:
-    return sum(
-        any(comparison.is_same(form, other_form) for other_form in other_forms)
-        for form in statements
-    ) / len(statements)
+def _coverage(forms: Sequence[Form], other_forms: Sequence[Form]) -> float:
+    """Return the share (0..1) of forms that the other text has."""
+    shared_forms = [form for form in forms if any(is_same(form, other) for other in other_forms)]
+    return len(shared_forms) / len(forms)

@@ -12,15 +12,15 @@ from skillvault.model.text.text import ARROW
 
 ANSWERS = 28.0  # strength from which on a line alone answers a task
 RELATED = 12.0  # below it no line of a guide has to do with the task
-_SIDE = 15.0  # weight of a side such as fast or open: any task may take one
-_NEAR = 0.5  # of the best line's weight, from which on a line is given
-_OWN = (RULES, "Do", "Avoid", "Refused", "Tried")  # sections that the program writes
-_ALWAYS = (RULES, "Refused")  # sections that are given whole
-_FIRST = 3  # lines of what to do that are given whatever the task
-_NEAREST = 8  # lines that are near a task
-_PREFIX = 4  # letters by which a word may be the other's form
+_SIDE_WEIGHT = 15.0  # of a side such as fast or open: any task may take one
+_NEAR_SHARE = 0.5  # of the best line's weight, from which on a line is near
+_OWN_SECTIONS = (RULES, "Do", "Avoid", "Refused", "Tried")  # the program writes them
+_WHOLE_SECTIONS = (RULES, "Refused")
+_FIRST_DEEDS = 3  # lines of what to do that are given whatever the task
+_MAX_NEAR = 8  # lines that are near a task
+_PREFIX = 4  # letters that two forms of a word share
 _WORD = re.compile(r"\w+")
-_DEED_ENDS = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
+_DEED_END = re.compile(rf"{ARROW}| \((?:weak|strong): ")  # in the line of a try
 # The counts and dates that the program writes into a line: no task is about them.
 _COUNTS = re.compile(r"\d+(?: of \d+)? (?:failed )?runs\b[^;)]*|^- \d{4}-\d\d-\d\d\b")
 _PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
@@ -62,7 +62,7 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
 
 
 def _weight(stems: Iterable[str], marks: Sequence[str] | frozenset[str]) -> float:
-    words = (_SIDE if stem.startswith("~") else weight(stem) for stem in stems)
+    words = (_SIDE_WEIGHT if stem.startswith("~") else weight(stem) for stem in stems)
     return sum(words) + MARK_WEIGHT * len(marks)
 
 
@@ -89,19 +89,20 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
     max_weight = max((match.weight for match in matches.values()), default=0.0)
     if not max_weight:
         return body
-    nearest = [line for line, match in matches.items() if match.weight >= _NEAR * max_weight]
-    nearest = sorted(nearest, key=lambda line: -matches[line].weight)[:_NEAREST]
-    labelled_lines: list[str] = []
-    for line in nearest:
+    by_weight = sorted(matches, key=lambda line: -matches[line].weight)[:_MAX_NEAR]
+    near_lines = [line for line in by_weight if matches[line].weight >= _NEAR_SHARE * max_weight]
+    task_lines: list[str] = []
+    for line in near_lines:
         heading = headings.get(line)
-        if heading not in _ALWAYS:
+        if heading not in _WHOLE_SECTIONS:
             label = f"- {heading}: " if heading in ("Do", "Avoid") else "- "
-            labelled_lines.append(line.replace("- ", label, 1))
-    cuts = [text for section in sections if (text := _cut_section(section, nearest))]
-    first_cuts = [text for text in cuts if text.startswith(tuple(f"## {name}" for name in _ALWAYS))]
-    task_section = ["\n".join(["## For This Task", "", *labelled_lines])] if labelled_lines else []
-    later_cuts = [text for text in cuts if text not in first_cuts]
-    return "\n\n".join([title.partition("\n")[0], *first_cuts, *task_section, *later_cuts])
+            task_lines.append(line.replace("- ", label, 1))
+    cuts = [text for section in sections if (text := _cut_section(section, near_lines))]
+    whole_openings = tuple(f"## {heading}" for heading in _WHOLE_SECTIONS)
+    whole_cuts = [text for text in cuts if text.startswith(whole_openings)]
+    task_section = ["\n".join(["## For This Task", "", *task_lines])] if task_lines else []
+    other_cuts = [text for text in cuts if text not in whole_cuts]
+    return "\n\n".join([title.partition("\n")[0], *whole_cuts, *task_section, *other_cuts])
 
 
 def omits_lines(excerpt: str, body: str) -> bool:
@@ -110,20 +111,20 @@ def omits_lines(excerpt: str, body: str) -> bool:
     return any(line not in excerpt for line in lines)
 
 
-def _cut_section(section: str, nearest: Sequence[str]) -> str:
+def _cut_section(section: str, near_lines: Sequence[str]) -> str:
     """Return what is left of a section without the lines near the task; "" for nothing."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
-    if heading not in _OWN:
+    if heading not in _OWN_SECTIONS:
         return section.strip()
-    items = [line for line in section.splitlines() if line.startswith("- ")]
-    if heading not in _ALWAYS:
-        new_items = [line for line in items if line not in nearest]
-        items = new_items[:_FIRST] if heading == "Do" else []
-    return "\n".join([f"## {heading}", "", *items]) if items else ""
+    lines = [line for line in section.splitlines() if line.startswith("- ")]
+    if heading not in _WHOLE_SECTIONS:
+        new_lines = [line for line in lines if line not in near_lines]
+        lines = new_lines[:_FIRST_DEEDS] if heading == "Do" else []
+    return "\n".join([f"## {heading}", "", *lines]) if lines else ""
 
 
 def _is_covered(line: str, body: str) -> bool:
     """Return True if a text has a try already: both quote its deed."""
-    deed = _DEED_ENDS.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
+    deed = _DEED_END.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
     _, _, unlabelled = deed.partition(": ")  # a text names the target only where targets differ
     return deed in body or (unlabelled != "" and unlabelled in body)

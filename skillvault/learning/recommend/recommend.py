@@ -33,7 +33,6 @@ from skillvault.learning.recommend.disclosure import (
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.recommend.lines import omits_lines
 from skillvault.learning.recommend.relevance import Match, Weighing, draw, draw_normal
-from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
 from skillvault.model.records import Scalar
@@ -44,12 +43,14 @@ Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
 ]
 
-NEXT = 20  # left-out skills that an answer names if not all are asked for
-_UNASKED = "a skill of the package; pin it, or ask for its role or stage"
+MAX_NEXT = 20  # left-out skills that an answer names if not all are asked for
+LEAD_RANKS = 2  # ranks before those of the other skills
 NOT_LIVE = ("proposed", "retired")
+_MAX_PEERS = 20  # shown skills with which a text is compared
+_NEAR_SHARE = 0.8  # of the evidence that an answer needs; enough if another text answers
 
 
-class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are thousands
+class Candidate(Struct, frozen=True, gc=False):  # in no cycle, and there are thousands
     """A live skill of the shelf, as known before its text is read.
 
     `tokens` are the tokens of its text, and `blob` its version (git's id of its bytes). `seed` is
@@ -179,11 +180,6 @@ class Background(Struct, frozen=True):
     facts: Sequence[FactHit] = ()
 
 
-_COMPARED = 20  # places with which a skill is compared that may say the same
-_NEARLY = 0.8  # of the evidence with which a text answers, where another one answers
-LEADS = 2  # places before those of the others
-
-
 class _Request(NamedTuple):
     """A question, and the data to answer it."""
 
@@ -196,9 +192,9 @@ class _Request(NamedTuple):
 
 
 class _Contender(NamedTuple):
-    """A candidate with its score, in sort order; `place` is its rank by pins and leads."""
+    """A candidate with its score, in sort order; `rank` is by pins and leads."""
 
-    place: int
+    rank: int
     minus_score: float
     name: str
     relevance: float
@@ -227,81 +223,72 @@ def recommend(
     `read_text` returns the text of a candidate by name. `scores` are the matches of texts with the
     task; they count if there is a task and the strategy is not `tag`.
     """
-    policy = rules.policy.recommend
-    if query.strategy == "tag" or not policy.task:
+    settings = rules.policy.recommend
+    if query.strategy == "tag" or not settings.task:
         scores = None
-    weighing = Weighing(query.context, policy, read_text, scores)
+    weighing = Weighing(query.context, settings, read_text, scores)
     pins = pin_places(query)
     request = _Request(query, rules, pins, weighing, read_text, background or Background())
     live = _select_candidates(candidates, query, pins)
     doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
     doubtful_names = {c.name for c in doubtful}
     unasked = {c.name for c in live if c.seed and not _is_requested(c, query, pins)}
-    eligible = _eligibility_test(request, unasked)
-    domains = (query.domain, None)
-    low: list[_Contender] = []
-    high: list[_Contender] = []
-    rankable = (c for c in live if c.name not in doubtful_names)
-    matching, unmatched = _split_by_match(rankable, request)
+    is_eligible = _eligibility_test(request, unasked)
+    eligible: list[_Contender] = []
+    irrelevant: list[_Contender] = []
+    qualified = (c for c in live if c.name not in doubtful_names)
+    matching, unmatched = _split_by_match(qualified, request)
     for contender in (_score(c, request) for c in matching):
-        (high if eligible(contender) else low).append(contender)
+        (eligible if is_eligible(contender) else irrelevant).append(contender)
     doubtful_contenders = (
         _score(c, request)
         for c in doubtful
         if next_status(c.status, c.evidence, rules).status != "retired"
     )
-    order, explored = _explore(high, filter(eligible, doubtful_contenders), request)
+    order, explored = _explore(eligible, filter(is_eligible, doubtful_contenders), request)
     weak = [c for c in doubtful if c is not explored]
     if weighing.has_task:  # irrelevant skills are not left out for their effect
         weak_contenders = [_score(c, request) for c in weak]
-        low += (contender for contender in weak_contenders if not eligible(contender))
-        weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
-    choice = _choose(order, request)
-    irrelevant = [*(contender.name for contender in low), *(c.name for c in unmatched)]
+        irrelevant += (contender for contender in weak_contenders if not is_eligible(contender))
+        weak = [contender.candidate for contender in weak_contenders if is_eligible(contender)]
+    served, facts, withheld = _choose(order, request)
     names = {candidate.name for candidate in live}
+    unknown_pins = [pin for pin in pins if pin not in names]
     cap = f"at most {_limit(request)} are shown"
     left_out = chain(
-        (
-            WithheldSkill(pin, "unknown-pin", "no live skill has this name")
-            for pin in pins
-            if pin not in names
-        ),
-        choice.withheld,
+        (WithheldSkill(p, "unknown-pin", "no live skill has this name") for p in unknown_pins),
+        withheld,
         (_withhold(c.candidate, "rank", f"score {-c.minus_score:.2f}; {cap}") for c in order),
-        _withhold_irrelevant(low, request),
+        _withhold_irrelevant(irrelevant, request),
         # No word of the task brings these, so that they are scored only if that is asked.
         _withhold_irrelevant((_score(c, request) for c in unmatched), request),
         (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
+    irrelevant_names = {c.name for c in irrelevant} | {c.name for c in unmatched}
+    asked = [candidate for candidate in live if candidate.name not in unasked]
     return Selection(
         domain=query.domain,
         decision=query.decision,
-        recommended=choice.served,
-        withheld=list(left_out if query.explain else islice(left_out, NEXT)),
-        total_considered=sum(c.domain in domains and c.name not in unasked for c in live),
+        recommended=served,
+        withheld=list(left_out if query.explain else islice(left_out, MAX_NEXT)),
+        total_considered=sum(c.domain in (query.domain, None) for c in asked),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=sum(name not in unasked for name in irrelevant),
-        over_budget=sum(withheld.reason == "budget" for withheld in choice.withheld),
-        facts=choice.facts,
+        excluded_low_relevance=len(irrelevant_names - unasked),
+        over_budget=sum(skill.reason == "budget" for skill in withheld),
+        facts=facts,
     )
 
 
 def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
     """Return the skills to serve without a task: the pinned first, then the most helpful."""
-    anything = Query(domain="")
-    live = [
-        c
-        for c in candidates
-        if c.status not in NOT_LIVE
-        and (not c.seed or c.status == "pinned")
-        and _is_qualified(c, rules)
-    ]
+    asked = (c for c in candidates if not c.seed or c.status == "pinned")
+    live = [c for c in asked if c.status not in NOT_LIVE and _is_qualified(c, rules)]
 
-    def place(candidate: Candidate) -> tuple[bool, float, str]:
-        gain = sum(_gains(candidate, anything, rules).values()) if _may_gain(candidate) else 0.0
+    def order(candidate: Candidate) -> tuple[bool, float, str]:
+        gain = sum(_gains(candidate, None, rules).values()) if _may_gain(candidate) else 0.0
         return candidate.status != "pinned", -gain, candidate.name
 
-    return sorted(live, key=place)
+    return sorted(live, key=order)
 
 
 def empty_selection(query: Query, near_domain: str) -> Selection:
@@ -309,7 +296,7 @@ def empty_selection(query: Query, near_domain: str) -> Selection:
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 
-# ── who is asked, who is left ────────────────────────────────────────────────────────
+# ── the eligible skills ─────────────────────────────────────────────────────────────
 
 
 def pin_places(query: Query) -> dict[str, int]:
@@ -324,15 +311,12 @@ def _select_candidates(
     """Return the pins, and the live skills of this or no domain for the role or the stage."""
     # The semantic strategy asks the texts of all, whatever their roles.
     filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
-    domain = query.domain
+    domains = (query.domain, None)
     return [
         c
         for c in candidates
         if c.status not in NOT_LIVE
-        and (
-            ((c.domain is None or c.domain == domain) and (not filtered or _has_label(c, query)))
-            or c.name in pins
-        )
+        and (c.name in pins or (c.domain in domains and (not filtered or _has_label(c, query))))
     ]
 
 
@@ -356,18 +340,18 @@ def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[
 
     Without a task, the relevance decides.
     """
-    query, rules = request.query, request.rules.policy.recommend
+    query, min_relevance = request.query, request.rules.policy.recommend.min_relevance
     answering = {*_find_answering(request, unasked)}
     answering.update(request.background.leads if query.action else ())
-    has_task, min_relevance = request.weighing.has_task, rules.min_relevance
+    has_task = request.weighing.has_task
 
-    def eligible(contender: _Contender) -> bool:
+    def is_eligible(contender: _Contender) -> bool:
         if _is_requested(contender.candidate, query, request.pins):
             return True
         is_near = contender.name in answering if has_task else contender.relevance >= min_relevance
         return contender.name not in unasked and is_near
 
-    return eligible
+    return is_eligible
 
 
 def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
@@ -377,17 +361,18 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
     that skill. Otherwise it only shares a few words with the task.
     """
     weighing, actions = request.weighing, request.background.actions
-    rules = request.rules.policy.recommend
-    if all(name in unasked for name in weighing.names_with_evidence(rules.answers)):
+    settings = request.rules.policy.recommend
+    if all(name in unasked for name in weighing.names_with_evidence(settings.answers)):
         return []
-    names = [n for n in weighing.names_with_evidence(_NEARLY * rules.answers) if n not in unasked]
+    near_names = weighing.names_with_evidence(_NEAR_SHARE * settings.answers)
+    names = [name for name in near_names if name not in unasked]
     learned_names = [name for name in names if actions.get(name)]
     best_name = min(
         learned_names, key=lambda name: (-weighing.measure_evidence(name), name), default=None
     )
     if best_name is None:
         return names
-    min_evidence = rules.beside * weighing.measure_evidence(best_name)
+    min_evidence = settings.beside * weighing.measure_evidence(best_name)
     return [
         name
         for name in names
@@ -400,7 +385,7 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
 def _split_by_match(
     candidates: Iterable[Candidate], request: _Request
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Divide the candidates into those that may be shown and those without a word of the task.
+    """Divide the candidates into those to score and those without a word of the task.
 
     In a large library nearly all are of the second kind, and need no score. If the answer explains
     every skill, all are of the first kind.
@@ -428,8 +413,8 @@ def _score(candidate: Candidate, request: _Request) -> _Contender:
     name, pins = candidate.name, request.pins
     score = relevance = request.weighing.relevance(name, candidate.kind)
     if _may_gain(candidate):
-        score += sum(_gains(candidate, request.query, request.rules).values())
-    lead = request.background.leads.get(name, LEADS)
+        score += sum(_gains(candidate, request.query.decision, request.rules).values())
+    lead = request.background.leads.get(name, LEAD_RANKS)
     return _Contender(pins.get(name, len(pins) + lead), -score, name, relevance, candidate)
 
 
@@ -439,35 +424,31 @@ def _may_gain(candidate: Candidate) -> bool:
     return is_used or candidate.status == "proven"
 
 
-def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]:
+def _gains(candidate: Candidate, decision: str | None, rules: Rules) -> dict[str, float]:
     """Return the parts by which the score of a skill exceeds its relevance."""
-    decision, name, evidence = query.decision, candidate.name, candidate.evidence
-    draw = None if decision is None else partial(draw_normal, decision, name)
+    evidence = candidate.evidence
+    draw = None if decision is None else partial(draw_normal, decision, candidate.name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
     proven = {"proven": rules.policy.recommend.proven} if is_proven else {}
     return proven | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
 
 
-# ── who is shown ─────────────────────────────────────────────────────────────────────
+# ── the shown skills ─────────────────────────────────────────────────────────────────────
 
 
-class _Choice(NamedTuple):
-    """The shown skills and facts, and the best of the others."""
+def _choose(
+    order: Iterator[_Contender], request: _Request
+) -> tuple[list[ServedSkill], list[ServedFact], list[WithheldSkill]]:
+    """Return the best skills within limit and budget, the facts, and the best of the others.
 
-    served: list[ServedSkill]
-    facts: list[ServedFact]
-    withheld: list[WithheldSkill]
-
-
-def _choose(order: Iterator[_Contender], request: _Request) -> _Choice:
-    """Choose the best skills within limit and budget; read no more of the order than needed."""
-    places, repeats = _drop_repeats(order, request)
-    places, guided_skills = _drop_guided(places, request)
-    repeats += guided_skills
+    Read no more of the order than needed.
+    """
+    distinct, repeats = _drop_repeats(order, request)
+    unguided, guided_skills = _drop_guided(distinct, request)
     contenders: list[_Contender] = []
     held_out: list[Candidate] = []
     withheld: list[WithheldSkill] = []
-    for contender in places:
+    for contender in unguided:
         candidate = contender.candidate
         if candidate.name not in request.pins and _is_held_out(candidate, request):
             detail = f"not shown for {request.query.decision}, to compare with"
@@ -478,7 +459,7 @@ def _choose(order: Iterator[_Contender], request: _Request) -> _Choice:
     served, facts = _disclose(contenders, held_out, request)
     crowded_out = contenders[len(served) :]
     withheld += (_withhold(c.candidate, "budget", "no room for another line") for c in crowded_out)
-    return _Choice(served, facts, [*withheld, *repeats])
+    return served, facts, [*withheld, *repeats, *guided_skills]
 
 
 def _drop_repeats(
@@ -493,8 +474,9 @@ def _drop_repeats(
     repeats: list[WithheldSkill] = []
     while len(chosen) < limit and (contender := next(order, None)) is not None:
         name = contender.name
-        is_guide = contender.candidate.kind == "guide"  # which `_drop_guided` compares
-        peers = (p for p in chosen[:_COMPARED] if is_guide == (p.candidate.kind == "guide"))
+        # `_drop_guided` compares the other skills with guides.
+        is_guide = contender.candidate.kind == "guide"
+        peers = (p for p in chosen[:_MAX_PEERS] if is_guide == (p.candidate.kind == "guide"))
         twins = (peer for peer in peers if says_same(read_text(name), read_text(peer.name)))
         twin = next(twins, None)
         if twin is None or name in pins:
@@ -533,33 +515,29 @@ def _disclose(
     contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
     """Return the texts of all skills that can be named, and the facts."""
-    background, rules = request.background, request.rules.policy.recommend
-    slots = [
-        disclosure.Slot(
-            w.name,
-            background.excerpts.get(w.name) or request.read_text(w.name),
-            background.about(w.name),
-            _actions(request, w.candidate),
-            w.name in request.pins,
-            is_cut=w.name in background.excerpts
-            and omits_lines(background.excerpts[w.name], request.read_text(w.name)),
-            by_lines=w.candidate.kind == "guide",
+    background, settings = request.background, request.rules.policy.recommend
+    slots = []
+    for contender in contenders:
+        name, text = contender.name, request.read_text(contender.name)
+        excerpt = background.excerpts.get(name)
+        slot = disclosure.Slot(
+            name,
+            excerpt or text,
+            background.about(name),
+            _actions(request, contender.candidate),
+            pinned=name in request.pins,
+            is_cut=excerpt is not None and omits_lines(excerpt, text),
+            by_lines=contender.candidate.kind == "guide",
         )
-        for w in contenders
-    ]
+        slots.append(slot)
     hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
-    # A guide has the content of the facts about its action.
-    guided = {
-        action
-        for w in contenders
-        if w.candidate.kind == "guide"
-        for action in _actions(request, w.candidate) or ()
-    }
+    # A guide says what the facts about its action say.
+    guided = frozenset[Action]().union(*(slot.actions or () for slot in slots if slot.by_lines))
     facts = background.facts if request.weighing.has_task else ()
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
-    budgets = (request.query.budget, rules.budget, math.inf)
+    budgets = (request.query.budget, settings.budget, math.inf)
     budget = next(budget for budget in budgets if budget is not None)
-    answer = disclosure.disclose(slots, hidden, hits, rules, budget=budget)
+    answer = disclosure.disclose(slots, hidden, hits, settings, budget=budget)
     served = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
@@ -575,34 +553,31 @@ def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | Non
 
 
 def _limit(request: _Request) -> int:
-    limit, rules = request.query.limit, request.rules.policy.recommend
+    limit, settings = request.query.limit, request.rules.policy.recommend
     if limit is None:
-        limit = max(rules.limit, rules.named) if request.weighing.has_task else rules.limit
+        named = settings.named if request.weighing.has_task else 0
+        limit = max(settings.limit, named)
     return max(0, limit)
 
 
 def _explore(
     contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
-    """Return the order, and the new skill that it tries in a share of the decisions.
+    """Return the order, and the new skill in it, which a share of the decisions tries.
 
     The new skill gets the last rank that may have a text. It promises much and was applied seldom,
     even if it seems to hurt.
     """
-    order, limit = _sort_lazily(contenders), _limit(request)
-    if request.rules.policy.recommend.bodies is not None:
-        limit = min(limit, request.rules.policy.recommend.bodies)
-    policy = request.rules.policy
+    policy, order, limit = request.rules.policy, _sort_lazily(contenders), _limit(request)
+    if policy.recommend.bodies is not None:
+        limit = min(limit, policy.recommend.bodies)
     decision, share = request.query.decision, request.rules.explored_share(policy)
     if limit < 2 or decision is None or draw(decision, "", "explore") >= share:
         return order, None
     first = list(islice(order, limit - 1))
     names = {*request.pins, *(contender.name for contender in first)}
-    untried = (
-        contender
-        for contender in chain(contenders, doubtful)
-        if contender.name not in names and is_new(contender.candidate.evidence, policy)
-    )
+    others = (c for c in chain(contenders, doubtful) if c.name not in names)
+    untried = (c for c in others if is_new(c.candidate.evidence, policy))
     newcomer = min(untried, key=partial(_exploration_cost, policy), default=None)
     if newcomer is None:
         return chain(first, order), None
@@ -611,10 +586,10 @@ def _explore(
 
 def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str]:
     """Sort key: promising skills first, each use moves a skill back; without chance."""
-    evidence, rules = contender.candidate.evidence, policy.effect
+    evidence, settings = contender.candidate.evidence, policy.effect
     lift = evidence.lift.recent.lift if evidence.lift else 0.0
-    promise = contender.relevance + rules.bonus * lift
-    return rules.explore_cost * evidence.times_applied - promise, contender.name
+    promise = contender.relevance + settings.bonus * lift
+    return settings.explore_cost * evidence.times_applied - promise, contender.name
 
 
 def _sort_lazily(contenders: Iterable[_Contender]) -> Iterator[_Contender]:
@@ -637,35 +612,35 @@ def _is_held_out(candidate: Candidate, request: _Request) -> bool:
     query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
-    numbers, lift = rules.policy.effect, candidate.evidence.lift
-    share = min_share = min(numbers.holdout, numbers.holdout_proven)
+    settings, lift = rules.policy.effect, candidate.evidence.lift
+    share = min_share = min(settings.holdout, settings.holdout_proven)
     helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
     is_proven = rules.is_proven(candidate.status, candidate.evidence, rules)
-    if not is_proven and helps < numbers.proven_above:
-        doubt = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
-        share += (numbers.holdout - min_share) * doubt**2
+    if not is_proven and helps < settings.proven_above:
+        doubt = (settings.proven_above - helps) / (settings.proven_above - 0.5)
+        share += (settings.holdout - min_share) * doubt**2
     return draw(query.decision, candidate.name) < share
 
 
 def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: str) -> ServedSkill:
-    _, score, name, total, candidate = contender
-    evidence, policy = candidate.evidence, request.rules.policy
-    gains = _gains(candidate, request.query, request.rules)
+    candidate, evidence = contender.candidate, contender.candidate.evidence
+    policy = request.rules.policy
+    gains = _gains(candidate, request.query.decision, request.rules)
     parts = {part: round(value, 6) for part, value in gains.items()}
     badge = badge_of(evidence.times_applied, evidence.success_rate, "proven" in gains)
     if is_on_trial(evidence, policy):
         progress = count_of(evidence.shown, policy.effect.trial_shown)
         badge = f"📊 Tried again ({progress} decisions)"
     return ServedSkill(
-        name=name,
+        name=candidate.name,
         kind=candidate.kind,
-        relevance=total,
-        score=round(-score, 6),
+        relevance=contender.relevance,
+        score=round(-contender.minus_score, 6),
         badge=badge,
         status=candidate.status,
         blob=candidate.blob,
         tokens=count_tokens(text.body),
-        reasons={**request.weighing.parts(name, candidate.kind), **parts},
+        reasons={**request.weighing.parts(candidate.name, candidate.kind), **parts},
         body=text.body,
         handle=handle,
         how=text.how,
@@ -674,20 +649,24 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
     )
 
 
-def _withhold_irrelevant(low: Iterable[_Contender], request: _Request) -> Iterator[WithheldSkill]:
+def _withhold_irrelevant(
+    contenders: Iterable[_Contender], request: _Request
+) -> Iterator[WithheldSkill]:
     """Yield the skills that are not eligible, the best first, with the number that is missing."""
-    rules, weighing = request.rules.policy.recommend, request.weighing
-    for _, _, name, value, candidate in _sort_lazily(low):
-        if candidate.seed:
-            detail = _UNASKED
-        elif weighing.has_task:
-            evidence = weighing.measure_evidence(name)
-            bound = (
-                f"{rules.answers:.2f}"
-                if evidence < rules.answers
-                else f"{rules.beside:.2f} times that of the best skill, on another action"
-            )
-            detail = f"evidence {evidence:.2f} that it answers the task is below {bound}"
+    settings, weighing = request.rules.policy.recommend, request.weighing
+    for contender in _sort_lazily(contenders):
+        evidence = weighing.measure_evidence(contender.name)
+        if contender.candidate.seed:
+            detail = "a skill of the package; pin it, or ask for its role or stage"
+        elif not weighing.has_task:
+            relevance, bound = contender.relevance, settings.min_relevance
+            detail = f"relevance {relevance:.2f} is below {bound:.2f}"
+        elif evidence < settings.answers:
+            bound = settings.answers
+            detail = f"evidence {evidence:.2f} that it answers the task is below {bound:.2f}"
         else:
-            detail = f"relevance {value:.2f} is below {rules.min_relevance:.2f}"
-        yield _withhold(candidate, "low-relevance", detail)
+            detail = (
+                f"evidence {evidence:.2f} that it answers the task is below {settings.beside:.2f} "
+                "times that of the best skill, on another action"
+            )
+        yield _withhold(contender.candidate, "low-relevance", detail)

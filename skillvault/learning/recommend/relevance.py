@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.model.policy import BOOSTS, Boost, RecommendPolicy
+from skillvault.model.policy import Boost, RecommendPolicy
 from skillvault.model.records import Scalar
 
 Context = Mapping[str, Scalar]
 
-_LEAST = 0.3  # below it not even the best text answers the task
+_MIN_BEST_SCORE = 0.3  # below it not even the best text answers the task
 _SEPARATOR = re.compile(r"[\s_-]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -47,13 +47,6 @@ def fold_keys(context: Context) -> dict[str, Scalar]:
     return {fold_name(key): value for key, value in context.items()}
 
 
-def relevance(kind: str, body: str, context: Context) -> float:
-    """Return the relevance (0..1) of a skill of this kind and text by the default boosts."""
-    keys = fold_keys(context)
-    applicable = (boost for boost in BOOSTS if applies(boost, kind, keys) and has_word(boost, body))
-    return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applicable))
-
-
 def value_of(text: str) -> Scalar:
     """Convert a typed value of a context: true, false, a number, or the text itself."""
     if text.lower() in ("true", "false"):
@@ -84,10 +77,10 @@ def has_word(boost: Boost, body: str) -> bool:
 
 
 class Weighing:
-    """The parts of the relevance in one context; those of a kind are computed once.
+    """The parts of the relevance in one context.
 
-    `read` returns a skill's text by name. `scores` tells how well it answers the task, None without
-    a task.
+    `read_text` returns a skill's text by name. `scores` has the matches of texts with the task,
+    None without a task.
     """
 
     def __init__(
@@ -99,39 +92,27 @@ class Weighing:
     ) -> None:
         self._context = fold_keys(context)
         self._policy = policy
-        self._read = read_text
-        self._scores = scores
-        self._best = max([_LEAST, *(match.score for match in (scores or {}).values())])
+        self._read_text = read_text
         self._matches = scores or {}
+        self.has_task = scores is not None
+        self._best = max([_MIN_BEST_SCORE, *(match.score for match in self._matches.values())])
         # Kind -> the sum for all its skills, and the boosts that depend on a text.
         self._kinds: dict[str, tuple[float, list[Boost]]] = {}
-        # Kind -> the relevance of its skills without boosts by text or a match with the task.
-        self._plain: dict[str, float] = {}
 
     def relevance(self, name: str, kind: str) -> float:
         """Return the sum of the parts, 0..1."""
-        if name not in self._matches and kind in self._plain:
-            return self._plain[kind]
         if kind not in self._kinds:
             boosts = [boost for boost in self._policy.boosts if applies(boost, kind, self._context)]
             fixed = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
             self._kinds[kind] = fixed, [boost for boost in boosts if boost.says]
-        total, asking = self._kinds[kind]
-        if asking:
-            body = self._read(name)
-            total += sum(boost.add for boost in asking if has_word(boost, body))
-        if self._scores is not None:
+        total, text_boosts = self._kinds[kind]
+        if text_boosts:
+            body = self._read_text(name)
+            total += sum(boost.add for boost in text_boosts if has_word(boost, body))
+        if self.has_task:
             total += self._task_part(name)
         # Rounded, so that sums of the same parts in another order are the same.
-        total = round(min(1.0, max(0.0, total)), 6)
-        if name not in self._matches and not asking:
-            self._plain[kind] = total
-        return total
-
-    @property
-    def has_task(self) -> bool:
-        """True if there is a task."""
-        return self._scores is not None
+        return round(min(1.0, max(0.0, total)), 6)
 
     def names_with_evidence(self, min_evidence: float) -> list[str]:
         """Return the skills with at least this evidence for the task."""
@@ -150,9 +131,9 @@ class Weighing:
         """Return part -> addend, in the order of the policy, without zeros."""
         contributions = {"base": self._policy.base}
         for boost in self._policy.boosts:
-            if applies(boost, kind, self._context) and has_word(boost, self._read(name)):
+            if applies(boost, kind, self._context) and has_word(boost, self._read_text(name)):
                 contributions[boost.name] = contributions.get(boost.name, 0.0) + boost.add
-        if self._scores is not None:
+        if self.has_task:
             contributions["task"] = self._task_part(name)
         return {part: round(value, 6) for part, value in contributions.items()}
 

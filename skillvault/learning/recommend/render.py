@@ -13,18 +13,16 @@ from typing import Any
 
 import msgspec
 
-from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
-from skillvault.learning.recommend.disclosure import REMINDER as REMINDER  # noqa: PLC0414 (of the prompt)
-from skillvault.learning.recommend.disclosure import paths_of
-from skillvault.learning.recommend.recommend import NEXT, Query, Selection, ServedSkill
+from skillvault.learning.recommend.disclosure import INSTRUCTION, REMINDER, paths_of
+from skillvault.learning.recommend.recommend import MAX_NEXT, Query, Selection, ServedSkill
 from skillvault.model.errors import UsageError
 from skillvault.model.records import MAX_TEXT, Skill, stamp
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import join_items
 
-_SHOWN_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill in a receipt
+_RECORDED_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill in a receipt
 _TAGS = "skills|skill|named|facts|learned|instruction"
-_TAG_SHOWN = 20  # characters
+_MAX_TAG = 20  # characters
 # White space and controls hide a tag from a reader no more than from a model.
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
@@ -110,11 +108,11 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "context": dict(query.context),
         **({"facts": facts} if facts else {}),
         "shown": [
-            {"skill": s.name, **{key: getattr(s, key) for key in _SHOWN_KEYS}}
+            {"skill": s.name, **{key: getattr(s, key) for key in _RECORDED_KEYS}}
             for s in answer.recommended
         ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
-        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:NEXT]],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in omitted[:MAX_NEXT]],
         "counts": counts,
     }
 
@@ -161,8 +159,8 @@ def _named_lines(skills: Sequence[ServedSkill]) -> str:
     lines: list[str] = []
     for skill in skills:
         description = f": {skill.description}" if skill.description else ""
-        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{description}".split())))
-    return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
+        lines.append(" ".join(f"[{skill.handle}] {skill.name}{description}".split()))
+    return "\n".join(map(inert_body, [*lines, f"(Read one: {ways})"]))
 
 
 # ── the frame, which the text inside cannot leave ────────────────────────────────────
@@ -175,7 +173,7 @@ def inert_body(body: str) -> str:
 
 def frame_tags(text: str) -> list[str]:
     """Return the parts of a text that look like tags of the frame."""
-    return [text[match.start() : match.start() + _TAG_SHOWN] for match in _TAG.finditer(text)]
+    return [text[match.start() : match.start() + _MAX_TAG] for match in _TAG.finditer(text)]
 
 
 def element(tag: str, text: str, **attributes: Any) -> str:

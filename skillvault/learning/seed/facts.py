@@ -57,7 +57,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
     for evaluation in _candidates(material, policy, rejections):
         domain = evaluation.domain
         if domain not in domains:
-            domains[domain] = DomainTexts(domain, material, rules)
+            domains[domain] = DomainTexts(domain, material)
         facts = domains[domain]
         rejection, repeated_fact = facts.find_repeated(evaluation)
         if rejection:

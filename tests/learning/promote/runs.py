@@ -58,15 +58,17 @@ class KnownRuns:
         for each in plan.retellings:
             fact = replace(self.facts[each.fact.id], importance=each.importance)
             if each.is_earlier:
-                text, at = fact_text(each.evaluation), each.outcome.occurred_at
+                text, at = fact_text(each.run.evaluation), each.run.outcome.occurred_at
                 fact = replace(fact, text=text, created_at=at)
             self.facts[fact.id] = fact
 
     @property
     def book(self) -> RunBook:
         """The runs so far, all of them as new ones."""
-        questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), _nothing)
-        book = RunBook(RunHistory(load=lambda _: {}, tellers=self._tellers, **questions))
+        names = ("stored_ids", "claims", "summaries", "tallies", "makers")
+        queries = dict.fromkeys(names, _nothing)
+        history = RunHistory(load=lambda _: {}, supporters_at=self._supporters_at, **queries)
+        book = RunBook(history)
         book.add_runs(run for of, said in self._runs.values() if (run := evaluated_run(said, of)))
         for link in self.links.values():
             if link.type == "promoted":
@@ -83,7 +85,7 @@ class KnownRuns:
         links = (link for link in self.links.values() if link.type in types)
         return {link.source.id[6:8] for link in links if link.target.id == fact.id}
 
-    def _tellers(self, fact: str, at: datetime) -> list[str]:
+    def _supporters_at(self, fact: str, at: datetime) -> list[str]:
         links = [link for link in self.links.values() if link.target.id == fact]
         told = (link.source.id for link in links if link.type in ("promoted", "reinforced"))
         return [name for name in told if self._runs[name][0].occurred_at == at]

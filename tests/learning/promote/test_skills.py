@@ -68,8 +68,8 @@ def test_three_like_facts_are_a_pattern() -> None:
 
 def test_two_sessions_make_it_independent_and_one_does_not() -> None:
     facts = [fact(1), fact(2), fact(3)]
-    assert [p.independent for p in due(facts, ["s1", "s1", "s2"])] == [True]
-    assert [p.independent for p in due(facts, ["s1", "s1", "s1"])] == [False]
+    assert [p.is_independent for p in due(facts, ["s1", "s1", "s2"])] == [True]
+    assert [p.is_independent for p in due(facts, ["s1", "s1", "s1"])] == [False]
 
 
 def test_one_fact_of_three_sessions_is_a_pattern_by_itself() -> None:
@@ -101,7 +101,7 @@ def test_a_cluster_that_has_grown_gives_its_skill_the_new_facts() -> None:
     facts = [fact(1), fact(2), fact(3), fact(4)]
     (pattern,) = due(facts, derived=facts[:3], skills=[Skill(SKILL)])
     assert pattern.skill == SKILL
-    assert [one.id for one in pattern.fresh] == ["fact-4"]
+    assert [one.id for one in pattern.new_facts] == ["fact-4"]
 
 
 def test_a_skill_that_a_person_took_away_is_not_made_again() -> None:
@@ -139,20 +139,20 @@ def _made(pattern: Pattern) -> Skill:
 
 def test_a_pattern_of_one_session_waits_in_proposed() -> None:
     facts = (fact(1), fact(2), fact(3))
-    assert _made(Pattern(facts=facts, fresh=facts, independent=False)).status == "proposed"
-    assert _made(Pattern(facts=facts, fresh=facts, independent=True)).status == "testing"
+    assert _made(Pattern(facts=facts, new_facts=facts, is_independent=False)).status == "proposed"
+    assert _made(Pattern(facts=facts, new_facts=facts, is_independent=True)).status == "testing"
 
 
 def test_a_pattern_of_untrusted_facts_waits_in_proposed() -> None:
     facts = tuple(fact(n, trust="untrusted") for n in (1, 2, 3))
-    made = _made(Pattern(facts=facts, fresh=facts, independent=True))
+    made = _made(Pattern(facts=facts, new_facts=facts, is_independent=True))
     assert (made.status, made.trust) == ("proposed", "untrusted")
 
 
 def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
     facts = (fact(1), fact(2), fact(3))
     change = recurrence.skill_change(
-        Pattern(facts=facts, fresh=facts, independent=True),
+        Pattern(facts=facts, new_facts=facts, is_independent=True),
         DRAFT,
         is_taken=lambda _: False,
         now=NOW,
@@ -164,7 +164,7 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
 
 def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
     facts = (fact(1), fact(2), fact(3))
-    pattern = Pattern(facts=facts, fresh=facts[2:], independent=True, skill=SKILL)
+    pattern = Pattern(facts=facts, new_facts=facts[2:], is_independent=True, skill=SKILL)
     wrote = WrittenTexts(
         bodies=[Version(None, "# Pattern: x\n\n## One\n\n- old")],
         descriptions=[Version(None, "theirs")],

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence, qualifies_by_count
-from skillvault.learning.recommend import recommend as rules
 from skillvault.learning.recommend.disclosure import FactHit, Summary
 from skillvault.learning.recommend.recommend import (
     Background,
@@ -72,11 +71,6 @@ def test_a_skill_is_qualified_as_the_vectors_say(row: dict[str, Any]) -> None:
     times, rate, streak = row["args"]
     evidence = Evidence(times, success_rate=rate, consecutive_failures=streak)
     assert qualifies_by_count("testing", evidence, Policy()) == row["expect"]
-
-
-@pytest.mark.parametrize("row", vectors("relevance"))
-def test_the_relevance_is_that_of_the_vectors(row: dict[str, Any]) -> None:
-    assert rules.relevance(*row["args"]) == pytest.approx(row["expect"], abs=1e-9)
 
 
 @pytest.mark.parametrize("row", vectors("relevance"))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from skillvault.learning.recommend.disclosure import FactHit, Summary
+from skillvault.learning.recommend.disclosure import INSTRUCTION, FactHit, Summary
 from skillvault.learning.recommend.recommend import (
     Background,
     Candidate,
@@ -13,7 +13,7 @@ from skillvault.learning.recommend.recommend import (
     Selection,
     recommend,
 )
-from skillvault.learning.recommend.render import INSTRUCTION, prompt, record, xml
+from skillvault.learning.recommend.render import prompt, record, xml
 from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy

@@ -5,12 +5,17 @@ A try is the short form of an outcome; its deed says in a sentence what the run 
 
 import re
 
-from skillvault.model.text.tables import read_sections
+from skillvault.model.text.tables import read_patterns, read_sections
 
-_WORDS = dict(read_sections("skillvault.learning.tries", "words.txt"))
+_SECTIONS = dict(read_sections("skillvault.learning.tries", "words.txt"))
+CUE = read_patterns("skillvault.learning.tries", "patterns.txt")
+
+
+def read_words(section: str) -> list[str]:
+    """Return the words of a section of words.txt, some as patterns."""
+    return re.split(r",\s+", _SECTIONS[section].strip())
 
 
 def words_pattern(section: str) -> str:
     """Return a pattern for the words of a section of words.txt."""
-    words = re.split(r",\s+", _WORDS[section].strip())
-    return f"(?:{'|'.join(words)})"
+    return f"(?:{'|'.join(read_words(section))})"

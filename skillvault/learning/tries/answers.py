@@ -27,7 +27,7 @@ _NOUN = r"(?:answer|result|solution|output value|final value)"
 _ANSWER = regex(r"\banswer\b", re.IGNORECASE)
 _IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)(?:\s*:)?)"
 # Patterns that present a value as the answer. `words` need the word "answer" in the match.
-_GIVEN = (
+_PRESENTED = (
     regex(
         rf"\b{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
         rf"[\"'*]*{_IS}[\s*]*{_VALUE}",
@@ -60,7 +60,7 @@ _FILE = regex(
     rf"(?P<number>{_NUMBER})(?=\s*(?:$|\n|[\"'`*]))",
     re.IGNORECASE,
 )
-_LONE = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
+_LONE_NUMBER = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
 # Words after `the answer is` that are no answer.
 _NO_VALUE = regex(rf"^{words_pattern('no answer')}\b", re.IGNORECASE)
 # The verdict of a verifier is no answer either.
@@ -72,10 +72,10 @@ _MARKS = "*`\"'“” "
 # `1,240` is one number, `1,2,40` three.
 _GROUPED = regex(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _UNIT = regex(r"^([-−–+]?)\s*[$€£¥]\s?")
-_DIGITS = 60  # before or after the point; a figure with more stays unchanged
-_TAIL = 2000  # characters that are searched for an answer
-_LINE = 120  # characters of a line that is a lone value
-_WORDS = 5  # words of an answer; a longer phrase is a sentence
+_MAX_DIGITS = 60  # digits before or after the point; a figure with more stays unchanged
+_SEARCHED = 2000  # characters that are searched for an answer
+_MAX_LINE = 120  # characters of a line that is a lone value
+_MAX_WORDS = 5  # words of an answer; a longer phrase is a sentence
 
 
 def answer_of(outcome: Outcome) -> str | None:
@@ -96,8 +96,8 @@ def answer_text(outcome: Outcome) -> str | None:
 def _last_answer(text: str) -> str | None:
     """Return the last answer in an agent's text, or the value that is its last line."""
     last_line = text.strip().rpartition("\n")[2]
-    match = _LONE.fullmatch(last_line) if len(last_line) <= _LINE else None
-    answer = _last_value(text, (*_GIVEN, _FIELD, _FILE))
+    match = _LONE_NUMBER.fullmatch(last_line) if len(last_line) <= _MAX_LINE else None
+    answer = _last_value(text, (*_PRESENTED, _FIELD, _FILE))
     return answer or (_strip_marks(match["number"]) if match else None)
 
 
@@ -106,7 +106,7 @@ def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
     matches = [
         (match.end(), value)
         for pattern in patterns
-        for match in pattern.finditer(text[-_TAIL:])
+        for match in pattern.finditer(text[-_SEARCHED:])
         if (value := _read_value(match)) is not None
     ]
     return max(matches, default=(0, None), key=lambda pair: pair[0])[1]
@@ -121,7 +121,7 @@ def _read_value(match: re.Match[str]) -> str | None:
     value = words.strip().strip("*`\"'“”").strip()
     if not value or _NO_VALUE.match(value) or _PATH.search(value) or _VERDICT.fullmatch(value):
         return None
-    if not re.search(r"\w", value) or len(value.split()) > _WORDS:
+    if not re.search(r"\w", value) or len(value.split()) > _MAX_WORDS:
         return None
     return _strip_marks(value)
 
@@ -141,7 +141,7 @@ def normal_value(value: str) -> str:
         decimal = Decimal(number)
     except InvalidOperation:
         return text
-    if "_" in number or not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS:
+    if "_" in number or not decimal.is_finite() or abs(decimal.adjusted()) > _MAX_DIGITS:
         return text
     figure = f"{decimal:f}"
     figure = figure.rstrip("0").rstrip(".") if "." in figure else figure

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.sections import Version, WrittenTexts, is_untouched
-from skillvault.model.change import Change, Edit, Move
+from skillvault.learning.sections import Version, WrittenTexts, is_untouched, rewrite_body
+from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.policy import Policy
 from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill, stamp
 
@@ -65,6 +65,18 @@ def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) 
         return False
     life, usual_life = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
     return life is None or usual_life is None or life.end < usual_life.end
+
+
+def rewrite_skill(
+    path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, policy: Policy
+) -> tuple[tuple[Edit, ...], tuple[Rewrite, ...]]:
+    """Return the edits of keys and the new body that turn a skill into its new version.
+
+    A person's sections stay, and a person's keys as in `key_edits`.
+    """
+    edits = tuple(key_edits(path, skill, new_skill, old_texts, policy=policy))
+    body = rewrite_body(skill.body, old_texts.bodies, new_skill.body)
+    return edits, (Rewrite(path, body),) if body != skill.body else ()
 
 
 def key_edits(

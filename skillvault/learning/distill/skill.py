@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.expire import key_edits
+from skillvault.learning.expire import rewrite_skill
 from skillvault.learning.generate import (
     ComposedText,
     SkillState,
@@ -18,7 +18,7 @@ from skillvault.learning.length import STATEMENTS, References, fit_body, head_li
 from skillvault.learning.naming import distilled_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, SessionExcerpt
-from skillvault.model.change import Change, Edit, Rewrite, skill_series
+from skillvault.model.change import Change, Edit, skill_series
 from skillvault.model.policy import DistillPolicy, Policy
 from skillvault.model.records import Ref, Session, SessionFailure, Skill, link_of, stamp
 from skillvault.model.text.text import (
@@ -213,10 +213,10 @@ def rewording_change(
     title = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
     text = compose_text(brief, draft, title=title, limit=limit, references=references)
-    body = sections.rewrite_body(skill.body, texts.bodies, text.body)
-    revised_skill = replace(skill, description=shorten(draft.description, 1024))
+    new_skill = replace(skill, body=text.body, description=shorten(draft.description, 1024))
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
-    edits = [
+    label_edits = [
         Edit(path, ("metadata", key), " ".join(names) or None)
         for key, names in labels.items()
         if names != getattr(skill, key)
@@ -228,8 +228,8 @@ def rewording_change(
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
         files=reference_files(skill.name, shelf, references.files_to_write(text.files)),
-        edits=(*key_edits(path, skill, revised_skill, texts, policy=policy), *edits),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        edits=(*edits, *label_edits),
+        rewrites=rewrites,
         targets=(Ref("skill", skill.name),),
     )
 

@@ -17,13 +17,13 @@ from skillvault.learning.account.reading import is_graded
 from skillvault.learning.account.rules import action_rules, group_by_action, outliers
 from skillvault.learning.account.sentences import balance_parts
 from skillvault.learning.contrast.episodes import episode_words
-from skillvault.learning.expire import key_edits, lifetime
+from skillvault.learning.expire import lifetime, rewrite_skill
 from skillvault.learning.gate import home_of
 from skillvault.learning.generate import STEP, SkillState, expiry_time
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
-from skillvault.model.change import Change, Move, Rewrite
+from skillvault.model.change import Change, Move
 from skillvault.model.conditions import clause, risk
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
@@ -182,23 +182,25 @@ def next_change(
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    body = sections.rewrite_body(skill.body, old_texts.bodies, strategy_body(period, draft))
     new_skill = replace(
         skill,
+        body=strategy_body(period, draft),
         description=shorten(draft.description, 1024),
         account=material.account,
         created=stamp(material.made_at),
         expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
+    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy)
+    body = rewrites[0].body if rewrites else skill.body
     is_archived = path.startswith("archive/")
     restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _strategy_change(
         material,
         period,
         f"{'restore' if is_archived else 'rewrite'} {material.name}",
-        changed_paths=sections.statement_changes(skill.body, body),
-        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        statement_changes=sections.statement_changes(skill.body, body),
+        edits=edits,
+        rewrites=rewrites,
         moves=(restoring_move,) if is_archived else (),
     )
 
@@ -207,7 +209,7 @@ def _strategy_change(
     material: StrategyMaterial,
     period: Period,
     subject: str,
-    changed_paths: Sequence[str] = (),
+    statement_changes: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
     """Return a commit with a `generated` link for each evaluation that has none."""
@@ -227,7 +229,7 @@ def _strategy_change(
     return Change(
         step=STEP,
         subject=subject,
-        reason="\n".join([*lines, *changed_paths]),
+        reason="\n".join([*lines, *statement_changes]),
         sources=sources,
         targets=(target,),
         judge=join_items(sorted(judges)) or None,

@@ -270,8 +270,6 @@ def approve_learned(
     vault, and `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
-    keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
-    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in keys}
     changes = sections.statement_changes(approved.body, new_skill.body)
     return Change(
         step=APPROVE,
@@ -279,16 +277,28 @@ def approve_learned(
         reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
         writes=tuple(_redirect_link(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{file}", data) for file, data in files.items()),
-        edits=tuple(Edit(path, key_paths[key], _key_text(new_skill, key)) for key in keys),
+        edits=skill_edits(path, approved, new_skill, (*_KEYS, "written")),
         rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),
         removes=tuple(sorted([*paths, *(str(ref_of(link)) for link in links)])),
         targets=(Ref("skill", name), Ref("skill", waiting.name)),
     )
 
 
-def _key_text(skill: Skill, key: str) -> str | None:
+def skill_edits(path: str, skill: Skill, new_skill: Skill, keys: Iterable[str]) -> tuple[Edit, ...]:
+    """Return the edits of the keys in which a skill differs from the new one."""
+    changed_keys = [key for key in keys if key_text(new_skill, key) != key_text(skill, key)]
+    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in changed_keys}
+    return tuple(
+        Edit(path, key_paths[key], None if value is None else key_text(new_skill, key))
+        for key in changed_keys
+        for value in [getattr(new_skill, key)]
+    )
+
+
+def key_text(skill: Skill, key: str) -> str:
+    """Return the value of a key as one line, as in the file; "" without the key."""
     value = getattr(skill, key)
-    return " ".join(value) if isinstance(value, tuple) else value
+    return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
 
 def approve_installed(

@@ -326,7 +326,7 @@ STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
 
 WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
 # The steps and decisions that move a skill into archive/ or back.
-MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVERS
+MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVING_STEPS
 
 # The queues of the index, and the steps whose commits no person makes.
 AGENDA = Agenda(

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from difflib import unified_diff
-from typing import Literal, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
 SHELVES = ("skills", "proposed", "archive")
+_DomainRecord = TypeVar("_DomainRecord", Outcome, Evaluation, Fact)
 
 
 class Contents(Struct, frozen=True, kw_only=True):
@@ -70,13 +71,8 @@ def contents_of(
     run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
 ) -> Contents:
     """Read the records that a page of these days needs."""
-    view = run.view
-    outcomes = {
-        record.id: record
-        for record in view.outcomes.values()
-        if domain is None or record.domain == domain
-    }
-    by_id = view.links.ends()
+    view, by_id = run.view, run.view.links.ends()
+    outcomes = _records_of_domain(view.outcomes, domain)
     links: dict[Ref, list[LinkEnds]] = defaultdict(list)
     for link in by_id.values():
         links[link.target].append(link)
@@ -87,14 +83,8 @@ def contents_of(
         until=span[1],
         domain=domain,
         outcomes=outcomes,
-        evaluations={
-            record.id: record
-            for record in view.evaluations.values()
-            if domain in (None, record.domain)
-        },
-        facts={
-            record.id: record for record in view.facts.values() if domain in (None, record.domain)
-        },
+        evaluations=_records_of_domain(view.evaluations, domain),
+        facts=_records_of_domain(view.facts, domain),
         shelves={
             shelf: {name: skill for name, skill in folder.items() if domain in (None, skill.domain)}
             for shelf, folder in zip(SHELVES, folders, strict=True)
@@ -104,6 +94,12 @@ def contents_of(
         overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
         effects=effects,
     )
+
+
+def _records_of_domain(
+    records: Mapping[str, _DomainRecord], domain: str | None
+) -> dict[str, _DomainRecord]:
+    return {r.id: r for r in records.values() if domain in (None, r.domain)}
 
 
 Event = Literal[

@@ -3,11 +3,14 @@
 Untrusted skills always wait, whatever the policy says.
 """
 
+from collections.abc import Iterable
+from datetime import datetime
+
 from msgspec.structs import replace
 
 from skillvault.model.change import Change, Move, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import Ref, Skill
+from skillvault.model.records import Ref, Skill, link_of
 
 _SERVED, _PROPOSED = "skills", "proposed"
 
@@ -59,3 +62,24 @@ def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
         sources=(ref,),
         targets=(ref,),
     )
+
+
+def reinforcement_change(
+    step: str, target: Ref, sources: Iterable[Ref], at: datetime, reason: str
+) -> Change:
+    """Return the commit that links records to a skill or a fact that says the same."""
+    refs = tuple(sources)
+    links = tuple(link_of("reinforced", source, target, at) for source in refs)
+    return Change(
+        step=step,
+        subject=f"reinforce {target.id}",
+        reason=reason,
+        writes=links,
+        sources=refs,
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+def repetition_words(count: int) -> str:
+    """Return a number of repetitions in words."""
+    return "once more" if count == 1 else f"{count} times more"

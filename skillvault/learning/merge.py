@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.distill.skill import compose_text, tags_of
+from skillvault.learning.distill.skill import session_text, tags_of
 from skillvault.learning.expire import rewrite_skill
 from skillvault.learning.generate import expiry_time, reference_files
 from skillvault.learning.length import References
@@ -72,7 +72,7 @@ def merge_change(
     counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
     main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
     subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
-    text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
+    text = session_text(brief, draft, "Evolved", policy.merge.max_tokens, References())
     skill = Skill(
         name=free_name("evolved", subject, (s.id for s in brief.sessions), is_taken),
         body=text.body,
@@ -95,13 +95,7 @@ def growth_change(
     policy: Policy,
 ) -> Change:
     """Return the commit that extends an evolved skill by more skills or sessions."""
-    text = compose_text(
-        merge.brief,
-        draft,
-        title="Evolved",
-        limit=policy.merge.max_tokens,
-        references=references,
-    )
+    text = session_text(merge.brief, draft, "Evolved", policy.merge.max_tokens, references)
     new_skill = replace(skill, body=text.body, account=sessions_digest(merge.brief.sessions))
     new_skill = evolved_skill(merge, new_skill, draft, policy)
     path = f"skills/{skill.name}/SKILL.md"

@@ -138,22 +138,17 @@ def rewrite_change(
         moves=tuple(moves),
         sources=tuple(Ref("evaluation", outcome_id) for outcome_id in refresh.fresh),
         targets=(target, *(Ref("link", link.id) for link in links)),
-        judge=generate.judges_of(findings),
+        judge=generate.judges_of(findings.significant, findings.account.evaluations),
     )
 
 
 def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     """List the statements that were added, removed or changed."""
-    outcomes = refresh.findings.account.outcomes
+    findings = refresh.findings
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts
-    count_words = pluralize(len(outcomes), "outcome")
-    day = f"{'the last ' * (len(outcomes) > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
+    about, outcomes = generate.about_words(findings), findings.account.outcomes
     names = [folder.partition("/")[2] for folder in refresh.merged]
-    return "\n".join(
-        [
-            f"{generate.about_words(refresh.findings)}: {count_words}, {day}; {summary}",
-            *(f"{name} said it before and goes to archive/." for name in names),
-            *changes,
-        ]
-    )
+    lines = [f"{about}: {generate.outcome_words(outcomes)}; {summary}"]
+    lines += [f"{name} said it before and goes to archive/." for name in names]
+    return "\n".join([*lines, *changes])

@@ -15,8 +15,9 @@ from skillvault.learning.account.reading import loss_or_gain
 from skillvault.learning.account.statements import account_of, calls_for_skill, graded_findings
 from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import rewrite_skill
-from skillvault.learning.generate import SkillState, judges_of
-from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
+from skillvault.learning.gate import reinforcement_change, repetition_words
+from skillvault.learning.generate import SkillState
+from skillvault.learning.length import ComposedText, References, compose_text, head_line_limit
 from skillvault.learning.merge import SkillMerge, evolution_change, evolved_skill
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.rejection import Rejection
@@ -25,7 +26,7 @@ from skillvault.model.brief import Agreement, Draft, Findings
 from skillvault.model.change import Change, skill_series
 from skillvault.model.phrases import describe_subject
 from skillvault.model.policy import MergePolicy, Policy
-from skillvault.model.records import Evaluation, Outcome, Ref, Skill, SkillKind, link_of
+from skillvault.model.records import Evaluation, Outcome, Ref, Skill, SkillKind
 from skillvault.model.text import markdown
 from skillvault.model.text.text import (
     count_of,
@@ -39,8 +40,7 @@ from skillvault.model.text.text import (
     words,
 )
 
-_NAMED = 8  # subjects that a header names
-_TAGS = 16
+_MAX_NAMES = 8  # subjects that a header names
 
 
 # ── the skill of one outcome ─────────────────────────────────────────────────────────
@@ -123,19 +123,10 @@ def outcome_skill_change(
 
 def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
     """Return the commit that links repeated failures to the skill of the first failure."""
-    target = Ref("skill", skill.name)
-    sources = tuple(Ref("evaluation", name) for name in outcomes)
-    links = tuple(link_of("reinforced", source, target, now) for source in sources)
-    times = "once more" if len(links) == 1 else f"{len(links)} times more"
-    return Change(
-        step=generate.STEP,
-        subject=f"reinforce {skill.name}",
-        commit_with=skill_series(generate.STEP, skill.domain),
-        reason=f"The failure that it tells of happened {times}.",
-        writes=links,
-        sources=sources,
-        targets=tuple(Ref("link", link.id) for link in links),
-    )
+    reason = f"The failure that it tells of happened {repetition_words(len(outcomes))}."
+    sources = [Ref("evaluation", name) for name in outcomes]
+    change = reinforcement_change(generate.STEP, Ref("skill", skill.name), sources, now, reason)
+    return replace(change, commit_with=skill_series(generate.STEP, skill.domain))
 
 
 # ── the skills to merge ──────────────────────────────────────────────────────────────
@@ -212,30 +203,24 @@ def find_merge_groups(
 
 
 def evolved_text(
-    merge: SkillMerge[Agreement],
-    draft: Draft,
-    policy: Policy,
-    references: References | None = None,
-) -> tuple[str, dict[str, str]]:
-    """Return the body of a merged skill, and its new files in references/ by name."""
-    outcomes = merge.brief.together.account.outcomes
+    merge: SkillMerge[Agreement], draft: Draft, policy: Policy, references: References
+) -> ComposedText:
+    """Return the text of a merged skill, and its new files."""
+    outcomes, limit = merge.brief.together.account.outcomes, policy.merge.max_tokens
     names = [describe_subject(findings.account.outcomes[0]) for findings in merge.brief.apart]
-    limit = policy.merge.max_tokens
-    max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
+    name_list = _some_names(names, head_line_limit(limit))
     total = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
-        f"*Stands for {pluralize(len(names), 'subject')}: {_some_names(names, max_line_tokens)}*",
-        f"*As of {total}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
-        f"*Domain: {merge.domain}*",
+        f"Stands for {pluralize(len(names), 'subject')}: {name_list}",
+        f"As of {total}, {outcomes[-1].occurred_at:%Y-%m-%d}",
+        f"Domain: {merge.domain}",
     ]
-    title = f"# Evolved: {trim_to_tokens(draft.title, max_line_tokens)}"
-    body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
-    return body, {file: overflow} if overflow else {}
+    return compose_text(draft, "Evolved", header, limit, references)
 
 
 def _some_names(names: Sequence[str], token_limit: int) -> str:
     """Return as many names as fit into `token_limit` tokens, and the number of the others."""
-    for count in range(min(len(names), _NAMED), 0, -1):
+    for count in range(min(len(names), _MAX_NAMES), 0, -1):
         omission = [f"{len(names) - count} more"] if len(names) > count else []
         text = join_items([*names[:count], *omission])
         if count_tokens(text) <= token_limit:
@@ -250,16 +235,14 @@ def merge_change(
     merge: SkillMerge[Agreement], draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
     """Return the commit that merges several skills into a new one."""
-    outcomes = merge.brief.together.account.outcomes
-    labels = [label for index in range(3) for o in outcomes if (label := o.subject[index])]
-    body, files = evolved_text(merge, draft, policy)
+    text = evolved_text(merge, draft, policy, References())
     skill = Skill(
         name=numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken),
-        body=body,
-        tags=tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_TAGS],
+        body=text.body,
+        tags=generate.subject_tags(merge.brief.together.account.outcomes),
         origin="generated",
     )
-    return _merge_commit(merge, evolved_skill(merge, skill, draft, policy), files)
+    return _merge_commit(merge, evolved_skill(merge, skill, draft, policy), text.files)
 
 
 def growth_change(
@@ -272,11 +255,11 @@ def growth_change(
     policy: Policy,
 ) -> Change:
     """Return the commit that adds skills to an evolved skill with these files."""
-    body, files = evolved_text(merge, draft, policy, references)
-    new_skill = evolved_skill(merge, replace(skill, body=body), draft, policy)
+    text = evolved_text(merge, draft, policy, references)
+    new_skill = evolved_skill(merge, replace(skill, body=text.body), draft, policy)
     path = f"skills/{skill.name}/SKILL.md"
     edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy)
-    files = references.files_to_write(files)
+    files = references.files_to_write(text.files)
     return _merge_commit(merge, skill, files, edits=edits, rewrites=rewrites)
 
 
@@ -297,5 +280,5 @@ def _merge_commit(
         f"{skill.name} stands for {subjects} that {verb} the same: "
         f"{count_of(count, len(outcomes))} outcomes are {noun}."
     )
-    judge = judges_of(findings)
+    judge = generate.judges_of(findings.significant, findings.account.evaluations)
     return evolution_change(merge, skill, files, reason=reason, judge=judge, **parts)

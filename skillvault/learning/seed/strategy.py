@@ -19,19 +19,20 @@ from skillvault.learning.account.sentences import balance_parts
 from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import lifetime, rewrite_skill
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate import STEP, SkillState, expiry_time
+from skillvault.learning.generate import STEP, SkillState, expiry_time, judges_of
 from skillvault.learning.naming import strategy_name
+from skillvault.learning.promote.skills import skill_body
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
 from skillvault.model.change import Change, Move
 from skillvault.model.conditions import clause, risk
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import count_of, join_items, pluralize, shorten, slug
+from skillvault.model.text.text import count_of, pluralize, shorten, slug
 
 _SILENT = "No condition is known to separate losses or wins from the others."
-_OUTLIERS = 2  # of one outcome
-_TAGGED = 3  # actions that become tags
+_MAX_OUTLIERS = 2  # of one outcome
+_MAX_ACTIONS = 3  # actions that become tags
 GRADED, UNGRADED = "Market Context", "Context"
 
 
@@ -141,7 +142,7 @@ def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
     scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
     for outcome in scored[:1] + scored[1:][-1:]:
         peers = [o for o in outcomes if o.decision.action == outcome.decision.action]
-        yield from islice(outliers(outcome, peers), _OUTLIERS)
+        yield from islice(outliers(outcome, peers), _MAX_OUTLIERS)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -151,7 +152,7 @@ def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """Return the commit that adds the strategy of a domain."""
-    actions = list(group_by_action(period.outcomes))[:_TAGGED]
+    actions = list(group_by_action(period.outcomes))[:_MAX_ACTIONS]
     skill = Skill(
         name=material.name,
         description=shorten(draft.description, 1024),
@@ -217,7 +218,6 @@ def _strategy_change(
     new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
     links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
-    judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
     reasons = [
         f"What separates: {clause(r.conditions)}: {risk(r)}; p {r.p:.2g}." for r in period.rules
     ]
@@ -232,7 +232,7 @@ def _strategy_change(
         reason="\n".join([*lines, *statement_changes]),
         sources=sources,
         targets=(target,),
-        judge=join_items(sorted(judges)) or None,
+        judge=judges_of(period.outcomes, period.evaluations),
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
 
@@ -247,9 +247,7 @@ def strategy_body(period: Period, draft: Draft) -> str:
         f"*{_results(period)}*",
         f"*Domain: {period.domain}*",
     ]
-    parts = [f"# Strategy: {draft.title}", "\n".join(header)]
-    parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
-    return "\n\n".join(parts)
+    return skill_body(f"Strategy: {draft.title}", "\n".join(header), draft)
 
 
 def _outcomes_line(period: Period) -> str:

@@ -28,11 +28,8 @@ from skillvault.model.text.text import (
 
 STEP = "distill"
 _KEY_REASON = 80  # characters of a reason by which failures differ
-_MAX_SUCCESS, _SUCCESS_HEAD, _SUCCESS_TAIL = (
-    300,
-    200,
-    80,
-)  # characters of a success: limit, start and end kept
+_MAX_SUCCESS = 300  # characters of a success; a longer one is cut to its start and its end
+_START, _END = 200, 80
 _MAX_NAME = 40  # characters of a session's name in a text
 _MAX_NAMES = 4  # sessions that a header names
 _MAX_TAGS = 16
@@ -87,11 +84,9 @@ def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
 
 def shorten_success(text: str) -> str:
     """Shorten a success of more than 300 characters to its first 200 and its last 80."""
-    return (
-        text
-        if len(text) <= _MAX_SUCCESS
-        else f"{text[:_SUCCESS_HEAD].rstrip()} … {text[-_SUCCESS_TAIL:].lstrip()}"
-    )
+    if len(text) <= _MAX_SUCCESS:
+        return text
+    return f"{text[:_START].rstrip()} … {text[-_END:].lstrip()}"
 
 
 def excerpt(session: Session, rules: DistillPolicy) -> Session:

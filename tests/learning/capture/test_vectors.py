@@ -20,7 +20,7 @@ def _terms(rule: str) -> dict[str, Any]:
 
 def _worth(files: int) -> dict[str, Any]:
     found = rate_confidence(files)
-    return {"confidence": found.confidence, "promote": found.promote}
+    return {"confidence": found, "promote": found != "low"}
 
 
 def _augment(base: str, patterns: list[dict[str, Any]], rules: list[str]) -> str:

@@ -5,68 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
-from skillvault.learning.tries import words_pattern
+from skillvault.learning.tries import CUE
 from skillvault.model.brief import RefusedAnswers
 from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
 
-# A figure begins at its sign or first digit: else each digit of a long one would be a beginning.
-_NUMBER = (
-    r"(?:[-−–+]|(?<![\d,_]))(?:[$€£¥]\s?)?(?:\d[\d,_]*(?:\.\d+)?|(?<!\.)\.\d+)"
-    r"(?:[eE][-+]?\d+)?(?:\s?%)?"
+# Patterns that present a value as the answer.
+_PRESENTED = tuple(
+    CUE[f"answer {place}"] for place in ("after a noun", "before a noun", "after a verb")
 )
-_MARKED = (
-    r"\*\*(?P<bold>[^*\n]{1,60})\*\*|`(?P<code>[^`\n]{1,60})`"
-    r"|[\"“](?P<said>[^\"”\n]{1,60})[\"”]"
-)
-_VALUE = (
-    rf"(?:{_MARKED}|(?P<number>{_NUMBER})(?![\w-]|\.\d)"
-    r"|(?P<words>\w[^.,;:()\n]{0,48})(?=[.!]?\s*(?:\n|$)))"
-)
-_NOUN = r"(?:answer|result|solution|output value|final value)"
+_STORED = CUE["answer in a field"], CUE["answer in a file"]
 _ANSWER = regex(r"\banswer\b", re.IGNORECASE)
-_IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)(?:\s*:)?)"
-# Patterns that present a value as the answer. `words` need the word "answer" in the match.
-_PRESENTED = (
-    regex(
-        rf"\b{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
-        rf"[\"'*]*{_IS}[\s*]*{_VALUE}",
-        re.IGNORECASE,
-    ),
-    regex(
-        rf"(?:{_MARKED}|(?P<number>{_NUMBER}))\s+(?:is|was|as)\s+(?:the|my|our|its|their)\s+"
-        rf"(?:final |correct )?{_NOUN}\b",
-        re.IGNORECASE,
-    ),
-    regex(
-        r"\b(?:answer(?:ed|ing|s)?|conclud\w+|report(?:ed|ing)?|return(?:ed|ing|s)?"
-        r"|submit(?:ted|ting)?|wr(?:ote|ite|iting|itten)|put|sav(?:ed|ing|e)|contain(?:s|ing)"
-        r"|comes? (?:out )?(?:to|at))"
-        r"\s+(?:with |just |only |that |it is |the (?:single )?(?:value|number|figure|answer) )*"
-        rf"(?:{_MARKED}|(?P<number>{_NUMBER})(?![\w-]|\.\d))"
-        r"(?=[\s.*`\"”]*(?:$|\n|,|(?:in)?to\b|in\b|and\b|as (?:the|my)\b))",
-        re.IGNORECASE,
-    ),
-)
-_FIELD = regex(
-    rf"[\"'](?:final_)?(?:answer|result)[\"']\s*[:=]\s*(?:[\"'](?P<said>[^\"'\n]{{1,60}})[\"']"
-    rf"|(?P<number>{_NUMBER}))",
-    re.IGNORECASE,
-)
-_FILE = regex(
-    rf"(?:answer|result|solution)[\w-]{{0,60}}\.(?:txt|md|csv|out)\b"
-    r"(?:[\s\"'`:=>*]|-(?![\d$€£¥]))*"
-    rf"(?:(?:contains?|holds?|reads?|says|content|was|is)\b[\s\"'`:=]*)*"
-    rf"(?P<number>{_NUMBER})(?=\s*(?:$|\n|[\"'`*]))",
-    re.IGNORECASE,
-)
-_LONE_NUMBER = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
-# Words after `the answer is` that are no answer.
-_NO_VALUE = regex(rf"^{words_pattern('no answer')}\b", re.IGNORECASE)
-# The verdict of a verifier is no answer either.
-_VERDICT = regex(
-    r"pass(?:ed)?|fail(?:ed|ure)?|success(?:ful)?|error|completed?|ok|done", re.IGNORECASE
-)
 _PATH = regex(r"[/\\]|\.\w{2,4}$")
 _MARKS = "*`\"'“” "
 # `1,240` is one number, `1,2,40` three.
@@ -90,14 +39,14 @@ def answer_text(outcome: Outcome) -> str | None:
         return _strip_marks(outcome.result.answer)
     texts = (outcome.decision.report, outcome.decision.reasoning)
     answer = next((answer for text in texts if (answer := _last_answer(text))), None)
-    return answer or _last_value(outcome.result.evidence, (_FIELD, _FILE))
+    return answer or _last_value(outcome.result.evidence, _STORED)
 
 
 def _last_answer(text: str) -> str | None:
     """Return the last answer in an agent's text, or the value that is its last line."""
     last_line = text.strip().rpartition("\n")[2]
-    match = _LONE_NUMBER.fullmatch(last_line) if len(last_line) <= _MAX_LINE else None
-    answer = _last_value(text, (*_PRESENTED, _FIELD, _FILE))
+    match = CUE["lone number"].fullmatch(last_line) if len(last_line) <= _MAX_LINE else None
+    answer = _last_value(text, (*_PRESENTED, *_STORED))
     return answer or (_strip_marks(match["number"]) if match else None)
 
 
@@ -119,7 +68,12 @@ def _read_value(match: re.Match[str]) -> str | None:
     names = ("bold", "code", "said", *(["words"] if _ANSWER.search(match[0]) else []))
     words = next((groups[name] for name in names if groups.get(name)), "")
     value = words.strip().strip("*`\"'“”").strip()
-    if not value or _NO_VALUE.match(value) or _PATH.search(value) or _VERDICT.fullmatch(value):
+    if (
+        not value
+        or CUE["no answer"].match(value)
+        or _PATH.search(value)
+        or CUE["verdict"].fullmatch(value)
+    ):
         return None
     if not re.search(r"\w", value) or len(value.split()) > _MAX_WORDS:
         return None

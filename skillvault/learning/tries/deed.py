@@ -1,9 +1,8 @@
 """The deed of an outcome: what the run did, in its own words, never what it advises."""
 
-import re
 from collections.abc import Iterable, Sequence
 
-from skillvault.learning.tries import CUE, read_words, words_pattern
+from skillvault.learning.tries import CUE, read_words
 from skillvault.learning.tries.insight import is_new
 from skillvault.learning.tries.sentences import (
     Rank,
@@ -24,7 +23,6 @@ _MIN_STEPS = 3  # announced steps that make a text the transcript of a run
 _MAX_ITEMS = 3  # of a closing report
 _REPORT = 2500  # characters at the end of a transcript in which its closing report stands
 _SENTENCE_END = regex(r"\s*(?:[.,;:!?。！？—–]|\s-\s)")
-_REPORTED = regex(rf"^{words_pattern('reported')}\b", re.IGNORECASE)
 _RUN_ON = regex(r"(?<=[a-z]{4})\.(?=(?:The|I|All|We|I've) )")
 _WORD = regex(r"[\w'’-]+")
 # The words of a claim that names nothing but its own success: "All done, it works".
@@ -143,7 +141,7 @@ def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
     items = [
         (score_statement(part) + 2.0 * bool(CUE["method"].search(part)), n, part)
         for n, part in enumerate(dict.fromkeys(sentences))
-        if (_REPORTED.search(part) or CUE["method"].search(part))
+        if (CUE["reported"].search(part) or CUE["method"].search(part))
         and not (CUE["housekeeping"].search(part) or part.endswith(":"))
         and is_new(part, outcome)
     ]

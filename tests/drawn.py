@@ -9,7 +9,7 @@ from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import generate
 from skillvault.learning.account.statements import KINDS, account_of, calls_for_skill, findings_of
 from skillvault.learning.merge import SkillMerge
-from skillvault.learning.naming import OF_DOMAIN
+from skillvault.learning.naming import DOMAIN_KINDS
 from skillvault.learning.seed import skills
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.change import Change
@@ -230,7 +230,7 @@ def _accounts(
         groups: dict[Subject, list[Outcome]] = {}
         for one in outcomes:
             domain, action, target = one.subject
-            action = "" if kind in OF_DOMAIN else action
+            action = "" if kind in DOMAIN_KINDS else action
             subject = (domain, action, target if kind in ("warning", "pattern") else None)
             groups.setdefault(subject, []).append(one)
         every = [findings_of(_account(members, rules), kind, POLICY) for members in groups.values()]

@@ -56,12 +56,12 @@ _GIT = (2, 36)  # knows `mktree --batch`, `core.fsync` and what else is asked of
 # distribution: its module, and the oldest version that works
 _LIBRARIES = {"GitPython": ("git", (3, 1, 60)), "pygit2": ("pygit2", ())}
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
-_IDENTITY = "git config --global user.name NAME && git config --global user.email ADDRESS"
+_IDENTITY_FIX = "git config --global user.name NAME && git config --global user.email ADDRESS"
 _BUILT_IN_JUDGES = {
     "offline": "no model is asked",
     "agent": "`skillvault ask` prints its questions",
 }
-_NEVER = "skillvault itself never runs it"
+_NOT_RUN = "skillvault itself never runs it"
 _MIB = 1024 * 1024
 _MAX_VALUE = 100  # characters of a setting
 
@@ -394,7 +394,7 @@ def _lost_commits(exam: Examination) -> Row:
 def _identity(exam: Examination) -> Row:
     exam.git.run("config", "--list")  # where this fails, git's own words say why
     if exam.git.committer.identity_problem(exam.git.settings()):
-        return Row("identity", "problem", "git does not know who commits", _IDENTITY)
+        return Row("identity", "problem", "git does not know who commits", _IDENTITY_FIX)
     identity = exam.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
     return Row("identity", "ok", identity.rpartition(">")[0] + ">")
 
@@ -440,7 +440,7 @@ def _config(exam: Examination) -> Iterator[Row]:
         values = shorten(", ".join(setting.values), _MAX_VALUE)
         fix = config.removal_command(setting, git_dir, common)
         is_include = setting.key.startswith("include")
-        effect = "git takes more settings from there" if is_include else f"git runs it; {_NEVER}"
+        effect = "git takes more settings from there" if is_include else f"git runs it; {_NOT_RUN}"
         yield Row("config", "note", f"{setting.key} = {values}: {effect}", fix)
     if not settings:
         yield Row("config", "ok", "the vault's own git config names no program")
@@ -450,7 +450,7 @@ def _hooks(exam: Examination) -> Iterator[Row]:
     hooks = list(config.find_foreign_hooks(exam.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
-        detail = f"{path.name} was not installed by init: git runs it; {_NEVER}"
+        detail = f"{path.name} was not installed by init: git runs it; {_NOT_RUN}"
         yield Row("hooks", "note", detail, fix)
     troubles = list(_own_hooks(exam))
     yield from troubles

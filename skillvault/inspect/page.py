@@ -157,12 +157,7 @@ def _spans(decisions: Sequence[_ClosedDecision]) -> list[Span]:
     for decision in decisions:
         members[bisect_right(starts, decision.at) - 1].append(decision)
     return [
-        Span(
-            starts[index],
-            days,
-            _rate_of(group, has_skill=True),
-            _rate_of(group, has_skill=False),
-        )
+        Span(starts[index], days, _rate_of(group, has_skill=True), _rate_of(group, has_skill=False))
         for index, group in sorted(members.items())
     ]
 
@@ -589,37 +584,36 @@ def page_of(
 
 def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[FailedDeed]:
     """Return the skills that hurt, and the tested rules about losses."""
-    harmful_skills = [
-        FailedDeed(
+    deeds = []
+    for skill in benefit.skills:
+        low, high = skill.interval or (0.0, 0.0)
+        if high >= 0 or skill.status == "retired":
+            continue
+        remover = f"skillvault skill retire {skill.skill}"
+        if skill.decision.startswith("retired"):
+            remover = "the next run"
+        deed = FailedDeed(
             deed=f"Following {skill.skill}",
             result=f"Of 100 decisions, {-100 * (skill.lift or 0):.0f} fewer succeed with it "
             f"(95 %: {-100 * high:.0f} to {-100 * low:.0f})",
-            instead="Decide without it; the next run retires it"
-            if skill.decision.startswith("retired")
-            else f"Decide without it; skillvault skill retire {skill.skill} retires it",
+            instead=f"Decide without it; {remover} retires it",
             domain=skill.domain,
             skill=skill.skill,
             failures=skill.failure_count,
             count=skill.times_applied,
         )
-        for skill in benefit.skills
-        for low, high in [skill.interval or (0.0, 0.0)]
-        if high < 0 and skill.status != "retired"
-    ]
-    rules = [
-        FailedDeed(
-            deed=f"{_action_of(rule)} {condition}",
-            result=risk,
-            instead="",
-            domain=page.skill.domain,
-            skill=page.name,
-        )
-        for page, rule in _rules(skills)
-        if rule.rule and str(rule.rule.get("result")).startswith(("failures", "losses"))
-        if not rule.rule.get("lead")
-        for condition, _, risk in [rule.statement.partition(": ")]
-    ]
-    return [*harmful_skills, *rules]
+        deeds.append(deed)
+    for page, statement in _rules(skills):
+        rule = statement.rule or {}
+        if str(rule.get("result")).startswith(("failures", "losses")) and not rule.get("lead"):
+            condition, _, risk = statement.statement.partition(": ")
+            name = f"{_action_of(statement)} {condition}"
+            deeds.append(
+                FailedDeed(
+                    deed=name, result=risk, instead="", domain=page.skill.domain, skill=page.name
+                )
+            )
+    return deeds
 
 
 def _cost(vault: Contents) -> JudgeCost | None:

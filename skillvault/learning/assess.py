@@ -17,7 +17,7 @@ from skillvault.model.records import Ref, stamp
 
 STEP = "assess"
 _SERVED, _ARCHIVE = "skills", "archive"
-_JUDGED = ("testing", "proven", "retired")
+_CHANGING_STATUSES = ("testing", "proven", "retired")
 
 
 class AssessedSkill(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
     """Return the commit that gives a skill the status it earned; None if the status stays."""
     is_archived = skill.shelf == _ARCHIVE
-    if skill.status not in _JUDGED or (is_archived and not skill.is_archived_here):
+    if skill.status not in _CHANGING_STATUSES or (is_archived and not skill.is_archived_here):
         return None
     if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
@@ -86,12 +86,13 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """Return the next trial of a skill that was retired for its use; None without a trial."""
-    numbers, retirement_time = rules.policy.effect, skill.retired
-    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
-    if retirement_time is None or not is_out or skill.is_rejected or not rules.tries_again:
+    numbers = rules.policy.effect
+    is_archived = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
+    may_return = is_archived and rules.tries_again and not skill.is_rejected
+    if skill.retired is None or not may_return:
         return None
     return NextTrial(
-        at=retirement_time + timedelta(days=numbers.trial_days),
+        at=skill.retired + timedelta(days=numbers.trial_days),
         decisions=max(0, numbers.trial_decisions - skill.decisions_since),
         not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
@@ -101,9 +102,9 @@ def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     """Return the status that the evidence calls for; a trial is judged once, at its end."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
-    # What stands in skills/ as retired was brought back by a person.
-    is_archived = skill.shelf == _ARCHIVE
-    status = "retired" if is_archived else skill.status.replace("retired", "testing")
+    # A person brought a retired skill in skills/ back.
+    status = skill.status.replace("retired", "testing")
+    status = "retired" if skill.shelf == _ARCHIVE else status
     return effect.next_status(status, skill.evidence, rules)
 
 

@@ -16,7 +16,6 @@ from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill, stamp
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")
-_RESTORED = "It had expired and a person brought it back"
 
 
 class Lifetime(Struct, frozen=True):
@@ -118,7 +117,7 @@ def find_expiry(
         return None
     archived_skill, renewal_reason = load_archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
-        renewal_reason = _RESTORED
+        renewal_reason = "It had expired and a person brought it back"
     elif skill.status == "proven" and last_applied and last_applied >= life.end - life.span / 2:
         renewal_reason = f"It is proven and was applied on {last_applied:%Y-%m-%d}"
     return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
@@ -128,25 +127,23 @@ def expiry_change(expiry: Expiry) -> Change:
     """Return the commit that archives a skill or renews its time to live."""
     target = Ref("skill", expiry.name)
     reason = f"Its time to live ended on {expiry.life.end:%Y-%m-%d}."
-    if expiry.renewed is None:
-        move = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
-        return Change(
-            step=STEP,
-            subject=expiry.name,
-            reason=reason,
-            moves=(move,),
-            sources=(target,),
-            targets=(target,),
-        )
-    new_end = stamp(expiry.clock + expiry.life.span)
-    path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
-    return Change(
+    folder, new_end = f"{expiry.shelf}/{expiry.name}", stamp(expiry.clock + expiry.life.span)
+    change = Change(
         step=STEP,
-        subject=f"renew {expiry.name}",
-        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
-        edits=(Edit(path, EXPIRES, new_end),),
+        subject=expiry.name,
+        reason=reason,
+        moves=(Move(folder, f"archive/{expiry.name}"),),
         sources=(target,),
         targets=(target,),
+    )
+    if expiry.renewed is None:
+        return change
+    return replace(
+        change,
+        subject=f"renew {expiry.name}",
+        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
+        edits=(Edit(f"{folder}/SKILL.md", EXPIRES, new_end),),
+        moves=(),
     )
 
 

@@ -1,6 +1,7 @@
 """The gate for new skills: agents get them at once, or they wait in proposed/ for a person.
 
-Untrusted skills always wait, whatever the policy says.
+Untrusted skills always wait, whatever the policy says. Also the changes that several steps share:
+to archive a skill, and to link what says the same.
 """
 
 from collections.abc import Iterable
@@ -17,19 +18,18 @@ _SERVED, _PROPOSED = "skills", "proposed"
 
 def apply_gate(change: Change, policy: Policy) -> Change:
     """Return a change with its new skills in the folder that the policy asks for."""
-    gate = policy.generate.gate
-    status_to_change = {"always": "testing", "never": "proposed"}.get(gate)
+    must_wait = policy.generate.gate == "always"
+    old_status = {"always": "testing", "never": "proposed"}.get(policy.generate.gate)
     names = {
         skill.name
         for skill in change.writes
         if isinstance(skill, Skill)
         and skill.trust != "untrusted"
         and skill.origin in ("generated", "distilled")
-        and skill.status == status_to_change
+        and skill.status == old_status
     }
     if not names:
         return change
-    must_wait = gate == "always"
     status, shelf = ("proposed", _PROPOSED) if must_wait else ("testing", _SERVED)
     writes = tuple(
         replace(record, status=status)

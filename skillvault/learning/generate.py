@@ -15,7 +15,7 @@ from skillvault.learning.account.sentences import labels_of, tried_line
 from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
 from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.length import ComposedText, References, compose_text, head_line_limit
-from skillvault.learning.naming import OF_DOMAIN, subject_key, subject_names
+from skillvault.learning.naming import DOMAIN_KINDS, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, skill_series
@@ -72,23 +72,21 @@ def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> 
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:
-        return SkillState(
-            "archived", f"{existing.unreadable} cannot be read; `skillvault check` says why"
-        )
+        reason = f"{existing.unreadable} cannot be read; `skillvault check` says why"
+        return SkillState("archived", reason)
     if not findings.significant:
-        rules, is_warning = policy.generate, findings.kind == "warning"
-        side, bound = (
-            ("below", rules.warning_below) if is_warning else ("above", rules.pattern_above)
-        )
-        return SkillState("between", f"a {findings.kind} needs a score {side} {bound * 100:+.6g} %")
+        bound = f"above {policy.generate.pattern_above * 100:+.6g} %"
+        if findings.kind == "warning":
+            bound = f"below {policy.generate.warning_below * 100:+.6g} %"
+        return SkillState("between", f"a {findings.kind} needs a score {bound}")
     if not calls_for_skill(findings):
-        guide = "it says neither what was done nor what to do; a guide needs two such"
-        other_kinds = "nothing that its outcomes say would change a decision"
-        return SkillState("silent", guide if findings.kind == "guide" else other_kinds)
+        reason = "nothing that its outcomes say would change a decision"
+        if findings.kind == "guide":
+            reason = "it says neither what was done nor what to do; a guide needs two such"
+        return SkillState("silent", reason)
     if is_expired(findings, existing, policy):
-        return SkillState(
-            "over", f"its time would have ended on {(expiry_of(findings, policy) or '')[:10]}"
-        )
+        end = expiry_of(findings, policy) or ""
+        return SkillState("over", f"its time would have ended on {end[:10]}")
     return SkillState("due", f"{_outcome_counts(findings)}; `skillvault run`")
 
 
@@ -115,7 +113,7 @@ def _outcome_counts(findings: Findings) -> str:
 def skill_subject(findings: Findings) -> Subject:
     """Return the subject of a skill: an action for a guide, a domain for a strategy."""
     outcome = findings.account.outcomes[0]
-    if findings.kind in OF_DOMAIN:
+    if findings.kind in DOMAIN_KINDS:
         return outcome.domain, "", None
     return outcome.subject if findings.kind != "guide" else (*outcome.subject[:2], None)
 
@@ -142,13 +140,7 @@ def skill_change(
 
 
 def new_skill(
-    findings: Findings,
-    draft: Draft,
-    text: ComposedText,
-    *,
-    name: str,
-    at: datetime,
-    policy: Policy,
+    findings: Findings, draft: Draft, text: ComposedText, *, name: str, at: datetime, policy: Policy
 ) -> Skill:
     """Return a new skill; its time to live starts at `at`."""
     first, days = findings.account.outcomes[0], policy.days(findings.kind)

@@ -123,7 +123,7 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change
-    return _WRITING if adopted.waits else _blob_of(adopted.rest)
+    return _WRITING if adopted.is_unfinished else _blob_of(adopted.leftover)
 
 
 def _find_appended(run: Run) -> AppendedText | None:

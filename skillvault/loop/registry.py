@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.learning import curate
-from skillvault.learning.naming import GENERAL as GENERAL_NAME
+from skillvault.learning.naming import GENERAL_PREFIX
 from skillvault.model.change import Change
 from skillvault.model.due import (
     Agenda,
@@ -107,7 +107,7 @@ _PROMOTE = (
         when=(
             *_RECURRENCE,
             *_RECOUNTED,
-            Trigger("skill", along=(IdPrefix(GENERAL_NAME), Referrers("fact", "derived"))),
+            Trigger("skill", along=(IdPrefix(GENERAL_PREFIX), Referrers("fact", "derived"))),
         ),
     ),
 )

@@ -35,6 +35,8 @@ _MAX_IDS = 48  # outcomes that a list of a record names
 _MAX_NODES = 48  # origins and commits of a record
 _MAX_CONTEXT = 40  # entries of the context of an outcome
 _SAMPLE = 400  # outcomes from which the length of texts is estimated
+_DECISION_TEXTS = ("action", "target", "task", "reasoning", "report")
+_RESULT_TEXTS = ("claim", "summary", "answer", "evidence")
 _ESCAPE = re.compile(rb"\\u00|\\[bfr]")  # a control character as JSON has it, or a backslash
 _CHUNK_SIZES = {"skill": 40, "fact": 200, "outcome": 400}  # records
 
@@ -158,6 +160,7 @@ def _outcome_details(
     page: Page, outcome: Outcome, evaluation: Evaluation | None, limit: int
 ) -> dict[str, Any]:
     decision, result = outcome.decision, outcome.result
+    context = islice(outcome.context.items(), _MAX_CONTEXT)
     details: dict[str, Any] = {
         "domain": outcome.domain,
         "at": stamp(outcome.occurred_at),
@@ -167,25 +170,15 @@ def _outcome_details(
         "amount": result.amount,
         "confidence": decision.confidence,
         "applied": page.benefit.used.get(outcome.id, ()),
-        "context": [
-            (_beginning(key, 60), _beginning(str(value), 80))
-            for key, value in islice(outcome.context.items(), _MAX_CONTEXT)
-        ],
+        "context": [(_beginning(key, 60), _beginning(str(value), 80)) for key, value in context],
     }
     texts: dict[str, str | None] = {
-        "action": decision.action,
-        "target": decision.target,
         "unit": result.unit,
         "observer": result.observed_by,
         "agent": outcome.source.agent,
         "session": outcome.source.session,
-        "task": decision.task,
-        "reasoning": decision.reasoning,
-        "report": decision.report,
-        "claim": result.claim,
-        "summary": result.summary,
-        "answer": result.answer,
-        "evidence": result.evidence,
+        **{name: getattr(decision, name) for name in _DECISION_TEXTS},
+        **{name: getattr(result, name) for name in _RESULT_TEXTS},
     }
     if outcome.lesson is not None:
         texts["lesson"] = outcome.lesson.do or outcome.lesson.when

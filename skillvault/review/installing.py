@@ -508,7 +508,7 @@ class _Installation:
         remote = proposed_files(skill.folder.files, name)
         base = self._base(head, origin, name)
         merge = merge_changes(self._store.git, base, local, remote)
-        target, replaces = rules.place_of_update(name, local_files, is_approved=shelf == "skills")
+        target, replaces = rules.name_update(name, local_files, is_approved=shelf == "skills")
         if not asks and _was_removed(head, skill.origin, target):
             self.report.known.append(
                 f"{name}: the version that {origin.url} has was removed by a person; "

@@ -51,10 +51,12 @@ def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     ranked = prompt.rank_patterns(patterns)
     if not ranked:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    omission = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
+    best_patterns = ranked[: prompt.MAX_PATTERNS]
+    is_cut = len(best_patterns) < len(ranked)
+    omission = f"; the best {len(best_patterns)} of {len(ranked)}" if is_cut else ""
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
-    for pattern in ranked[: prompt.BEST]:
+    for pattern in best_patterns:
         files = pluralize(pattern.occurrences, "file")
         lines.append(f"{prompt.pattern_line(pattern)} ({files})")
     return "\n".join(lines)

@@ -61,12 +61,12 @@ def session_state(
         return SkillState("done", f"distilled {existing.skill}{successor}")
     failures, successes = len(unique_failures(session.failures)), len(session.successes)
     if failures < rules.min_failures and successes < rules.min_successes:
-        return SkillState(
-            "too little",
+        reason = (
             f"a session needs {rules.min_failures} different failures or {rules.min_successes} "
             f"successes; it has {count_of(failures, len(session.failures))} failures that differ "
-            f"and {successes} success{'es' * (successes != 1)}",
+            f"and {successes} success{'es' * (successes != 1)}"
         )
+        return SkillState("too little", reason)
     if existing.repeats:
         return SkillState("repeats", f"{existing.repeats} says the same already")
     if existing.is_over:

@@ -30,10 +30,9 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
 from skillvault.model.text.text import count_of, pluralize, shorten, slug
 
-_SILENT = "No condition is known to separate losses or wins from the others."
+_NO_CONDITION = "No condition is known to separate losses or wins from the others."
 _MAX_OUTLIERS = 2  # of one outcome
 _MAX_ACTIONS = 3  # actions that become tags
-GRADED, UNGRADED = "Market Context", "Context"
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
@@ -75,25 +74,23 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     """Return the state of a strategy and the reason; `clock` is the domain's time."""
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
-    if reason := _why_kept(material, clock, policy):
+    if reason := _why_unwritable(material, clock, policy):
         return SkillState("archived", reason)
-    count, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
-    waits = material.unread < interval
-    if material.skill is None:
-        if waits:
-            return SkillState("waiting", f"{count} so far; needs {interval}")
-    else:
-        has_changed = material.skill.account != material.account
-        if material.is_recounted and has_changed:
-            return SkillState("due", "its sources no longer count")
-        # What a person took back is no news.
-        is_news = has_changed and not material.linked.issuperset(material.read)
-        if waits or not is_news:
-            return SkillState("waiting", f"{count} since its last strategy; needs {interval}")
+    skill = material.skill
+    has_changed = skill is None or skill.account != material.account
+    if skill is not None and material.is_recounted and has_changed:
+        return SkillState("due", "its sources no longer count")
+    interval = policy.generate.strategy_every
+    # What a person took back is no news.
+    is_news = skill is None or (has_changed and not material.linked.issuperset(material.read))
+    if material.unread < interval or not is_news:
+        period = "so far" if skill is None else "since its last strategy"
+        count = pluralize(material.unread, "outcome")
+        return SkillState("waiting", f"{count} {period}; needs {interval}")
     return SkillState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
-def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
+def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
     """Return the reason why skillvault may not write the strategy; None if it may."""
     skill, path = material.skill, material.path
     if path is None:
@@ -119,18 +116,15 @@ def period_of(
 ) -> Period:
     """Return the brief of a strategy from these outcomes, oldest first."""
     graded = is_graded(outcomes)
-    heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
+    default_heading = "Market Context" if graded else "Context"
+    groups = group_by_action(outcomes).values()
     return Period(
         domain=domain,
-        heading=heading,
+        heading=policy.generate.context_headings.get(domain, default_heading),
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        rules=tuple(
-            rule
-            for group in group_by_action(outcomes).values()
-            for rule in action_rules(group, policy)
-        ),
+        rules=tuple(rule for group in groups for rule in action_rules(group, policy)),
         episodes=episode_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
     )
@@ -224,7 +218,7 @@ def _strategy_change(
     lines = [
         f"{_outcomes_line(period)}, {len(new_ids)} of them not in an earlier strategy.",
         f"{_results(period)}.",
-        *(reasons or [_SILENT]),
+        *(reasons or [_NO_CONDITION]),
     ]
     return Change(
         step=STEP,

@@ -31,7 +31,7 @@ from skillvault.model.text.text import rule_key, split_prose
 
 # The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
-_RULES = {
+_KEY_RULES = {
     "status": three_way.rank_rule(SKILL_STATUSES),
     "created": three_way.lesser,
     "expires": three_way.greater,
@@ -63,7 +63,7 @@ def merge_skill(versions: Versions) -> bytes:
         merge_both = partial(_merge_section, key, sections[0])
         result[key] = three_way.merge_values(sections, merge_both)
     metadata_sides = [side.metadata for side in sides]
-    metadata = three_way.merge_keys(metadata_sides, _RULES)
+    metadata = three_way.merge_keys(metadata_sides, _KEY_RULES)
     for name in front_matter.WORD_KEYS:
         words = [side.get(name) for side in metadata_sides]
         metadata[name] = three_way.merge_values(words, partial(three_way.merge_words, words[0]))

@@ -31,14 +31,14 @@ from skillvault.model.text import front_matter, strict_yaml
 from skillvault.model.text.text import rule_key
 
 UNDECIDED = re.compile(r"^# undecided: (?P<key>\S+) is (?P<values>.*)\n?", re.MULTILINE)
-_HOW = "  # write the one that holds, and remove this line"
-_OR = " or "
+_HINT = "  # write the one that holds, and remove this line"
+_SEPARATOR = " or "
 
 
 def read_undecided(text: str) -> dict[str, list[str]]:
     """Return key -> its values in the clones, for each key that a person must decide."""
     return {
-        line["key"]: sorted(line["values"].removesuffix(_HOW).split(_OR))
+        line["key"]: sorted(line["values"].removesuffix(_HINT).split(_SEPARATOR))
         for line in UNDECIDED.finditer(text)
     }
 
@@ -65,7 +65,7 @@ def merge_settings(versions: Versions) -> bytes:
     values = _nest({path: setting.value for path, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        f"# undecided: {'.'.join(path)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
+        f"# undecided: {'.'.join(path)} is {_SEPARATOR.join(sorted(s.undecided))}{_HINT}\n"
         for path, s in sorted(settings.items())
         if s.undecided
     ]
@@ -183,10 +183,10 @@ def merge_retraction(versions: Versions) -> bytes:
     )
 
 
-_TIMES = frozenset({"created_at", "at", "occurred_at", "ended_at"})
+_TIME_KEYS = frozenset({"created_at", "at", "occurred_at", "ended_at"})
 _TRUST = "trust"
 _KINDS = (Outcome, Decision, Result, Lesson, Source, Recommendation, Session)
-_KNOWN = frozenset(field.name for kind in _KINDS for field in fields(kind)) - {"metadata"}
+_FORMAT_KEYS = frozenset(field.name for kind in _KINDS for field in fields(kind)) - {"metadata"}
 _OFFLINE = "offline"
 
 
@@ -214,7 +214,7 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
         return _merge_mappings(first, second, key)
     if name == _TRUST:
         return "untrusted"
-    if name in _TIMES:
+    if name in _TIME_KEYS:
         return min(first, second, key=str)
     raise three_way.contradiction(key, first, second)
 
@@ -230,11 +230,11 @@ def _merge_mappings(
     }
     all_values = {**first, **second}
     for name in sorted(all_values.keys() - shared_values.keys()):
-        if name in _KNOWN and name != _TRUST:
+        if name in _FORMAT_KEYS and name != _TRUST:
             key = f"{path}.{name}".strip(".")
             raise three_way.contradiction(key, first.get(name), second.get(name))
         shared_values[name] = all_values[name]
-    format_keys = {name: value for name, value in shared_values.items() if name in _KNOWN}
+    format_keys = {name: value for name, value in shared_values.items() if name in _FORMAT_KEYS}
     other_names = sorted(shared_values.keys() - format_keys.keys())
     return {**format_keys, **{name: shared_values[name] for name in other_names}}
 
@@ -277,7 +277,7 @@ def _rule_blocks(text: str) -> Mapping[str, str]:
     }
 
 
-_RULES = {
+_FACT_RULES = {
     "importance": three_way.rank_rule(("low", "medium", "high")),
     "created_at": three_way.lesser,
     "trust": three_way.least_trust,
@@ -290,7 +290,7 @@ _RULES = {
 def merge_fact(versions: Versions) -> bytes:
     """Merge each key by its rule, and the statements of both sides."""
     sides = [three_way.parse_file(content) for content in versions]
-    values = three_way.merge_keys([side.values for side in sides], _RULES)
+    values = three_way.merge_keys([side.values for side in sides], _FACT_RULES)
     body = three_way.merge_values(
         [side.body for side in sides], partial(three_way.merge_statements, sides[0].body)
     )
@@ -315,7 +315,7 @@ POLICY, LEARNINGS, EXPERTISE = "vault.yaml", "LEARNINGS.md", "expertise.yaml"
 LINKS = "links"  # a list of links; without a line there is no file
 
 # The rules for files that both sides changed.
-RULES: Mapping[str, Rule] = {
+_FILE_RULES: Mapping[str, Rule] = {
     "evaluation": merge_judgement,
     "answer": merge_judgement,
     "fact": merge_fact,
@@ -328,7 +328,7 @@ RULES: Mapping[str, Rule] = {
     EXPERTISE: merge_expertise,
 }
 # The kinds of files that stay if one side changed and the other removed them, each with a test.
-STAYS: Mapping[str, Callable[[bytes, bytes], bool]] = {
+_EDIT_TESTS: Mapping[str, Callable[[bytes, bytes], bool]] = {
     "fact": has_other_text,
     "correction": has_other_text,
     "skill": is_edited,
@@ -342,9 +342,9 @@ def rule_of(kind: str) -> Rule:
     """Return the rule for a kind of record, or for a file of the vault."""
     if kind == "retraction":
         return merge_retraction
-    return partial(three_way.merge_file, RULES.get(kind, merge_record))
+    return partial(three_way.merge_file, _FILE_RULES.get(kind, merge_record))
 
 
 def must_stay(kind: str, base: bytes, side: bytes) -> bool:
     """Return True if a person changed a file that the other side removed."""
-    return kind in STAYS and STAYS[kind](base, side)
+    return kind in _EDIT_TESTS and _EDIT_TESTS[kind](base, side)

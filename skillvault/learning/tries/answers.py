@@ -10,11 +10,11 @@ from skillvault.model.brief import RefusedAnswers
 from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
 
-# Patterns that present a value as the answer.
-_PRESENTED = tuple(
-    CUE[f"answer {place}"] for place in ("after a noun", "before a noun", "after a verb")
-)
 _STORED = CUE["answer in a field"], CUE["answer in a file"]
+_PRESENTED = (
+    *(CUE["answer after a noun"], CUE["answer before a noun"], CUE["answer after a verb"]),
+    *_STORED,
+)
 _ANSWER = regex(r"\banswer\b", re.IGNORECASE)
 _PATH = regex(r"[/\\]|\.\w{2,4}$")
 _MARKS = "*`\"'“” "
@@ -22,7 +22,7 @@ _MARKS = "*`\"'“” "
 _GROUPED = regex(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _UNIT = regex(r"^([-−–+]?)\s*[$€£¥]\s?")
 _MAX_DIGITS = 60  # digits before or after the point; a figure with more stays unchanged
-_SEARCHED = 2000  # characters that are searched for an answer
+_MAX_SEARCHED = 2000  # characters that are searched for an answer
 _MAX_LINE = 120  # characters of a line that is a lone value
 _MAX_WORDS = 5  # words of an answer; a longer phrase is a sentence
 
@@ -46,7 +46,7 @@ def _last_answer(text: str) -> str | None:
     """Return the last answer in an agent's text, or the value that is its last line."""
     last_line = text.strip().rpartition("\n")[2]
     match = CUE["lone number"].fullmatch(last_line) if len(last_line) <= _MAX_LINE else None
-    answer = _last_value(text, (*_PRESENTED, *_STORED))
+    answer = _last_value(text, _PRESENTED)
     return answer or (_strip_marks(match["number"]) if match else None)
 
 
@@ -55,7 +55,7 @@ def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
     matches = [
         (match.end(), value)
         for pattern in patterns
-        for match in pattern.finditer(text[-_SEARCHED:])
+        for match in pattern.finditer(text[-_MAX_SEARCHED:])
         if (value := _read_value(match)) is not None
     ]
     return max(matches, default=(0, None), key=lambda pair: pair[0])[1]
@@ -68,16 +68,10 @@ def _read_value(match: re.Match[str]) -> str | None:
     names = ("bold", "code", "said", *(["words"] if _ANSWER.search(match[0]) else []))
     words = next((groups[name] for name in names if groups.get(name)), "")
     value = words.strip().strip("*`\"'“”").strip()
-    if (
-        not value
-        or CUE["no answer"].match(value)
-        or _PATH.search(value)
-        or CUE["verdict"].fullmatch(value)
-    ):
+    is_other = CUE["no answer"].match(value) or CUE["verdict"].fullmatch(value)
+    if is_other or _PATH.search(value) or not re.search(r"\w", value):
         return None
-    if not re.search(r"\w", value) or len(value.split()) > _MAX_WORDS:
-        return None
-    return _strip_marks(value)
+    return _strip_marks(value) if len(value.split()) <= _MAX_WORDS else None
 
 
 def _strip_marks(value: str) -> str:
@@ -117,13 +111,11 @@ def refused_answers(
             by_task.setdefault(task, []).append((outcome, answer))
             words.setdefault((task, answer), text)
     for task, answers in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        accepted_answers = {
-            answer for outcome, answer in answers if outcome.result.status == "success"
-        }
+        accepted = {answer for outcome, answer in answers if outcome.result.status == "success"}
         refusals = [
             (outcome.id, answer)
             for outcome, answer in answers
-            if outcome.result.status == "failure" and answer not in accepted_answers
+            if outcome.result.status == "failure" and answer not in accepted
         ]
         counts = Counter(answer for _, answer in refusals)
         by_frequency = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -132,5 +124,5 @@ def refused_answers(
                 task=task,
                 answers=tuple((words[task, answer], count) for answer, count in by_frequency),
                 shown_by=tuple(outcome_id for outcome_id, _ in refusals),
-                accepted=tuple(sorted(words[task, answer] for answer in accepted_answers)),
+                accepted=tuple(sorted(words[task, answer] for answer in accepted)),
             )

@@ -88,15 +88,9 @@ def refers_back(sentence: str) -> bool:
 def claims_of(text: str) -> Iterator[str]:
     """Yield the states that a text claims, clause by clause, in its own words."""
     for sentence in split_sentences(text):
-        if (
-            not CUE["state"].search(sentence)
-            or CUE["aside"].match(sentence)
-            or sentence.endswith("?")
-        ):
-            continue
-        for clause in _clauses(sentence):
-            if _is_claim(clause):
-                yield clause
+        is_aside = CUE["aside"].match(sentence) or sentence.endswith("?")
+        if not is_aside and CUE["state"].search(sentence):
+            yield from filter(_is_claim, _clauses(sentence))
 
 
 def _clauses(sentence: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ Pinned skills, proposals, and skills that a person retired keep their status. A 
 retired for its use gets a second trial later, because a verdict can be wrong.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -111,39 +112,39 @@ def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
 def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
     """Return the commit of a new status, with the move to its folder."""
     is_retirement = new_status.status == "retired"
-    source = f"{skill.shelf}/{skill.name}"
-    target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
-    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), new_status.status)]
+    values = {"status": new_status.status}
     if is_retirement or skill.retired is not None:
-        at = stamp(skill.clock) if is_retirement else ""
-        edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
-    return Change(
-        step=STEP,
-        subject=f"{new_status.status} {skill.name}",
-        reason=f"Was {skill.status}. {new_status.reason}",
-        edits=tuple(edits),
-        moves=(Move(source, target),) if source != target else (),
-        sources=skill.source_refs,
-        targets=(Ref("skill", skill.name),),
-    )
+        values["retired"] = stamp(skill.clock) if is_retirement else ""
+    subject = f"{new_status.status} {skill.name}"
+    reason = f"Was {skill.status}. {new_status.reason}"
+    return _skill_commit(skill, subject, reason, values)
 
 
 def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
     """Return the commit that starts the trial of a retired skill."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
-    path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
+    reason = (
+        f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
+        f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+    )
+    values = {"status": "testing", "trial": stamp(skill.clock)}
+    return _skill_commit(skill, f"try {skill.name} again", reason, values)
+
+
+def _skill_commit(
+    skill: AssessedSkill, subject: str, reason: str, values: Mapping[str, str]
+) -> Change:
+    """Return the commit that sets keys of a skill, with the move that its status asks for."""
+    source = f"{skill.shelf}/{skill.name}"
+    target = f"{_ARCHIVE if values['status'] == 'retired' else _SERVED}/{skill.name}"
     return Change(
         step=STEP,
-        subject=f"try {skill.name} again",
-        reason=(
-            f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
-            f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+        subject=subject,
+        reason=reason,
+        edits=tuple(
+            Edit(f"{source}/SKILL.md", ("metadata", key), value) for key, value in values.items()
         ),
-        edits=(
-            Edit(path, ("metadata", "status"), "testing"),
-            Edit(path, ("metadata", "trial"), stamp(skill.clock)),
-        ),
-        moves=(Move(f"{_ARCHIVE}/{skill.name}", f"{_SERVED}/{skill.name}"),),
+        moves=(Move(source, target),) if source != target else (),
         sources=skill.source_refs,
         targets=(Ref("skill", skill.name),),
     )

@@ -33,7 +33,9 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
     """
     _check(skill, shelf)
     if current is None:
-        return _skill_change("put", skill, subject=f"{skill.kind} {skill.name}", writes=(skill,))
+        return _skill_change(
+            "put", skill.name, subject=f"{skill.kind} {skill.name}", writes=(skill,)
+        )
     new_skill, path = apply_put(skill, current), f"{shelf}/{skill.name}/SKILL.md"
     edits = skill_edits(path, current, new_skill, _PUT_KEYS)
     is_new_text = new_skill.body != current.body
@@ -42,7 +44,7 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
         return None
     rewrites = (Rewrite(path, skill.body.strip()),) if is_new_text else ()
     reason = f"Changed: {join_items(changes)}."
-    return _skill_change("put", skill, reason, edits=edits, rewrites=rewrites)
+    return _skill_change("put", skill.name, reason, edits=edits, rewrites=rewrites)
 
 
 def apply_put(skill: Skill, current: Skill | None) -> Skill:
@@ -63,8 +65,7 @@ def edit(name: str, text: str) -> Change:
 
 def draft_skill(name: str, domain: str | None, description: str) -> Skill:
     """Return a skill for its author to complete."""
-    if name == LEARNED:
-        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    _check_is_not_learned(name)
     title = name.replace("-", " ").capitalize()
     return Skill(
         name=name,
@@ -110,19 +111,19 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
         )
     if not reason.strip():
         raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
-    return _skill_change(REJECT, skill, reason, removes=tuple(paths), why=reason)
+    return _skill_change(REJECT, skill.name, reason, removes=tuple(paths), why=reason)
 
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
     """Withdraw a rejection, so that the skill and its links are a proposal again."""
     reason_text = f": {refusal.reason}" if refusal.reason else "."
-    return Change(
-        step=FORGET,
-        subject=f"the rejection of {refusal.skill}",
-        reason=f"Was rejected in {refusal.commit[:10]}{reason_text}",
+    return _skill_change(
+        FORGET,
+        refusal.skill,
+        f"Was rejected in {refusal.commit[:10]}{reason_text}",
+        f"the rejection of {refusal.skill}",
         writes=tuple(links),
         files=tuple(sorted(files.items())),
-        targets=(Ref("skill", refusal.skill),),
     )
 
 
@@ -146,7 +147,7 @@ def pin(skill: Skill, shelf: str) -> Change:
     if skill.status == "pinned":
         raise UsageError(f"{skill.name}: is pinned already")
     edit = _status_edit(skill, shelf, "pinned")
-    return _skill_change("pin", skill, f"Was {skill.status}.", edits=(edit,))
+    return _skill_change("pin", skill.name, f"Was {skill.status}.", edits=(edit,))
 
 
 def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Change:
@@ -194,15 +195,14 @@ def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change
 
     The file keeps the former names, so that records with these names still count.
     """
-    if LEARNED in (skill.name, name):
-        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    _check_is_not_learned(skill.name, name)
     path = f"{shelf}/{skill.name}"
-    change = Change(
-        step=RENAME,
-        subject=f"{skill.name} to {name}",
-        reason=f"Records of {skill.name} count for {name} from now on.",
+    change = _skill_change(
+        RENAME,
+        name,
+        f"Records of {skill.name} count for {name} from now on.",
+        f"{skill.name} to {name}",
         moves=(Move(path, f"{shelf}/{name}"),),
-        targets=(Ref("skill", name),),
     )
     return _add_former_names(change, path, [*skill.formerly, skill.name], links)
 
@@ -219,11 +219,11 @@ def follow_rename(
 
     `versions` are proposals that would replace the skill under a former name.
     """
-    change = Change(
-        step=FOLLOW,
-        subject=f"{former_names[-1]} to {name}",
-        reason=f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
-        targets=(Ref("skill", name),),
+    change = _skill_change(
+        FOLLOW,
+        name,
+        f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
+        f"{former_names[-1]} to {name}",
     )
     change = _add_former_names(change, f"{shelf}/{name}", former_names, links)
     edits = (Edit(f"proposed/{v}/SKILL.md", ("metadata", "replaces"), name) for v in versions)
@@ -263,13 +263,8 @@ def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) ->
     settings = (
         f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
     )
-    return Change(
-        step=step,
-        subject=name,
-        reason=f"Sets {' and '.join(settings)}.",
-        edits=tuple(Edit(_POLICY, ("shelf", key), names) for key, names in lists.items()),
-        targets=(Ref("skill", name),),
-    )
+    edits = tuple(Edit(_POLICY, ("shelf", key), names) for key, names in lists.items())
+    return _skill_change(step, name, f"Sets {' and '.join(settings)}.", edits=edits)
 
 
 def check_name(name: str) -> None:
@@ -284,14 +279,18 @@ def check_name(name: str) -> None:
 def _check(skill: Skill, shelf: str) -> None:
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
-    if skill.name == LEARNED:
-        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    _check_is_not_learned(skill.name)
     check_name(skill.name)
     if not 0 < len(skill.description) <= _MAX_DESCRIPTION:
         raise UsageError(
             f"{skill.name}: its description has {len(skill.description)} characters; say in 1 to "
             f"{_MAX_DESCRIPTION} what it does and when to use it"
         )
+
+
+def _check_is_not_learned(*names: str) -> None:
+    if LEARNED in names:
+        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
 
 
 def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
@@ -303,7 +302,7 @@ def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit)
     target = "archive" if status == "retired" else "skills"
     return _skill_change(
         step,
-        skill,
+        skill.name,
         f"From {shelf}/ to {target}/; was {skill.status}.",
         edits=(_status_edit(skill, shelf, status), *edits),
         moves=(Move(f"{shelf}/{skill.name}", f"{target}/{skill.name}"),),
@@ -311,13 +310,11 @@ def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit)
 
 
 def _skill_change(
-    step: str, skill: Skill, reason: str = "", subject: str = "", **parts: Any
+    step: str, name: str, reason: str = "", subject: str = "", **parts: Any
 ) -> Change:
     """Return a change of one skill; `parts` are further fields of the change."""
-    target = Ref("skill", skill.name)
-    return Change(
-        step=step, subject=subject or skill.name, reason=reason, targets=(target,), **parts
-    )
+    target = Ref("skill", name)
+    return Change(step=step, subject=subject or name, reason=reason, targets=(target,), **parts)
 
 
 def retract_change(

@@ -272,16 +272,15 @@ def approve_learned(
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     changes = sections.statement_changes(approved.body, new_skill.body)
-    return Change(
-        step=APPROVE,
-        subject=f"{name}, its next version",
+    return _approval(
+        waiting.name,
+        name,
+        links,
         reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
-        writes=tuple(_redirect_link(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{file}", data) for file, data in files.items()),
         edits=skill_edits(path, approved, new_skill, (*_LEARNED_KEYS, "written")),
         rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),
-        removes=tuple(sorted([*paths, *(str(ref_of(link)) for link in links)])),
-        targets=(Ref("skill", name), Ref("skill", waiting.name)),
+        removes=tuple(paths),
     )
 
 
@@ -316,17 +315,28 @@ def approve_installed(
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
-    removed_paths = [f"{_SERVED}/{name}/{path}" for path in paths]
-    removed_paths += [str(ref_of(link)) for link in links]
+    return _approval(
+        skill.name,
+        name,
+        links,
+        reason=f"{skill.name} replaces {name}; counting starts again.",
+        files=((f"{_SERVED}/{name}/{FILE}", content),),
+        removes=tuple(f"{_SERVED}/{name}/{path}" for path in paths),
+        moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
+    )
+
+
+def _approval(
+    version: str, name: str, links: Sequence[Link], removes: Iterable[str], **parts: Any
+) -> Change:
+    """Return the change that approves a version of a skill, and moves its links to the skill."""
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
-        reason=f"{skill.name} replaces {name}; counting starts again.",
         writes=tuple(_redirect_link(link, name) for link in links),
-        files=((f"{_SERVED}/{name}/{FILE}", content),),
-        removes=tuple(sorted(removed_paths)),
-        moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
-        targets=(Ref("skill", name), Ref("skill", skill.name)),
+        removes=tuple(sorted([*removes, *(str(ref_of(link)) for link in links)])),
+        targets=(Ref("skill", name), Ref("skill", version)),
+        **parts,
     )
 
 

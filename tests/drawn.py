@@ -8,9 +8,9 @@ from typing import Any
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import generate
 from skillvault.learning.account.statements import KINDS, account_of, calls_for_skill, findings_of
-from skillvault.learning.naming import OF_DOMAIN
+from skillvault.learning.merge import SkillMerge
+from skillvault.learning.naming import DOMAIN_KINDS
 from skillvault.learning.seed import skills
-from skillvault.learning.seed.skills import SkillMerge
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.change import Change
 from skillvault.model.codec import encode
@@ -230,7 +230,7 @@ def _accounts(
         groups: dict[Subject, list[Outcome]] = {}
         for one in outcomes:
             domain, action, target = one.subject
-            action = "" if kind in OF_DOMAIN else action
+            action = "" if kind in DOMAIN_KINDS else action
             subject = (domain, action, target if kind in ("warning", "pattern") else None)
             groups.setdefault(subject, []).append(one)
         every = [findings_of(_account(members, rules), kind, POLICY) for members in groups.values()]
@@ -258,7 +258,7 @@ def _joined(apart: Sequence[Findings]) -> Change:
     brief = Agreement(together=findings_of(_account(of, {}), kind, POLICY), apart=tuple(apart))
     draft = OfflineJudge().write(brief)
     assert draft is not None
-    due = SkillMerge(domain=of[0].domain, kind=kind, brief=brief, sources=(), at=of[-1].occurred_at)
+    due = SkillMerge(domain=of[0].domain, brief=brief, names=(), at=of[-1].occurred_at)
     return skills.merge_change(due, draft, is_taken=frozenset[str]().__contains__, policy=POLICY)
 
 

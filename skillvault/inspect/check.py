@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
 # The steps whose commits are always made of other records; an answer may change only a text.
-_DERIVING = {step.name for step in STEPS.values()} - {"record", "answer", "refresh"}
+_DERIVING_STEPS = {step.name for step in STEPS.values()} - {"record", "answer", "refresh"}
 
 
 class CheckReport(Struct, frozen=True):
@@ -70,7 +70,7 @@ def check_vault(
         return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
     problems += roles.find_forbidden_commits(store.git, against) if against else ()
-    notes += map(_note_missing_source, head.history.without_source(_DERIVING))
+    notes += map(_note_missing_source, head.history.without_source(_DERIVING_STEPS))
     notes += [*checks.find_uncommitted(committed, view), *checks.describe_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         rules = head.policy.shelf
@@ -95,13 +95,9 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
     """
     quotations = Quotations(head)
     unsupported_names = {entry.name for entry in head.skills.without_outcomes()}
-    paths = [
-        path
-        for shelf in ("skills", "proposed")
-        for path in head.files.below(shelf)
-        if path.endswith(f"/references/{EVIDENCE}")
-    ]
-    for path, content in sorted(head.files.read(paths).items()):
+    paths = [path for shelf in ("skills", "proposed") for path in head.files.below(shelf)]
+    evidence_paths = [path for path in paths if path.endswith(f"/references/{EVIDENCE}")]
+    for path, content in sorted(head.files.read(evidence_paths).items()):
         name = path.split("/")[1]
         skill = head.skills.find(name)
         if name not in unsupported_names and not (skill and skill.status == "pinned"):

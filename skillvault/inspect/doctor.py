@@ -1,4 +1,4 @@
-"""`skillvault doctor`: find what keeps a vault from working; each check stands alone.
+"""`skillvault doctor`: find what keeps a vault from working. A new check is a function in `CHECKS`.
 
 doctor only repairs work that a killed skillvault left half done. For everything else a row names
 the command that a person may run.
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault import __version__
 from skillvault.judge.claude import wire
@@ -33,7 +34,7 @@ from skillvault.model.errors import (
     SkillvaultError,
     VaultBusyError,
 )
-from skillvault.model.policy import Policy
+from skillvault.model.policy import JudgePolicy, Policy
 from skillvault.model.text.text import pluralize, shorten
 from skillvault.sessions import client_setup
 from skillvault.vault import check, disk, setup
@@ -52,13 +53,17 @@ State = Literal["ok", "note", "problem"]
 
 _PYTHON = (3, 11)
 _GIT = (2, 36)  # knows `mktree --batch`, `core.fsync` and what else is asked of it
-_GITPYTHON = (3, 1, 60)
+# distribution: its module, and the oldest version that works
+_LIBRARIES = {"GitPython": ("git", (3, 1, 60)), "pygit2": ("pygit2", ())}
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
-_IDENTITY = "git config --global user.name NAME && git config --global user.email ADDRESS"
-_MODULES = {"GitPython": "git"}
-_NEVER = "skillvault itself never runs it"
+_IDENTITY_FIX = "git config --global user.name NAME && git config --global user.email ADDRESS"
+_BUILT_IN_JUDGES = {
+    "offline": "no model is asked",
+    "agent": "`skillvault ask` prints its questions",
+}
+_NOT_RUN = "skillvault itself never runs it"
 _MIB = 1024 * 1024
-_SHOWN = 100  # characters of a setting's value
+_MAX_VALUE = 100  # characters of a setting
 
 
 class Row(Struct, frozen=True):
@@ -113,7 +118,7 @@ class Examination:
         return self.git.text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
 
 
-Check = Callable[[Examination], Iterator[Row]]
+Check = Callable[[Examination], Row | Iterator[Row]]
 
 
 def examine(folder: Path | None, now: datetime) -> list[Row]:
@@ -124,16 +129,9 @@ def examine(folder: Path | None, now: datetime) -> list[Row]:
     exam = Examination(_root_of(folder), now)
     is_project = folder is None and layout.vault_above(exam.root) is None
     for name in CHECKS_WITHOUT_VAULT if is_project else CHECKS:
-        function = CHECKS[name]
-        exam.rows += [
-            Row(
-                row.check,
-                row.state,
-                make_printable(row.detail),
-                make_printable(row.fix) if row.fix else None,
-            )
-            for row in _run_check(name, function, exam)
-        ]
+        for row in _run_check(name, CHECKS[name], exam):
+            fix = make_printable(row.fix) if row.fix else None
+            exam.rows.append(replace(row, detail=make_printable(row.detail), fix=fix))
     return exam.rows
 
 
@@ -155,12 +153,12 @@ def _run_check(name: str, check: Check, exam: Examination) -> list[Row]:
     """Return the rows of a check; an error becomes a row too."""
     rows: list[Row] = []
     try:
-        for row in check(exam):
+        result = check(exam)
+        for row in (result,) if isinstance(result, Row) else result:
             rows.append(row)  # noqa: PERF402 (those before a failure are kept)
     except NotAVaultError:
-        rows.append(
-            Row(name, "note", "not checked: it needs a repository with a HEAD that can be read")
-        )
+        detail = "not checked: it needs a repository with a HEAD that can be read"
+        rows.append(Row(name, "note", detail))
     except (SkillvaultError, OSError, ValueError, LookupError, ImportError) as error:
         rows.append(Row(name, "problem", f"could not be checked: {error}"))
     return rows
@@ -174,22 +172,19 @@ def _program(_: Examination) -> Iterator[Row]:
     yield _version("python", ".".join(map(str, sys.version_info[:3])), _PYTHON)
 
 
-def _git(exam: Examination) -> Iterator[Row]:
-    yield _version("git", exam.git.text("version").removeprefix("git version "), _GIT)
+def _git(exam: Examination) -> Row:
+    return _version("git", exam.git.text("version").removeprefix("git version "), _GIT)
 
 
 def _libraries(_: Examination) -> Iterator[Row]:
-    minimums: dict[str, tuple[int, ...]] = {"GitPython": _GITPYTHON, "pygit2": ()}
-    versions = {
-        distribution.metadata["Name"]: distribution.version
-        for distribution in metadata.distributions()
-    }
-    for name, required in minimums.items():
-        if name not in versions:
+    for name, (module, required) in _LIBRARIES.items():
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
             yield Row(name.lower(), "problem", "is not installed", f"pip install {name}")
             continue
-        import_module(_MODULES.get(name, name))
-        yield _version(name.lower(), versions[name], required)
+        import_module(module)
+        yield _version(name.lower(), version, required)
 
 
 def _version(name: str, version: str, required: tuple[int, ...]) -> Row:
@@ -204,58 +199,49 @@ def _version(name: str, version: str, required: tuple[int, ...]) -> Row:
 # ── the vault and its repository ─────────────────────────────────────────────────────
 
 
-def _vault(exam: Examination) -> Iterator[Row]:
+def _vault(exam: Examination) -> Row:
     mark = exam.root / layout.VAULT_FILE
-    head = exam.head()
-    if layout.VAULT_FILE not in head.files:
+    if layout.VAULT_FILE not in exam.head().files:
         state = "is not committed" if mark.is_file() else "is not here or above"
         detail = f"{mark} {state}: no vault yet, or name yours with --vault"
-        yield Row("vault", "problem", detail, "skillvault init")
-    elif not mark.is_file():
-        yield Row("vault", "problem", f"{mark} is gone", "git restore vault.yaml")
-    else:
-        yield Row("vault", "ok", str(exam.root))
+        return Row("vault", "problem", detail, "skillvault init")
+    if not mark.is_file():
+        return Row("vault", "problem", f"{mark} is gone", "git restore vault.yaml")
+    return Row("vault", "ok", str(exam.root))
 
 
-def _database(exam: Examination) -> Iterator[Row]:
+def _database(exam: Examination) -> Row:
     exam.head()
     if exam.store.index.verify():
-        detail = "the vault's index differed from git; it is built anew"
-        yield Row("database", "note", detail)
-    else:
-        yield Row("database", "ok", "the index agrees with git")
+        return Row("database", "note", "the vault's index differed from git; it is built anew")
+    return Row("database", "ok", "the index agrees with git")
 
 
-def _policy(exam: Examination) -> Iterator[Row]:
+def _policy(exam: Examination) -> Row:
     head = exam.head()
     try:
         policy = head.policy
     except BadInputError as error:
-        yield Row("policy", "problem", error.message, "correct vault.yaml and commit it")
-        return
+        return Row("policy", "problem", error.message, "correct vault.yaml and commit it")
     domains = ", ".join(policy.domains) or "none named"
-    yield Row("policy", "ok", f"learns on {policy.branch}; domains: {domains}")
+    return Row("policy", "ok", f"learns on {policy.branch}; domains: {domains}")
 
 
-def _repository(exam: Examination) -> Iterator[Row]:
+def _repository(exam: Examination) -> Row:
     try:
         git_dir, common = exam.git.ask_dirs()
     except NotAVaultError as error:
-        yield Row("repository", "problem", *_explain_unusable(exam.root, str(error)))
-        return
+        return Row("repository", "problem", *_explain_unusable(exam.root, str(error)))
     if advice := layout.explain_bare_repository(exam.root):
-        yield Row("repository", "problem", *advice.split("; ", 1))
-        return
+        return Row("repository", "problem", *advice.split("; ", 1))
     if exam.git.text("rev-parse", "--is-bare-repository") == "true":
         fix = "git config --local core.bare false"
-        yield Row("repository", "problem", "it is bare, without a work tree", fix)
-        return
+        return Row("repository", "problem", "it is bare, without a work tree", fix)
     if exam.git.is_partial():
-        yield Row("repository", "note", "partial: objects may be missing", COMPLETION)
-    elif (common / "shallow").exists():
-        yield Row("repository", "note", "shallow: its history is incomplete")
-    else:
-        yield Row("repository", "ok", str(git_dir))
+        return Row("repository", "note", "partial: objects may be missing", COMPLETION)
+    if (common / "shallow").exists():
+        return Row("repository", "note", "shallow: its history is incomplete")
+    return Row("repository", "ok", str(git_dir))
 
 
 def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
@@ -268,10 +254,8 @@ def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
     if "needs one with sha1" in message or "must be the root" in message:
         return message, "run `skillvault init` in a new folder, and copy your files into it"
     if (root / ".git").exists():
-        return (
-            message,
-            "repair .git, or clone the vault again and keep this folder until that works",
-        )
+        fix = "repair .git, or clone the vault again and keep this folder until that works"
+        return message, fix
     return message, "skillvault init"
 
 
@@ -293,9 +277,8 @@ def _head(exam: Examination) -> Iterator[Row]:
         detail = f"{position}, {commit_id[:10]} cannot be read" + (f" ({commit})" if commit else "")
         yield Row("head", "problem", detail, fix)
     else:
-        yield Row(
-            "head", "ok" if branch else "note", f"{position} at {commit_id[:10]}, {files} files"
-        )
+        detail = f"{position} at {commit_id[:10]}, {files} files"
+        yield Row("head", "ok" if branch else "note", detail)
         if files >= cold.WORTHWHILE:
             yield _light_clone(exam)
 
@@ -311,72 +294,67 @@ def _light_clone(exam: Examination) -> Row:
     return Row("light clone", "note", detail, "skillvault cold")
 
 
-def _index(exam: Examination) -> Iterator[Row]:
+def _index(exam: Examination) -> Row:
     exam.git.ask_dirs()
     lines = exam.git.run("ls-files", "--sparse", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in lines if line})
-    if paths:
-        count_note = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        fix = "resolve them, then git add and git commit"
-        yield Row("index", "note", f"unmerged: {paths[0]}{count_note}", fix)
-    else:
-        yield Row("index", "ok", "nothing is unmerged")
+    if not paths:
+        return Row("index", "ok", "nothing is unmerged")
+    count_note = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    fix = "resolve them, then git add and git commit"
+    return Row("index", "note", f"unmerged: {paths[0]}{count_note}", fix)
 
 
-def _driver(exam: Examination) -> Iterator[Row]:
+def _driver(exam: Examination) -> Row:
     exam.git.ask_dirs()
     command = setup.configured_driver(exam.root, exam.git)
-    if command == "":
-        detail = ".gitattributes names the merge driver skillvault, and this clone has none"
-        yield Row("merge driver", "note", f"{detail}: plain git merges", "skillvault init")
-    elif command is None:
-        yield Row("merge driver", "ok", "none: .gitattributes names none")
-    elif command != driver_command():
-        detail = "its command names another Python, which is not tried"
-        yield Row("merge driver", "note", detail, "skillvault init")
-    elif trouble := _python_trouble(exam.root):
-        yield Row("merge driver", "problem", trouble, "skillvault init")
-    else:
-        yield Row("merge driver", "ok", "`git merge` uses the rules of `skillvault sync`")
+    if command is None:
+        return Row("merge driver", "ok", "none: .gitattributes names none")
+    if command == driver_command() and not (trouble := _python_trouble(exam.root)):
+        return Row("merge driver", "ok", "`git merge` uses the rules of `skillvault sync`")
+    if command == driver_command():
+        return Row("merge driver", "problem", str(trouble), "skillvault init")
+    detail = "its command names another Python, which is not tried"
+    if not command:
+        detail = (
+            ".gitattributes names the merge driver skillvault, and this clone has none: plain git "
+            "merges"
+        )
+    return Row("merge driver", "note", detail, "skillvault init")
 
 
-def _judge(exam: Examination) -> Iterator[Row]:
+def _judge(exam: Examination) -> Row:
     try:
         rules = exam.head().policy.judge
     except BadInputError:  # told by the policy's own check
-        yield Row("judge", "note", "not known: vault.yaml cannot be read")
-        return
-    if rules.provider == "offline":
-        yield Row("judge", "ok", "offline: no model is asked")
-        return
-    if rules.provider == "agent":
-        yield Row("judge", "ok", "agent: `skillvault ask` prints its questions")
-        return
-    if rules.provider == "client":
-        program = CLIENTS[rules.client].program
-        if shutil.which(program):
-            yield Row("judge", "ok", f"client: `{program}` answers in the background")
-        else:
-            detail = f"client, but `{program}` is not on this PATH: questions to it wait"
-            yield Row("judge", "note", detail, f"install {program}, or set another judge")
-        return
+        return Row("judge", "note", "not known: vault.yaml cannot be read")
+    if rules.provider in _BUILT_IN_JUDGES:
+        return Row("judge", "ok", f"{rules.provider}: {_BUILT_IN_JUDGES[rules.provider]}")
+    return _client_judge(rules) if rules.provider == "client" else _claude_judge(rules)
+
+
+def _client_judge(rules: JudgePolicy) -> Row:
+    program = CLIENTS[rules.client].program
+    if shutil.which(program):
+        return Row("judge", "ok", f"client: `{program}` answers in the background")
+    detail = f"client, but `{program}` is not on this PATH: questions to it wait"
+    return Row("judge", "note", detail, f"install {program}, or set another judge")
+
+
+def _claude_judge(rules: JudgePolicy) -> Row:
     if find_spec("anthropic") is None:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
-        fix = "pip install '.[claude]' in a clone of skillvault"
-        yield Row("judge", "note", detail, fix)
-    elif wire.find_api_key() is None:
+        return Row("judge", "note", detail, "pip install '.[claude]' in a clone of skillvault")
+    if wire.find_api_key() is None:
         # The daemon's environment may be another.
         detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"
-        yield Row("judge", "note", detail, f"export {wire.KEY}=...")
-    else:
-        import_module("anthropic")
-        detail = (
-            f"{rules.model}; its SDK can be loaded and {wire.KEY} is set, but asks nothing here"
-        )
-        yield Row("judge", "ok", detail)
+        return Row("judge", "note", detail, f"export {wire.KEY}=...")
+    import_module("anthropic")
+    detail = f"{rules.model}; its SDK can be loaded and {wire.KEY} is set, but asks nothing here"
+    return Row("judge", "ok", detail)
 
 
-def _pause(exam: Examination) -> Iterator[Row]:
+def _pause(exam: Examination) -> Row:
     head = exam.head()
     try:
         policy = head.policy
@@ -385,76 +363,70 @@ def _pause(exam: Examination) -> Iterator[Row]:
         policy = Policy(branch=exam.git.branch() or Policy().branch)
     reason = exam.store.pause_reason(policy)
     if reason is None:
-        yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
-    else:
-        detail, _, fix = reason.partition("; ")
-        yield Row("paused", "problem", detail, fix or None)
+        return Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
+    detail, _, fix = reason.partition("; ")
+    return Row("paused", "problem", detail, fix or None)
 
 
-def _killed_writer(exam: Examination) -> Iterator[Row]:
+def _killed_writer(exam: Examination) -> Row:
     exam.head()
     try:
         has_recovered = exam.store.recover(wait=False)
     except VaultBusyError:
-        yield Row("killed writer", "ok", "not checked: another skillvault is writing")
-        return
+        return Row("killed writer", "ok", "not checked: another skillvault is writing")
     except PausedError as error:
-        yield Row("killed writer", "problem", str(error).removeprefix("paused: "))
-        return
+        return Row("killed writer", "problem", str(error).removeprefix("paused: "))
     if has_recovered:
-        yield Row("killed writer", "note", "what it left half-made is finished or undone")
-    else:
-        yield Row("killed writer", "ok", "no unfinished work")
+        return Row("killed writer", "note", "what it left half-made is finished or undone")
+    return Row("killed writer", "ok", "no unfinished work")
 
 
-def _lost_commits(exam: Examination) -> Iterator[Row]:
+def _lost_commits(exam: Examination) -> Row:
     if commits := check.find_losses(exam.git, exam.head()):
-        yield Row("lost commits", "note", check.name_commits(commits), check.cherry_pick(commits))
-    else:
-        yield Row("lost commits", "ok", "every commit of skillvault is reachable")
+        names, fix = check.name_commits(commits), check.cherry_pick(commits)
+        return Row("lost commits", "note", names, fix)
+    return Row("lost commits", "ok", "every commit of skillvault is reachable")
 
 
 # ── who commits ──────────────────────────────────────────────────────────────────────
 
 
-def _identity(exam: Examination) -> Iterator[Row]:
+def _identity(exam: Examination) -> Row:
     exam.git.run("config", "--list")  # where this fails, git's own words say why
     if exam.git.committer.identity_problem(exam.git.settings()):
-        yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
-        return
+        return Row("identity", "problem", "git does not know who commits", _IDENTITY_FIX)
     identity = exam.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
-    yield Row("identity", "ok", identity.rpartition(">")[0] + ">")
+    return Row("identity", "ok", identity.rpartition(">")[0] + ">")
 
 
-def _signing(exam: Examination) -> Iterator[Row]:
+def _signing(exam: Examination) -> Row:
     settings = exam.git.settings()
     if not settings.signs:
-        yield Row("signing", "ok", "off: commits are not signed")
-        return
-    form = exam.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
-    program, has_own_program = _signer(exam, form)
+        return Row("signing", "ok", "off: commits are not signed")
+    method = exam.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
+    program, has_local_program = _signer(exam, method)
     path = shutil.which(Path(program).expanduser()) if program else None
-    note = "; the program that the vault's own config names is not used" if has_own_program else ""
+    note = "; the program that the vault's own config names is not used"
+    note = note if has_local_program else ""
     if path is None:
         program_name = program or "the program that signs"
         fix = f"install {program_name}, or git config --local commit.gpgSign false"
-        yield Row("signing", "problem", f"on, and {program or form} is not found{note}", fix)
-        return
+        return Row("signing", "problem", f"on, and {program or method} is not found{note}", fix)
     try:
         exam.git.committer.try_signing(exam.now, settings)
     except PausedError as error:
-        detail, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
-        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {detail}{note}", fix)
-    else:
-        yield Row("signing", "ok", f"on, by {path} ({form}), which has just signed{note}")
+        cause, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
+        detail = f"on, by {path} ({method}), and fails: {cause}{note}"
+        return Row("signing", "problem", detail, fix)
+    return Row("signing", "ok", f"on, by {path} ({method}), which has just signed{note}")
 
 
-def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
+def _signer(exam: Examination, method: str) -> tuple[str | None, bool]:
     """Return the program that signs commits, and True if the vault's own config sets another."""
-    keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
+    keys = {f"gpg.{method}.program", *(["gpg.program"] if method == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
     programs = [line.value for line in lines if not line.is_local and line.value]
-    program = programs[-1] if programs else _SIGNERS.get(form)
+    program = programs[-1] if programs else _SIGNERS.get(method)
     return program, any(line.is_local for line in lines)
 
 
@@ -465,12 +437,10 @@ def _config(exam: Examination) -> Iterator[Row]:
     git_dir, common = exam.git.ask_dirs()
     settings = config.find_program_settings(exam.git.settings(), exam.root)
     for setting in settings:
-        values = shorten(", ".join(setting.values), _SHOWN)
+        values = shorten(", ".join(setting.values), _MAX_VALUE)
         fix = config.removal_command(setting, git_dir, common)
-        if setting.key.startswith("include"):
-            effect = "git takes more settings from there"
-        else:
-            effect = f"git runs it; {_NEVER}"
+        is_include = setting.key.startswith("include")
+        effect = "git takes more settings from there" if is_include else f"git runs it; {_NOT_RUN}"
         yield Row("config", "note", f"{setting.key} = {values}: {effect}", fix)
     if not settings:
         yield Row("config", "ok", "the vault's own git config names no program")
@@ -480,9 +450,8 @@ def _hooks(exam: Examination) -> Iterator[Row]:
     hooks = list(config.find_foreign_hooks(exam.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
-        yield Row(
-            "hooks", "note", f"{path.name} was not installed by init: git runs it; {_NEVER}", fix
-        )
+        detail = f"{path.name} was not installed by init: git runs it; {_NOT_RUN}"
+        yield Row("hooks", "note", detail, fix)
     troubles = list(_own_hooks(exam))
     yield from troubles
     if not (hooks or troubles):
@@ -540,25 +509,20 @@ def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
         fix = f"rm {shlex.quote(str(lock.path))}"
         return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
     state = f"in use: {holder}" if lock.used and holder else "in use" if lock.used else "young"
-    return Row(
-        "git lock",
-        "note",
-        f"{age}, {state}",
-        "wait for that git to end, then run skillvault doctor again",
-    )
+    fix = "wait for that git to end, then run skillvault doctor again"
+    return Row("git lock", "note", f"{age}, {state}", fix)
 
 
 # ── what happened and what waits ─────────────────────────────────────────────────────
 
 
-def _last_commit(exam: Examination) -> Iterator[Row]:
+def _last_commit(exam: Examination) -> Row:
     commits = exam.head().history.log(1)
     if not commits:
-        yield Row("last commit", "note", "the program has made none yet")
-        return
+        return Row("last commit", "note", "the program has made none yet")
     age = exam.now - datetime.fromisoformat(commits[0].date)
     ago = _age(max(0.0, age.total_seconds()))
-    yield Row("last commit", "ok", f"{commits[0].subject}, {commits[0].date}, {ago} ago")
+    return Row("last commit", "ok", f"{commits[0].subject}, {commits[0].date}, {ago} ago")
 
 
 def _waiting(exam: Examination) -> Iterator[Row]:
@@ -656,9 +620,8 @@ def disk_row(name: str, folder: Path, space: Space) -> Row:
         return Row(name, "problem", f"{detail}; {reason}", _writing_fix(folder, space.error))
     inodes = space.inodes if space.inodes is not None else sys.maxsize
     if space.free < 50 * _MIB or inodes < 1000:
-        return Row(
-            name, "problem", detail, "free 50 MiB and 1,000 inodes; until then nothing is committed"
-        )
+        fix = "free 50 MiB and 1,000 inodes; until then nothing is committed"
+        return Row(name, "problem", detail, fix)
     if space.free < 500 * _MIB or inodes < 10_000:
         return Row(name, "note", detail, "free 500 MiB and 10,000 inodes soon")
     return Row(name, "ok", detail)

@@ -21,14 +21,14 @@ from skillvault.model.skill_evidence import StatementEvidence
 from skillvault.model.text.text import shorten, terms
 from skillvault.vault.index.snapshot import Topics
 
-LESSONS = 3
-_WORDS, _DEED, _TASK = 160, 220, 120  # characters of a quotation, of a deed, of a request
-_FEW_TERMS = 2  # of a rule, with fewer of which other words cannot repeat it
-_CALL = 20  # characters by which the first call of a log is recognized
-_LEAST = 2  # words of a complaint that says something
-_MAX_TERMS = 12  # of a text, from which on it is no better
+_MAX_LESSONS = 3
+_MAX_QUOTE, _MAX_DEED, _MAX_TASK = 160, 220, 120  # characters of words, deeds and requests
+_MIN_TERMS = 2  # terms of a rule that other words can repeat
+_CALL_START = 20  # characters by which the first call of a log is recognized
+_MIN_WORDS = 3  # words of a complaint that says something
+_MAX_TERMS = 12  # terms of a text; more do not make it better
 _NO_ACTION = "work"  # the action of a request that names none
-_BY_CHECKS = ("exit-code", "tests", "ci", "verifier")
+_CHECKERS = ("exit-code", "tests", "ci", "verifier")
 
 
 class Moment(Struct, frozen=True):
@@ -120,31 +120,29 @@ def choose(
     stories = [*_stories(sorted_outcomes, rules)]
     groups = (
         [_repeat_lesson(rule) for rule in repeats],
-        [lesson for is_seen, lesson in stories if is_seen],
+        [lesson for is_told, lesson in stories if is_told],
         [*_guide_lessons(guides, by_id)],
-        [lesson for is_seen, lesson in stories if not is_seen],
+        [lesson for is_told, lesson in stories if not is_told],
     )
     lessons = choose_lessons(groups)
     lesson_outcomes = {origin.outcome for lesson in lessons for origin in lesson.origins}
-    rules_in_vain = [
+    unwritten_rules = [
         rule
         for rule in rules
         if not lesson_outcomes.issuperset(origin.outcome for origin in rule.origins)
         and not is_in_file(rule.origins[0].repository, rule.text)
     ]
+    needs = [Need(lesson.origins[0].repository, lesson.task, lesson.words) for lesson in lessons]
+    needs += [Need(r.origins[0].repository, r.tasks[0], r.text) for r in unwritten_rules]
+    times = [outcome.occurred_at for outcome in sorted_outcomes]
     return FirstLook(
         ended=Counter(outcome.result.status for outcome in sorted_outcomes),
         sessions=len({outcome.session for outcome in sorted_outcomes}),
         repositories=tuple(dict.fromkeys(filter(None, map(_repository_of, sorted_outcomes)))),
-        span=(sorted_outcomes[0].occurred_at, sorted_outcomes[-1].occurred_at)
-        if sorted_outcomes
-        else None,
+        span=(times[0], times[-1]) if times else None,
         lessons=lessons,
-        rules=tuple(rules_in_vain),
-        needs=(
-            *(Need(lesson.origins[0].repository, lesson.task, lesson.words) for lesson in lessons),
-            *(Need(rule.origins[0].repository, rule.tasks[0], rule.text) for rule in rules_in_vain),
-        ),
+        rules=tuple(unwritten_rules),
+        needs=tuple(needs),
     )
 
 
@@ -154,7 +152,7 @@ def choose_lessons(groups: Iterable[Sequence[Takeaway]]) -> tuple[Takeaway, ...]
     used_outcomes: set[str] = set()
     for lesson in filter(None, chain.from_iterable(zip_longest(*groups))):
         outcomes = {origin.outcome for origin in lesson.origins}
-        if used_outcomes.isdisjoint(outcomes) and len(lessons) < LESSONS:
+        if used_outcomes.isdisjoint(outcomes) and len(lessons) < _MAX_LESSONS:
             used_outcomes |= outcomes
             lessons.append(lesson)
     return tuple(lessons)
@@ -185,8 +183,7 @@ def rank_rules(
         if statements and not _is_part(correction, spoken)
     ]
     return sorted(
-        rules,
-        key=lambda rule: (-len(rule.origins), -rule.origins[-1].at.timestamp(), rule.text),
+        rules, key=lambda rule: (-len(rule.origins), -rule.origins[-1].at.timestamp(), rule.text)
     )
 
 
@@ -202,7 +199,7 @@ def words_of(outcome: Outcome) -> str:
 def _repeats(correction: Correction, words: str) -> bool:
     rule_terms = terms_of(correction.text)
     is_same = " ".join(correction.text.split()) in " ".join(words.split())
-    return is_same or (len(rule_terms) >= _FEW_TERMS and rule_terms <= terms_of(words))
+    return is_same or (len(rule_terms) >= _MIN_TERMS and rule_terms <= terms_of(words))
 
 
 def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcome]]) -> bool:
@@ -216,9 +213,10 @@ def _is_part(correction: Correction, spoken: Mapping[Correction, Sequence[Outcom
 
 
 def _repeat_lesson(rule: PersonalRule) -> Takeaway:
+    count = format_times(len(rule.origins))
     return Takeaway(
-        heading=f'You said it {format_times(len(rule.origins))}: "{shorten(rule.text, _WORDS)}"',
-        lines=(("the last time after", f'"{shorten(rule.tasks[-1], _TASK)}"'),),
+        heading=f'You said it {count}: "{shorten(rule.text, _MAX_QUOTE)}"',
+        lines=(("the last time after", f'"{shorten(rule.tasks[-1], _MAX_TASK)}"'),),
         origins=rule.origins,
         task=rule.tasks[-1],
         words=rule.text,
@@ -250,23 +248,21 @@ def _stories(
 
     def sort_key(story: tuple[Outcome, Outcome, str]) -> tuple[bool, int, float, str]:
         failure, _, deed = story
-        told_terms = min(len(terms(words_of(failure))), _MAX_TERMS)
-        size = told_terms + min(len(terms(deed)), _MAX_TERMS)
+        size = sum(min(len(terms(text)), _MAX_TERMS) for text in (words_of(failure), deed))
         return failure.id in in_rules, -size, -failure.occurred_at.timestamp(), failure.id
 
     for failure, repair, deed in sorted(stories, key=sort_key):
-        words = words_of(failure)
-        task = shorten(failure.decision.task, _TASK)
-        heading = (
-            f'You said "{shorten(words, _WORDS)}"'
-            if words
-            else f"It failed: {shorten(describe_cause(failure) or failure.result.summary, _WORDS)}"
-        )
+        words, task = words_of(failure), failure.decision.task
+        cause = describe_cause(failure) or failure.result.summary
+        heading = f'You said "{shorten(words, _MAX_QUOTE)}"'
         lesson = Takeaway(
-            heading=heading,
-            lines=(("after", f'"{task}"'), ("what worked then", shorten(deed, _DEED))),
+            heading=heading if words else f"It failed: {shorten(cause, _MAX_QUOTE)}",
+            lines=(
+                ("after", f'"{shorten(task, _MAX_TASK)}"'),
+                ("what worked then", shorten(deed, _MAX_DEED)),
+            ),
             origins=(_origin_of(failure), _origin_of(repair)),
-            task=failure.decision.task,
+            task=task,
             words=deed,
         )
         yield bool(words), lesson
@@ -275,7 +271,7 @@ def _stories(
 def _deed_words(outcome: Outcome) -> str:
     """Return the deed in the agent's words; "" if only its calls are recorded."""
     deed = deed_of(outcome)
-    return "" if deed[:_CALL] in str(outcome.result.extra.get("done", "")) else deed
+    return "" if deed[:_CALL_START] in str(outcome.result.extra.get("done", "")) else deed
 
 
 def _is_repair(failure: Outcome, repair: Outcome) -> bool:
@@ -284,15 +280,13 @@ def _is_repair(failure: Outcome, repair: Outcome) -> bool:
     if statuses != ("failure", "success") or repair.observer == "agent":
         return False
     if words := words_of(failure):
-        is_telling = len(words.split()) > _LEAST or bool(read_reaction(words).rules)
-        return is_telling and _is_start(repair.decision.task, words)
+        is_telling = len(words.split()) >= _MIN_WORDS or bool(read_reaction(words).rules)
+        task = repair.decision.task
+        length = min(len(task), len(words))
+        is_start = bool(length) and task[:length].split() == words[:length].split()
+        return is_telling and is_start
     command = failure.result.summary.split("`")[1:2]
-    return failure.observer in _BY_CHECKS and command == repair.result.summary.split("`")[1:2]
-
-
-def _is_start(task: str, words: str) -> bool:
-    length = min(len(task), len(words))
-    return bool(length) and " ".join(task[:length].split()) == " ".join(words[:length].split())
+    return failure.observer in _CHECKERS and command == repair.result.summary.split("`")[1:2]
 
 
 # ── guides ───────────────────────────────────────────────────────────────────────────
@@ -329,8 +323,8 @@ def _guide_lessons(
                 f"Asked to {action} something{place}: {counts[0]} of {sum(counts)} tries worked"
             ),
             lines=(
-                ("do", shorten(best["worked"].statement, _DEED)),
-                ("avoid", shorten(best["failed"].statement, _DEED)),
+                ("do", shorten(best["worked"].statement, _MAX_DEED)),
+                ("avoid", shorten(best["failed"].statement, _MAX_DEED)),
             ),
             origins=origins,
             task=outcomes[origins[-1].outcome].decision.task,

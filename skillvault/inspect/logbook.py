@@ -21,7 +21,9 @@ from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
-_ENDED: dict[Status, str] = {"failure": "failed", "success": "succeeded", "neutral": "neutral"}
+_RESULT_WORDS: tuple[tuple[Status, str], ...] = (
+    ("failure", "failed"), ("success", "succeeded"), ("neutral", "neutral"),
+)  # fmt: skip
 
 
 class BasisRow(Struct, frozen=True):
@@ -53,7 +55,7 @@ class Basis(Struct, frozen=True):
     def sentence(self) -> str:
         """The numbers of outcomes by status, of sessions and of occasions, in words."""
         statuses = Counter(row.status for row in self.rows)
-        words = ((statuses[status], word) for status, word in _ENDED.items())
+        words = ((statuses[status], word) for status, word in _RESULT_WORDS)
         counts = join_items([f"{count} {word}" for count, word in words if count])
         return (
             f"{pluralize(len(self.rows), 'outcome')} ({counts}) in "
@@ -91,9 +93,9 @@ def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
     return list(view.outcomes.get_many(sorted(ids)).values())
 
 
-# What a person reads of a commit; all else is told in a line.
-_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
-_READ = (*layout.SHELVES, "memory", layout.VAULT_FILE, layout.LEARNINGS)
+_FILE_START = re.compile(r"^(?=diff --git )", re.MULTILINE)
+# The folders and files whose diff a person reads; the others are counted.
+_READABLE = (*layout.SHELVES, "memory", layout.VAULT_FILE, layout.LEARNINGS)
 
 
 class LogFilter(Struct, frozen=True, kw_only=True):
@@ -118,26 +120,27 @@ class CommitReport(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def find_commits(head: Topics, wanted: LogFilter, limit: int | None) -> list[Commit]:
+def find_commits(head: Topics, conditions: LogFilter, limit: int | None) -> list[Commit]:
     """Return the matching commits, newest first, once for each step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
-    skills = head.history.add_former_names([Ref("skill", wanted.skill)]) if wanted.skill else []
+    skill = [Ref("skill", conditions.skill)] if conditions.skill else []
+    skills = head.history.add_former_names(skill) if skill else []
     names = set(map(str, skills))
 
-    def is_wanted(commit: Commit) -> bool:
+    def matches(commit: Commit) -> bool:
         refs = (*commit.targets, *commit.sources)
         return (
-            (wanted.since is None or datetime.fromisoformat(commit.date) >= wanted.since)
-            and (wanted.step is None or commit.step == wanted.step)
+            (conditions.since is None or datetime.fromisoformat(commit.date) >= conditions.since)
+            and (conditions.step is None or commit.step == conditions.step)
             and (not names or not names.isdisjoint(refs))
-            and (wanted.domain is None or wanted.domain in map(domain_of, refs))
+            and (conditions.domain is None or conditions.domain in map(domain_of, refs))
         )
 
-    if wanted == LogFilter():
+    if conditions == LogFilter():
         return head.history.log(limit)
-    matches = [commit for commit in head.history.log() if is_wanted(commit)]
-    shas = set(islice(dict.fromkeys(commit.sha for commit in matches), limit))
-    return [commit for commit in matches if commit.sha in shas]
+    commits = [commit for commit in head.history.log() if matches(commit)]
+    shas = set(islice(dict.fromkeys(commit.sha for commit in commits), limit))
+    return [commit for commit in commits if commit.sha in shas]
 
 
 def _domain_of_end(head: Topics, ref: Ref) -> str | None:
@@ -163,7 +166,7 @@ def describe_commits(
     for sha, steps in parts.items():
         author, text = messages[sha]
         changed_paths = list(files[sha])
-        paths = [path for path in changed_paths if layout.shelf_of(path) in _READ]
+        paths = [path for path in changed_paths if layout.shelf_of(path) in _READABLE]
         links = [ref for ref in head.history.touched_refs(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
         sources = {parse_ref(ref) for step in steps for ref in step.sources}
@@ -171,7 +174,7 @@ def describe_commits(
         # What the commit says that it is made of; else what its targets rest on.
         outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
         folders = (layout.shelf_of(path) for path in changed_paths if not layout.links_owner(path))
-        other_counts = Counter(folder for folder in folders if folder not in _READ)
+        other_counts = Counter(folder for folder in folders if folder not in _READABLE)
         yield CommitReport(
             sha=sha,
             date=steps[0].date,
@@ -188,7 +191,7 @@ def describe_commits(
 
 def sort_patch(patch: str, skill: str | None = None) -> str:
     """Sort a diff: `skill` first, then other skills, archived skills, all other files."""
-    files = _FILE.split(patch)
+    files = _FILE_START.split(patch)
     return "".join(sorted(filter(None, files), key=partial(_precedence, skill=skill)))
 
 

@@ -131,17 +131,20 @@ def read_skill(store: Store, name: str) -> tuple[Skill, str]:
 def why(run: Run, text: str) -> dict[str, Any]:
     """Return `{ref, commits, sources, against, rules}`: the origin of a record."""
     head, store = run.view, run.store
+    empty_keys: dict[str, Any] = {"sources": [], "against": [], "rules": []}
     if (entry := run.shelf.layer_skill(text)) is not None:
-        return {**_layer_skill(head, entry), "sources": [], "against": [], "rules": []}
+        return {**_layer_skill(head, entry), **empty_keys}
     if (pattern := learned.find_pattern(head, text)) is not None:
-        tree = learned.why_pattern(store, head, pattern)
-        return {**tree, "sources": [], "against": [], "rules": []}
+        return {**learned.why_pattern(store, head, pattern), **empty_keys}
     ref = resolve(store, head, text)
-    tree = {**_with_commits(head, ref), "sources": provenance.sources(head, ref)}
-    opponents = list(both_sides(run.view, ref).against)
     answers = questions.answers_behind(run, ref) if len(head.answers) else []
-    answer_keys = {"answers": answers} if answers else {}
-    return {**tree, "against": opponents, "rules": status.tested_rules(run, ref), **answer_keys}
+    return {
+        **_with_commits(head, ref),
+        "sources": provenance.sources(head, ref),
+        "against": list(both_sides(head, ref).against),
+        "rules": status.tested_rules(run, ref),
+        **({"answers": answers} if answers else {}),
+    }
 
 
 def impact(run: Run, text: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -29,8 +30,8 @@ from skillvault.review.review import compare_with_replaced
 from skillvault.vault.index.rows import moment
 
 APPLIED = frozenset({"tool", "explicit", "implicit"})
-_MOST = 26  # spans of time in a line
-_ENOUGH = 10  # uses from which on the rate of success is a figure
+_MAX_SPANS = 26  # spans of time in a line
+_MIN_USES = 10  # uses from which on the rate of success is a figure
 _DAYS = (1, 7, 28, 91, 364)
 
 
@@ -83,8 +84,8 @@ class Benefit(Struct, frozen=True, kw_only=True):
         uses = self.applied.count
         if not uses:
             return "Not known yet: no finished task has used a lesson."
-        if uses < _ENOUGH:
-            return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_ENOUGH} on."
+        if uses < _MIN_USES:
+            return f"Too early: {pluralize(uses, 'use')}; the figure comes from {_MIN_USES} on."
         bounds = [skill.interval for skill in self.skills if skill.interval]
         helps, hurts = sum(low > 0 for low, _ in bounds), sum(high < 0 for _, high in bounds)
         answers = {(True, False): "Yes", (False, True): "No", (True, True): "Partly"}
@@ -113,14 +114,14 @@ def benefit_of(vault: Contents) -> Benefit:
         if match in APPLIED:
             skills_by_outcome[outcome].append(skill)
     decisions = [
-        (moment(at), status, outcome in skills_by_outcome)
+        _ClosedDecision(moment(at), status, outcome in skills_by_outcome)
         for outcome, at, status in vault.view.uses.closed_decisions(vault.domain)
     ]
     skills = vault.effects
     return Benefit(
         skills=skills,
-        applied=_rate_among([status for _, status, is_used in decisions if is_used]),
-        bare=_rate_among([status for _, status, is_used in decisions if not is_used]),
+        applied=_rate_of(decisions, has_skill=True),
+        bare=_rate_of(decisions, has_skill=False),
         spans=_spans(decisions),
         held_out=sum(skill.held_out for skill in skills),
         overruled=sum(skill.overruled for skill in skills),
@@ -129,35 +130,41 @@ def benefit_of(vault: Contents) -> Benefit:
     )
 
 
-def _rate_among(statuses: Sequence[Status]) -> Rate:
-    return Rate(sum(status == "success" for status in statuses), len(statuses))
+class _ClosedDecision(NamedTuple):
+    at: datetime
+    status: Status
+    has_skill: bool
 
 
-def _spans(closed: Sequence[tuple[datetime, Status, bool]]) -> list[Span]:
+def _rate_of(decisions: Iterable[_ClosedDecision], *, has_skill: bool) -> Rate:
+    return _rate(decision.status for decision in decisions if decision.has_skill == has_skill)
+
+
+def _rate(statuses: Iterable[Status]) -> Rate:
+    counts = Counter(statuses)
+    return Rate(counts["success"], counts["success"] + counts["failure"])
+
+
+def _spans(decisions: Sequence[_ClosedDecision]) -> list[Span]:
     """Split decisions into days, weeks or longer spans, as many as fit a line."""
-    if not closed:
+    if not decisions:
         return []
-    start_day = closed[0][0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    day_count = (closed[-1][0] - start_day).days + 1
-    days = next((n for n in _DAYS if day_count / n <= _MOST), -(-day_count // _MOST))
-    starts = [start_day + timedelta(days=days * n) for n in range(-(-day_count // days))]
-    members: dict[int, list[tuple[Status, bool]]] = defaultdict(list)
-    for at, status, is_used in closed:
-        members[bisect_right(starts, at) - 1].append((status, is_used))
+    midnight = decisions[0].at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    day_count = (decisions[-1].at - midnight).days + 1
+    days = next((n for n in _DAYS if day_count / n <= _MAX_SPANS), -(-day_count // _MAX_SPANS))
+    starts = [midnight + timedelta(days=days * n) for n in range(-(-day_count // days))]
+    members: dict[int, list[_ClosedDecision]] = defaultdict(list)
+    for decision in decisions:
+        members[bisect_right(starts, decision.at) - 1].append(decision)
     return [
-        Span(
-            starts[index],
-            days,
-            _rate_among([status for status, is_used in decisions if is_used]),
-            _rate_among([status for status, is_used in decisions if not is_used]),
-        )
-        for index, decisions in sorted(members.items())
+        Span(starts[index], days, _rate_of(group, has_skill=True), _rate_of(group, has_skill=False))
+        for index, group in sorted(members.items())
     ]
 
 
-_RUNS = re.compile(r" \(\d+ of \d+ runs failed.*")  # the notes below which the page counts
-_BEGINNING = 20  # characters by which a deed is recognized
-_OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
+_RUN_NOTE = re.compile(r" \(\d+ of \d+ runs failed.*")  # the page counts runs itself
+_DEED_START = 20  # characters by which a deed is recognized
+_OPPOSITES: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 
 
 class Revision(Struct, frozen=True):
@@ -218,37 +225,29 @@ def skill_pages(vault: Contents) -> list[SkillPage]:
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Revision(sha[:10], date, step, subject))
-    keys = {
-        subject: subject_key(subject) for subject in {o.subject for o in vault.outcomes.values()}
-    }
+    key_of = cache(subject_key)
     by_subject: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in vault.outcomes.values():
-        by_subject[keys[outcome.subject]].append(outcome)
-    return [
-        _page(vault, (shelf, name), history.get(name, []), by_subject.get(skill.subject or "", ()))
-        for shelf, skills in vault.shelves.items()
-        for name, skill in skills.items()
-    ]
-
-
-def _page(
-    vault: Contents, key: tuple[str, str], commits: Sequence[Revision], peers: Iterable[Outcome]
-) -> SkillPage:
-    shelf, name = key
-    skill, ref = vault.shelves[shelf][name], Ref("skill", name)
-    evidence = evidence_of(vault.view, ref)
-    opposite = _OTHERWISE.get(skill.kind)
-    return SkillPage(
-        name=name,
-        skill=skill,
-        shelf=shelf,
-        title=title_of(skill),
-        sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
-        statements=evidence.statements if evidence else (),
-        otherwise=[outcome.id for outcome in peers if outcome.result.status == opposite],
-        origins=origins_of(vault, ref),
-        history=commits,
-    )
+        by_subject[key_of(outcome.subject)].append(outcome)
+    pages = []
+    for shelf, skills in vault.shelves.items():
+        for name, skill in skills.items():
+            ref = Ref("skill", name)
+            evidence, opposite = evidence_of(vault.view, ref), _OPPOSITES.get(skill.kind)
+            peers = by_subject.get(skill.subject or "", ())
+            page = SkillPage(
+                name=name,
+                skill=skill,
+                shelf=shelf,
+                title=title_of(skill),
+                sides=sides_of(evidence) if evidence else linked_sides(vault.links_to, ref),
+                statements=evidence.statements if evidence else (),
+                otherwise=[peer.id for peer in peers if peer.result.status == opposite],
+                origins=origins_of(vault, ref),
+                history=history.get(name, []),
+            )
+            pages.append(page)
+    return pages
 
 
 def origins_of(vault: Contents, ref: Ref) -> list[tuple[str, str, str]]:
@@ -262,20 +261,20 @@ def failed_deeds(vault: Contents, pages: Sequence[SkillPage]) -> list[FailedDeed
     Of equals, deeds with something to do instead come first, and guides come before warnings,
     because they also say what worked.
     """
-    served = [page for page in pages if page.shelf == "skills"]
-    served.sort(key=lambda page: page.skill.kind != "guide")
-    told_runs = set[str]()
+    served_pages = [page for page in pages if page.shelf == "skills"]
+    served_pages.sort(key=lambda page: page.skill.kind != "guide")
+    listed_runs = set[str]()
     failures: list[tuple[SkillPage, StatementEvidence]] = []
-    for page in served:
+    for page in served_pages:
         for statement in page.statements:
             is_loss = statement.kind == "extreme" and page.skill.kind == "warning"
             if is_loss or statement.kind == "failed":
-                if not told_runs.issuperset(statement.supporting):
+                if not listed_runs.issuperset(statement.supporting):
                     failures.append((page, statement))
-                told_runs.update(statement.supporting)
+                listed_runs.update(statement.supporting)
     failures.sort(key=lambda pair: max(pair[1].supporting), reverse=True)
-    stops = [_failed_deed(vault, page, statement) for page, statement in failures]
-    return sorted(stops, key=lambda stop: (-stop.failures, not stop.instead))
+    deeds = [_failed_deed(vault, page, statement) for page, statement in failures]
+    return sorted(deeds, key=lambda deed: (-deed.failures, not deed.instead))
 
 
 def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence) -> FailedDeed:
@@ -292,7 +291,7 @@ def _failed_deed(vault: Contents, page: SkillPage, statement: StatementEvidence)
     outcomes = [vault.outcomes[name] for name in statement.supporting if name in vault.outcomes]
     is_group = ARROW in result
     result, _, remedy = result_of_first(result, map(deed_of, outcomes)).partition(LATER_WORKED)
-    result = _RUNS.sub("", result)
+    result = _RUN_NOTE.sub("", result)
     runs = set(statement.supporting)
     lessons = (
         lesson.statement
@@ -315,7 +314,7 @@ def result_of_first(text: str, deeds: Iterable[str]) -> str:
     """Return the result of the first deed; `text` continues with other deeds and their results."""
     if ARROW not in text:
         return text
-    starts = (text.find(deed[:_BEGINNING]) for deed in deeds if deed)
+    starts = (text.find(deed[:_DEED_START]) for deed in deeds if deed)
     end = min((start for start in starts if start > 0), default=text.find(ARROW))
     return text[:end].rpartition("; ")[0]
 
@@ -382,15 +381,12 @@ def domains_of(vault: Contents, pages: Sequence[SkillPage]) -> list[DomainFigure
     causes: dict[str | None, list[str]] = defaultdict(list)
     for page, rule in _rules(pages):
         causes[page.skill.domain].append(f"{_action_of(rule)}: {rule.statement}")
-    by_domain: dict[str, list[Outcome]] = {
-        name: [] for name in vault.view.domains if vault.covers(name)
-    }
+    domains = filter(vault.covers, vault.view.domains)
+    by_domain: dict[str, list[Outcome]] = {name: [] for name in domains}
     for outcome in vault.outcomes.values():
         if outcome.id not in vault.overruled and outcome.trust == "local":
             by_domain.setdefault(outcome.domain, []).append(outcome)
-    return [
-        _domain(vault, name, outcomes, causes[name]) for name, outcomes in sorted(by_domain.items())
-    ]
+    return [_domain(vault, *pair, causes[pair[0]]) for pair in sorted(by_domain.items())]
 
 
 def _rules(pages: Iterable[SkillPage]) -> Iterator[tuple[SkillPage, StatementEvidence]]:
@@ -417,7 +413,7 @@ def _domain(
     return DomainFigures(
         name=name,
         count=len(outcomes),
-        rate=_rate_of(outcomes),
+        rate=_rate(outcome.result.status for outcome in outcomes),
         actions=[
             _action(members, episode_of)
             for _, members in sorted(by_action.items(), key=lambda pair: (-len(pair[1]), pair[0]))
@@ -449,14 +445,9 @@ def _figures(
         target=target,
         count=len(outcomes),
         episodes=len({episode_of[outcome.id] for outcome in outcomes}),
-        rate=_rate_of(outcomes),
+        rate=_rate(outcome.result.status for outcome in outcomes),
         scores=_scores_of(outcomes),
     )
-
-
-def _rate_of(outcomes: Iterable[Outcome]) -> Rate:
-    statuses = Counter(outcome.result.status for outcome in outcomes)
-    return Rate(statuses["success"], statuses["success"] + statuses["failure"])
 
 
 def _scores_of(outcomes: Sequence[Outcome]) -> Scores | None:
@@ -486,7 +477,7 @@ def drawdown(values: Iterable[float]) -> float:
     return deepest
 
 
-_FIRST_HARMFUL = 2  # skills and rules that stand before the deeds
+_HARMFUL_FIRST = 2  # the most harmful skills and rules that stand before the deeds
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
@@ -576,7 +567,7 @@ def page_of(
         domain=domain,
         head=run.view.commit,
         week=week_of(vault),
-        stops=[*harmful[:_FIRST_HARMFUL], *failed_deeds(vault, skills), *harmful[_FIRST_HARMFUL:]],
+        stops=[*harmful[:_HARMFUL_FIRST], *failed_deeds(vault, skills), *harmful[_HARMFUL_FIRST:]],
         waiting=waiting_of(vault),
         benefit=benefit,
         domains=domains_of(vault, skills),
@@ -593,37 +584,36 @@ def page_of(
 
 def _harmful(benefit: Benefit, skills: Sequence[SkillPage]) -> list[FailedDeed]:
     """Return the skills that hurt, and the tested rules about losses."""
-    harmful_skills = [
-        FailedDeed(
+    deeds = []
+    for skill in benefit.skills:
+        low, high = skill.interval or (0.0, 0.0)
+        if high >= 0 or skill.status == "retired":
+            continue
+        remover = f"skillvault skill retire {skill.skill}"
+        if skill.decision.startswith("retired"):
+            remover = "the next run"
+        deed = FailedDeed(
             deed=f"Following {skill.skill}",
             result=f"Of 100 decisions, {-100 * (skill.lift or 0):.0f} fewer succeed with it "
             f"(95 %: {-100 * high:.0f} to {-100 * low:.0f})",
-            instead="Decide without it; the next run retires it"
-            if skill.decision.startswith("retired")
-            else f"Decide without it; skillvault skill retire {skill.skill} retires it",
+            instead=f"Decide without it; {remover} retires it",
             domain=skill.domain,
             skill=skill.skill,
             failures=skill.failure_count,
             count=skill.times_applied,
         )
-        for skill in benefit.skills
-        for low, high in [skill.interval or (0.0, 0.0)]
-        if high < 0 and skill.status != "retired"
-    ]
-    rules = [
-        FailedDeed(
-            deed=f"{_action_of(rule)} {condition}",
-            result=risk,
-            instead="",
-            domain=page.skill.domain,
-            skill=page.name,
-        )
-        for page, rule in _rules(skills)
-        if rule.rule and str(rule.rule.get("result")).startswith(("failures", "losses"))
-        if not rule.rule.get("lead")
-        for condition, _, risk in [rule.statement.partition(": ")]
-    ]
-    return [*harmful_skills, *rules]
+        deeds.append(deed)
+    for page, statement in _rules(skills):
+        rule = statement.rule or {}
+        if str(rule.get("result")).startswith(("failures", "losses")) and not rule.get("lead"):
+            condition, _, risk = statement.statement.partition(": ")
+            name = f"{_action_of(statement)} {condition}"
+            deeds.append(
+                FailedDeed(
+                    deed=name, result=risk, instead="", domain=page.skill.domain, skill=page.name
+                )
+            )
+    return deeds
 
 
 def _cost(vault: Contents) -> JudgeCost | None:
@@ -632,6 +622,5 @@ def _cost(vault: Contents) -> JudgeCost | None:
         for name, evaluation in vault.evaluations.items()
         if name in vault.outcomes and vault.since <= vault.outcomes[name].occurred_at <= vault.until
     ]
-    tokens = sum(judge.tokens or 0 for judge in judges)
-    usd = sum(judge.cost_usd or 0.0 for judge in judges)
+    tokens, usd = sum(j.tokens or 0 for j in judges), sum(j.cost_usd or 0.0 for j in judges)
     return JudgeCost(tokens, usd) if tokens or usd else None

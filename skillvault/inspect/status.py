@@ -15,14 +15,13 @@ from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import describe_conditions, describe_rule
 from skillvault.model.errors import UnavailableError
-from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import Commit, Ref
 from skillvault.vault.check import find_edits
 from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git.remote import upstream_of
 
-_RECENT = 100  # commits in which the latest lesson is looked for
+_SEARCHED_COMMITS = 100  # commits in which the latest lesson is looked for
 # The steps that teach something; the others take skills and facts away, or move them.
 _TEACHING = frozenset(
     "add answer approve distill generate import install merge promote put refresh".split()
@@ -112,7 +111,7 @@ def status(run: Run) -> Status:
     """Return the counts of the vault and the work that waits."""
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
-    inbox, counts = len(run.inbox.names()), count_waiting(run)
+    inbox, waiting = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
     patterns, rules = learned.count_learned(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
@@ -132,12 +131,12 @@ def status(run: Run) -> Status:
         inbox=inbox,
         quarantine=len(run.inbox.quarantine.file_names()),
         links={"total": sum(links.values()), **links},
-        waiting=counts,
+        waiting=waiting,
         tomorrow={
             "record": record.count_over_quota(run),
             "evaluate": evaluate.count_over_quota(run),
         },
-        edited=find_edits(run.store.git) if any(counts.values()) and not paused else [],
+        edited=find_edits(run.store.git) if any(waiting.values()) and not paused else [],
         judge=_judge(run),
         git=locks.describe_busy_git(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
         paused=paused,
@@ -145,7 +144,7 @@ def status(run: Run) -> Status:
         rules=rules,
         learner=run.policy.learner,
         unpushed=upstream.count_unpushed(run.view.commit) if upstream else 0,
-        silent=describe_silence(head, learner, counts.get("evaluate", 0), run.now),
+        silent=describe_silence(head, learner, waiting.get("evaluate", 0), run.now),
         undecided=table.read_undecided(settings) if "# undecided: " in settings else {},
     )
 
@@ -176,25 +175,18 @@ def find_attention(run: Run, questions: int) -> Attention:
         questions=questions,
         quarantine=len(run.inbox.quarantine.file_names()),
         facts=len(facts),
-        learned=next(filter(_has_learned, view.history.log(_RECENT)), None),
+        learned=next(filter(_is_lesson, view.history.log(_SEARCHED_COMMITS)), None),
     )
 
 
-def _has_learned(commit: Commit) -> bool:
-    is_lesson = any(target.startswith(("skill:", "fact:")) for target in commit.targets)
-    return is_lesson and commit.step in _TEACHING
-
-
-def budget_of(rules: JudgePolicy) -> tuple[int, int] | None:
-    """Return the limits of a client's calls and tokens in a day."""
-    if rules.provider != "client":
-        return None
-    return rules.client_calls_per_day, rules.client_tokens_per_day
+def _is_lesson(commit: Commit) -> bool:
+    is_of_lesson = any(target.startswith(("skill:", "fact:")) for target in commit.targets)
+    return is_of_lesson and commit.step in _TEACHING
 
 
 def _judge(run: Run) -> JudgeStatus:
-    record = accuracy_of(run.judge, run.view)
-    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
+    rules = run.policy.judge
+    judge = JudgeStatus(provider=rules.provider, accuracy=accuracy_of(run.judge, run.view))
     if judge.provider not in ("claude", "client"):
         return judge
     ledger = run.store.ledger
@@ -204,13 +196,15 @@ def _judge(run: Run) -> JudgeStatus:
         return replace(judge, closed=str(error))
     return replace(
         judge,
-        model=judge_name(run.policy.judge),
+        model=judge_name(rules),
         calls=usage.calls,
         tokens=usage.tokens,
         usd=round(usage.usd, 6),
         closed=closed_reason,
         aside=sorted(evaluate.abandoned_outcomes(run)),
-        budget=budget_of(run.policy.judge),
+        budget=(rules.client_calls_per_day, rules.client_tokens_per_day)
+        if rules.provider == "client"
+        else None,
     )
 
 

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from difflib import unified_diff
-from typing import Literal, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
-SHELVES = ("skills", "proposed", "archive")
+_DomainRecord = TypeVar("_DomainRecord", Outcome, Evaluation, Fact)
 
 
 class Contents(Struct, frozen=True, kw_only=True):
@@ -70,13 +70,8 @@ def contents_of(
     run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
 ) -> Contents:
     """Read the records that a page of these days needs."""
-    view = run.view
-    outcomes = {
-        record.id: record
-        for record in view.outcomes.values()
-        if domain is None or record.domain == domain
-    }
-    by_id = view.links.ends()
+    view, by_id = run.view, run.view.links.ends()
+    outcomes = _records_of_domain(view.outcomes, domain)
     links: dict[Ref, list[LinkEnds]] = defaultdict(list)
     for link in by_id.values():
         links[link.target].append(link)
@@ -87,23 +82,23 @@ def contents_of(
         until=span[1],
         domain=domain,
         outcomes=outcomes,
-        evaluations={
-            record.id: record
-            for record in view.evaluations.values()
-            if domain in (None, record.domain)
-        },
-        facts={
-            record.id: record for record in view.facts.values() if domain in (None, record.domain)
-        },
+        evaluations=_records_of_domain(view.evaluations, domain),
+        facts=_records_of_domain(view.facts, domain),
         shelves={
             shelf: {name: skill for name, skill in folder.items() if domain in (None, skill.domain)}
-            for shelf, folder in zip(SHELVES, folders, strict=True)
+            for shelf, folder in zip(layout.SHELVES, folders, strict=True)
         },
         links=links,
         by_id=by_id,
         overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
         effects=effects,
     )
+
+
+def _records_of_domain(
+    records: Mapping[str, _DomainRecord], domain: str | None
+) -> dict[str, _DomainRecord]:
+    return {r.id: r for r in records.values() if domain in (None, r.domain)}
 
 
 Event = Literal[
@@ -117,14 +112,14 @@ _RANK: tuple[Event, ...] = (
     "learned", "merged", "approved", "proposed", "retired", "rejected", "contradicted", "refreshed",
     "strengthened",
 )  # fmt: skip
-_DIFFS = 150  # changes with their lines
-_LINES = 16  # lines of a change
-_INTAKE = ("", "record", "evaluate")  # and what a person did
-_WHY = 280  # characters of a reason
-_SAME = 40  # characters by which a text is known again
-_WHAT = 160  # characters of what something says
-# What a step does whatever was there before.
-_ALWAYS: Mapping[str, Event] = {
+_MAX_DIFFS = 150  # changes that are shown with their lines
+_MAX_LINES = 16  # lines of a change
+_NOT_LEARNING = ("", "record", "evaluate")  # "" is the step of a person's commits
+_MAX_REASON = 280  # characters
+_MAX_TEXT = 160  # characters of what a record says
+_TEXT_START = 40  # characters by which a text is recognized
+# The events of steps that have the same effect on every record.
+_STEP_EVENTS: Mapping[str, Event] = {
     REJECT: "rejected",
     FORGET: "proposed",
     "expire": "retired",
@@ -134,7 +129,7 @@ _ALWAYS: Mapping[str, Event] = {
     "restore": "approved",
     "merge": "merged",
 }
-_WEIGHED: Mapping[str, Event] = {"reinforced": "strengthened", "contradicted": "contradicted"}
+_LINK_EVENTS: Mapping[str, Event] = {"reinforced": "strengthened", "contradicted": "contradicted"}
 _ITEM = re.compile(r"(?m)^- (?=\S+: )")
 _CUT = re.compile(r"(?m)^… .*\n?")
 
@@ -207,6 +202,7 @@ def week_of(vault: Contents) -> Week:
         vault.outcomes[name] for name in _step_ids(commits, "record") if name in vault.outcomes
     ]
     evaluated_ids = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
+    surprises = _surprises(vault, {*(outcome.id for outcome in recorded_outcomes), *evaluated_ids})
     events = [*_learning_events(vault, commits), *_removals(vault, commits)]
     events.sort(key=lambda entry: entry.at, reverse=True)
     return Week(
@@ -216,10 +212,7 @@ def week_of(vault: Contents) -> Week:
         evaluated=len(evaluated_ids),
         ended=Counter(outcome.result.status for outcome in recorded_outcomes),
         counts={event: sum(entry.event == event for entry in events) for event in EVENTS},
-        surprises=sorted(
-            _surprises(vault, {*(outcome.id for outcome in recorded_outcomes), *evaluated_ids}),
-            key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
-        ),
+        surprises=sorted(surprises, key=lambda s: (not s.is_refused, -s.at.timestamp(), s.outcome)),
         happened=events,
         changes=_day_changes(vault, events),
     )
@@ -230,32 +223,32 @@ def _day_changes(vault: Contents, events: Sequence[VaultEvent]) -> list[DayChang
     groups: dict[tuple[date, Ref], list[VaultEvent]] = defaultdict(list)
     for event in events:
         groups[event.at.astimezone(UTC).date(), event.ref].append(event)
-    changes = [
-        DayChange(
+    changes = []
+    for number, ((day, ref), group) in enumerate(groups.items()):
+        latest, commits = group[0], [event.commit for event in group]
+        diff = _changed_lines(vault, ref, commits) if number < _MAX_DIFFS else []
+        change = DayChange(
             day=day,
             ref=ref,
-            what=group[0].what,
-            why=group[0].why,
-            domain=group[0].domain,
+            what=latest.what,
+            why=latest.why,
+            domain=latest.domain,
             events=Counter(event.event for event in reversed(group)),
-            commits=[event.commit for event in group],
-            diff=_changed_lines(vault, ref, (group[-1].commit, group[0].commit))
-            if number < _DIFFS
-            else (),
+            commits=commits,
+            diff=diff,
         )
-        for number, ((day, ref), group) in enumerate(groups.items())
-    ]
+        changes.append(change)
     return sorted(
         changes, key=lambda change: (-change.day.toordinal(), min(map(_RANK.index, change.events)))
     )
 
 
-def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[str]:
-    """Return the lines of a record that these commits removed and added in total."""
+def _changed_lines(vault: Contents, ref: Ref, commits: Sequence[str]) -> list[str]:
+    """Return the lines of a record that these commits, newest first, removed and added in all."""
     path = vault.view.records.path_of(ref)
     if path is None:
         return []
-    folders = SHELVES if ref.kind == "skill" else path.split("/")[:1]
+    folders = layout.SHELVES if ref.kind == "skill" else path.split("/")[:1]
     file = path.partition("/")[2]
 
     def read_lines(commit: str) -> list[str]:
@@ -264,15 +257,15 @@ def _changed_lines(vault: Contents, ref: Ref, commits: tuple[str, str]) -> list[
         text = next(iter(contents.values()), b"").decode(errors="replace")
         return text.split("\n---\n", 1)[-1].splitlines()
 
-    old_lines, new_lines = read_lines(f"{commits[0]}^"), read_lines(commits[1])
+    old_lines, new_lines = read_lines(f"{commits[-1]}^"), read_lines(commits[0])
     diff = list(unified_diff(old_lines, new_lines, n=0, lineterm=""))[2:]
     lines = [
-        line if len(line) <= _WHY else f"{line[:_WHY]}…"
+        line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]}…"
         for line in diff
         if not line.startswith("@@") and line[1:].strip()
     ]
-    omission = [f" {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
-    return [*lines[:_LINES], *omission]
+    omission = [f" {len(lines) - _MAX_LINES} more lines"] if len(lines) > _MAX_LINES else []
+    return [*lines[:_MAX_LINES], *omission]
 
 
 def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
@@ -284,7 +277,7 @@ def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
 
 
 def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
-    learning_commits = [commit for commit in commits if commit.step not in _INTAKE]
+    learning_commits = [commit for commit in commits if commit.step not in _NOT_LEARNING]
     pairs = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
     first_commits = vault.view.history.makers({ref for _, ref in pairs})
     last_commits = {ref: commit.sha for commit, ref in reversed(pairs)}
@@ -297,7 +290,7 @@ def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[Vau
             domain = record.domain if record else None
             if vault.covers(domain):
                 text, reason = _text_of(vault, ref), find_reason(message, ref.id)
-                repetition = reason.find(text[:_SAME])
+                repetition = reason.find(text[:_TEXT_START])
                 yield VaultEvent(
                     event=event,
                     ref=ref,
@@ -319,41 +312,42 @@ def _targets(commit: Commit) -> list[Ref]:
 def _events(
     vault: Contents, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
 ) -> Iterator[tuple[Ref, Event]]:
+    """Yield the records that a commit affected; `first` and `last` are their end commits."""
     targets = _targets(commit)
     for ref in targets:
-        is_first = first.get(ref) == commit.sha
-        yield ref, _event(vault, commit, ref, (is_first, last[ref] == commit.sha))
+        shelf = _shelf_of(vault, ref) if last[ref] == commit.sha else ""
+        yield ref, _classify_event(commit.step, shelf, is_first=first.get(ref) == commit.sha)
+    links = (vault.by_id.get(target.removeprefix("link:")) for target in commit.targets)
     types_by_record: dict[Ref, set[str]] = defaultdict(set)
-    for target in commit.targets:
-        link = vault.by_id.get(target.removeprefix("link:"))
-        if link is not None and link.type in _WEIGHED and link.target not in targets:
+    for link in links:
+        if link is not None and link.target not in targets:
             types_by_record[link.target].add(link.type)
     for ref, types in types_by_record.items():
-        yield from ((ref, event) for type_, event in _WEIGHED.items() if type_ in types)
+        yield from ((ref, event) for type_, event in _LINK_EVENTS.items() if type_ in types)
 
 
-def _event(vault: Contents, commit: Commit, ref: Ref, position: tuple[bool, bool]) -> Event:
-    """Classify the effect of a commit on a record.
+def _shelf_of(vault: Contents, ref: Ref) -> str:
+    """Return the folder of a skill now; "" for a fact."""
+    shelves = vault.shelves.items() if ref.kind == "skill" else ()
+    return next((shelf for shelf, skills in shelves if ref.id in skills), "")
 
-    `position` says if this is the first and the latest commit on the record.
-    """
-    is_first, is_last = position
-    shelf = next((name for name, skills in vault.shelves.items() if ref.id in skills), "")
-    shelf_now = shelf if ref.kind == "skill" and is_last else ""
-    if commit.step in _ALWAYS:
-        return _ALWAYS[commit.step]
-    if shelf_now == "archive" and commit.step in ("assess", "refresh"):
+
+def _classify_event(step: str, shelf: str, *, is_first: bool) -> Event:
+    """Return the effect of a commit on a record; `shelf` is set for the latest commit."""
+    if step in _STEP_EVENTS:
+        return _STEP_EVENTS[step]
+    if shelf == "archive" and step in ("assess", "refresh"):
         return "retired"
     if is_first:
-        return "proposed" if shelf_now == "proposed" else "learned"
-    return "strengthened" if commit.step in ("assess", "promote") else "refreshed"
+        return "proposed" if shelf == "proposed" else "learned"
+    return "strengthened" if step in ("assess", "promote") else "refreshed"
 
 
 def _text_of(vault: Contents, ref: Ref) -> str:
     """Return a fact or a skill in one sentence; the name if the record is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
-        return first_sentences(flatten(statement_of(fact)), _WHAT) if fact else ref.id
+        return first_sentences(flatten(statement_of(fact)), _MAX_TEXT) if fact else ref.id
     skill = vault.skill(ref.id)
     return title_of(skill) if skill else ref.id
 
@@ -361,7 +355,7 @@ def _text_of(vault: Contents, ref: Ref) -> str:
 def title_of(skill: Skill) -> str:
     """Return the heading of a skill, or its name if it has no heading."""
     line = skill.body.lstrip().partition("\n")[0]
-    return first_sentences(flatten(line), _WHAT) if line.startswith("# ") else skill.name
+    return first_sentences(flatten(line), _MAX_TEXT) if line.startswith("# ") else skill.name
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────
@@ -384,8 +378,9 @@ def find_reason(message: str, name: str) -> str:
             return _sentence(text_below)
     changes = parse_parts(message.splitlines())
     if len(changes) > 1:
-        ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in changes)
-        sources = next((sources for sources, names in ends if name in names), ())
+        names = [{end.partition(":")[2] for end in change.targets} for change in changes]
+        pairs = zip(changes, names, strict=True)
+        sources = next((change.sources for change, ids in pairs if name in ids), ())
         kinds = Counter(source.partition(":")[0] for source in sources)
         counts = " and ".join(pluralize(count, kind) for kind, count in kinds.items())
         return f"From {counts}." if kinds else ""
@@ -394,7 +389,7 @@ def find_reason(message: str, name: str) -> str:
 
 
 def _sentence(prose: str) -> str:
-    return first_sentences(flatten(prose), _WHY)
+    return first_sentences(flatten(prose), _MAX_REASON)
 
 
 # ── what a person took away ──────────────────────────────────────────────────────────
@@ -427,8 +422,6 @@ def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent
 
 # ── what surprised ───────────────────────────────────────────────────────────────────
 
-_REFUSED = "claimed success, {} refused"
-
 
 def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
     """Yield the outcomes that contradict a claim or a sure verdict."""
@@ -436,35 +429,32 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
         outcome, evaluation = vault.outcomes.get(name), vault.evaluations.get(name)
         if outcome is None:
             continue
+        result, words = outcome.result, words_of(outcome)
         if outcome.is_claim_refused:
-            result, words = outcome.result, words_of(outcome)
-            observation = result.evidence or result.summary or result.claim
+            title = f"claimed success, {_observer(outcome)} refused"
+            reason = result.evidence or result.summary or result.claim
             if words and outcome.observer == "person":  # the evidence may be a check that passed
-                observation = words
-            title = _REFUSED.format(_observer(outcome))
-            yield _surprise(outcome, title, observation)
+                reason = words
         elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
             verdict = "good" if evaluation.was_good_decision else "bad"
-            title = f"looked like a {verdict} decision, ended in {outcome.result.status}"
-            yield _surprise(outcome, title, evaluation.key_insight or outcome.result.summary)
-
-
-def _surprise(outcome: Outcome, title: str, why: str) -> Surprise:
-    return Surprise(
-        outcome=outcome.id,
-        domain=outcome.domain,
-        about=subject_words(outcome),
-        title=title,
-        why=first_sentences(flatten(why), _WHY),
-        at=outcome.occurred_at,
-        is_refused=outcome.is_claim_refused,
-    )
+            title = f"looked like a {verdict} decision, ended in {result.status}"
+            reason = evaluation.key_insight or result.summary
+        else:
+            continue
+        yield Surprise(
+            outcome=outcome.id,
+            domain=outcome.domain,
+            about=subject_words(outcome),
+            title=title,
+            why=first_sentences(flatten(reason), _MAX_REASON),
+            at=outcome.occurred_at,
+            is_refused=outcome.is_claim_refused,
+        )
 
 
 def _observer(outcome: Outcome) -> str:
-    return {"ci": "CI", "exit-code": "the exit code", "commit": "the commit"}.get(
-        outcome.observer, f"the {outcome.observer}"
-    )
+    names = {"ci": "CI", "exit-code": "the exit code", "commit": "the commit"}
+    return names.get(outcome.observer, f"the {outcome.observer}")
 
 
 def subject_words(outcome: Outcome) -> str:

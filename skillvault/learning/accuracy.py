@@ -13,12 +13,12 @@ from skillvault.learning.effect.verdict import wilson_lower
 from skillvault.model.records import Evaluation, Outcome
 from skillvault.model.text.text import flatten, shorten
 
-ENOUGH = 20  # successes and failures from which on a judge can be no better than chance
+MIN_RESULTS = 20  # successes, and failures, before a judge counts as no better than chance
 _Z = 1.96  # two-sided 95 %
 _CHANCE = 0.5
-VERDICTS = 20  # latest verdicts of a domain in a calibration
-_WORST = 2  # of them are quoted
-_QUOTE = 240  # characters of a reasoning
+MAX_VERDICTS = 20  # latest verdicts of a domain in a calibration
+_MAX_ERRORS = 2  # wrong verdicts that a calibration quotes
+_MAX_QUOTE = 240  # characters of a reasoning
 
 
 class Accuracy(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Accuracy(Struct, frozen=True):
     @property
     def is_chance(self) -> bool:
         """True if there are enough verdicts and they are no better than chance."""
-        return min(self.successes, self.failures) >= ENOUGH and self.low <= _CHANCE
+        return min(self.successes, self.failures) >= MIN_RESULTS and self.low <= _CHANCE
 
 
 def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
@@ -88,7 +88,7 @@ def calibration(
         return None
     errors = [e for e in tested if not e.judge_was_right]
     # A good decision was expected to succeed: the farther from the middle, the more wrong.
-    worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_WORST]
+    worst = sorted(errors, key=lambda e: (-abs(e.quality_score - _CHANCE), e.id))[:_MAX_ERRORS]
     quotes = tuple(_quote(e, outcomes[e.id]) for e in worst)
     return Calibration(len(tested), len(tested) - len(errors), quotes)
 
@@ -97,7 +97,7 @@ def _quote(evaluation: Evaluation, outcome: Outcome) -> dict[str, Any]:
     decision = outcome.decision
     return {
         "decision": " on ".join(filter(None, (decision.action, decision.target))),
-        "reasoning": shorten(flatten(decision.reasoning), _QUOTE),
+        "reasoning": shorten(flatten(decision.reasoning), _MAX_QUOTE),
         "your_quality_score": evaluation.quality_score,
         "ended_as": outcome.result.status,
     }

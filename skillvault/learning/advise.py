@@ -75,10 +75,10 @@ def is_skipped(proposal: Proposal, rules: JudgePolicy) -> bool:
 
 def has_high_stakes(proposal: Proposal, rules: JudgePolicy) -> bool:
     """Return True if the stakes are high enough for the better model."""
-    stakes = proposal.stakes
-    if stakes.stakes is not None:
-        return stakes.stakes == "high"
-    return stakes.amount is not None and abs(stakes.amount) >= rules.thorough_from
+    amount, word = proposal.stakes.amount, proposal.stakes.stakes
+    if word is not None:
+        return word == "high"
+    return amount is not None and abs(amount) >= rules.thorough_from
 
 
 def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgePolicy) -> Advice:

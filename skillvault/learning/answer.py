@@ -4,6 +4,7 @@ An answer only changes words. If the words of an evaluation change, its facts ch
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from skillvault.model.records import Answer, Evaluation, Fact, Link, Ref
 from skillvault.model.text.text import shorten
 
 STEP = "answer"
-_TO_FACTS = ("promoted", "reinforced", "contradicted")
+_MEMORY_LINKS = ("promoted", "reinforced", "contradicted", "derived")
 
 
 class Rewording(Struct, frozen=True, kw_only=True):
@@ -40,14 +41,7 @@ class Rewording(Struct, frozen=True, kw_only=True):
 
 def answer_change(answer: Answer) -> Change:
     """Return the commit of an answer alone, if nothing else changes yet."""
-    return Change(
-        step=STEP,
-        subject=_subject(answer),
-        reason=_answer_line(answer),
-        writes=(answer,),
-        targets=(Ref("answer", answer.id),),
-        judge=_author(answer),
-    )
+    return _answer_commit(answer, writes=(answer,), targets=(Ref("answer", answer.id),))
 
 
 def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
@@ -62,20 +56,15 @@ def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new
         for ref in _withdrawn_refs(rewording)
         if ref in rewording.paths
     }
-    answers = (answer,) if is_new else ()
-    refs = (Ref("answer", answer.id),)
-    return Change(
-        step=STEP,
-        subject=_subject(answer),
-        reason=_answer_line(answer),
-        writes=(*answers, *(rewording.new for rewording in rewordings)),
+    new_evaluations = [rewording.new for rewording in rewordings]
+    targets = [Ref("evaluation", evaluation.id) for evaluation in new_evaluations]
+    ref = Ref("answer", answer.id)
+    return _answer_commit(
+        answer,
+        writes=(*([answer] if is_new else []), *new_evaluations),
         removes=tuple(sorted(paths.values())),
-        sources=(*(() if is_new else refs), *sorted(paths)),
-        targets=(
-            *(refs if is_new else ()),
-            *(Ref("evaluation", rewording.new.id) for rewording in rewordings),
-        ),
-        judge=_author(answer),
+        sources=(*([] if is_new else [ref]), *sorted(paths)),
+        targets=(*([ref] if is_new else []), *targets),
     )
 
 
@@ -84,7 +73,7 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
     if not rewording.changes_memory:
         return
     for link in (*rewording.links, *rewording.fact_links):
-        if link.type in _TO_FACTS or link.type == "derived":
+        if link.type in _MEMORY_LINKS:
             yield Ref("link", link.id)
     yield from (Ref("fact", name) for name in rewording.facts)
 
@@ -92,29 +81,33 @@ def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
 def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
     """Return the commit that gives a skill the text of an answer."""
     ref = Ref("answer", answer.id)
-    records = tuple(record for record in change.writes if record != answer)
+    commit = _answer_commit(answer)
+    records = [record for record in change.writes if record != answer]
     return replace(
         change,
         step=STEP,
-        subject=_subject(answer),
-        reason=f"{_answer_line(answer)}\n{change.reason}",
-        writes=(*((answer,) if is_new else ()), *records),
+        subject=commit.subject,
+        reason=f"{commit.reason}\n{change.reason}",
+        writes=(*([answer] if is_new else []), *records),
         sources=change.sources if is_new else (ref, *change.sources),
-        targets=(*change.targets, *((ref,) if is_new else ())),
-        judge=_author(answer),
+        targets=(*change.targets, *([ref] if is_new else [])),
+        judge=commit.judge,
         commit_with="",
     )
 
 
-def _subject(answer: Answer) -> str:
-    return f"{answer.kind} of {answer.subject}"
+def _answer_commit(answer: Answer, **parts: Any) -> Change:
+    """Return a commit of an answer; `parts` are the fields of the change that differ."""
+    return Change(
+        step=STEP,
+        subject=f"{answer.kind} of {answer.subject}",
+        reason=_answer_line(answer),
+        judge=f"{answer.judge.name} {answer.judge.version}",
+        **parts,
+    )
 
 
 def _answer_line(answer: Answer) -> str:
     words = (answer.reply.get(key) for key in ("key_insight", "description", "weaknesses"))
     quote = next((word for word in words if isinstance(word, str) and word), "")
     return f"{answer.id}, answered by {answer.judge.name}: {shorten(quote, 300)}".rstrip(": ")
-
-
-def _author(answer: Answer) -> str:
-    return f"{answer.judge.name} {answer.judge.version}"

@@ -4,6 +4,7 @@ Pinned skills, proposals, and skills that a person retired keep their status. A 
 retired for its use gets a second trial later, because a verdict can be wrong.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from skillvault.model.records import Ref, stamp
 
 STEP = "assess"
 _SERVED, _ARCHIVE = "skills", "archive"
-_JUDGED = ("testing", "proven", "retired")
+_CHANGING_STATUSES = ("testing", "proven", "retired")
 
 
 class AssessedSkill(Struct, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ class NextTrial(Struct, frozen=True, kw_only=True):
 def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
     """Return the commit that gives a skill the status it earned; None if the status stays."""
     is_archived = skill.shelf == _ARCHIVE
-    if skill.status not in _JUDGED or (is_archived and not skill.is_archived_here):
+    if skill.status not in _CHANGING_STATUSES or (is_archived and not skill.is_archived_here):
         return None
     if not is_archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
@@ -86,12 +87,13 @@ def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
 
 def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """Return the next trial of a skill that was retired for its use; None without a trial."""
-    numbers, retirement_time = rules.policy.effect, skill.retired
-    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
-    if retirement_time is None or not is_out or skill.is_rejected or not rules.tries_again:
+    numbers = rules.policy.effect
+    is_archived = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.is_archived_here
+    may_return = is_archived and rules.tries_again and not skill.is_rejected
+    if skill.retired is None or not may_return:
         return None
     return NextTrial(
-        at=retirement_time + timedelta(days=numbers.trial_days),
+        at=skill.retired + timedelta(days=numbers.trial_days),
         decisions=max(0, numbers.trial_decisions - skill.decisions_since),
         not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
@@ -101,48 +103,48 @@ def earned_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     """Return the status that the evidence calls for; a trial is judged once, at its end."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
-    # What stands in skills/ as retired was brought back by a person.
-    is_archived = skill.shelf == _ARCHIVE
-    status = "retired" if is_archived else skill.status.replace("retired", "testing")
+    # A person brought a retired skill in skills/ back.
+    status = skill.status.replace("retired", "testing")
+    status = "retired" if skill.shelf == _ARCHIVE else status
     return effect.next_status(status, skill.evidence, rules)
 
 
 def _status_commit(skill: AssessedSkill, new_status: NextStatus) -> Change:
     """Return the commit of a new status, with the move to its folder."""
     is_retirement = new_status.status == "retired"
-    source = f"{skill.shelf}/{skill.name}"
-    target = f"{_ARCHIVE if is_retirement else _SERVED}/{skill.name}"
-    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), new_status.status)]
+    values = {"status": new_status.status}
     if is_retirement or skill.retired is not None:
-        at = stamp(skill.clock) if is_retirement else ""
-        edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
-    return Change(
-        step=STEP,
-        subject=f"{new_status.status} {skill.name}",
-        reason=f"Was {skill.status}. {new_status.reason}",
-        edits=tuple(edits),
-        moves=(Move(source, target),) if source != target else (),
-        sources=skill.source_refs,
-        targets=(Ref("skill", skill.name),),
-    )
+        values["retired"] = stamp(skill.clock) if is_retirement else ""
+    subject = f"{new_status.status} {skill.name}"
+    reason = f"Was {skill.status}. {new_status.reason}"
+    return _skill_commit(skill, subject, reason, values)
 
 
 def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
     """Return the commit that starts the trial of a retired skill."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
-    path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
+    reason = (
+        f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
+        f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+    )
+    values = {"status": "testing", "trial": stamp(skill.clock)}
+    return _skill_commit(skill, f"try {skill.name} again", reason, values)
+
+
+def _skill_commit(
+    skill: AssessedSkill, subject: str, reason: str, values: Mapping[str, str]
+) -> Change:
+    """Return the commit that sets keys of a skill, with the move that its status asks for."""
+    source = f"{skill.shelf}/{skill.name}"
+    target = f"{_ARCHIVE if values['status'] == 'retired' else _SERVED}/{skill.name}"
     return Change(
         step=STEP,
-        subject=f"try {skill.name} again",
-        reason=(
-            f"Its use retired it {days} days and {skill.decisions_since} decisions of its domain "
-            f"ago. It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
+        subject=subject,
+        reason=reason,
+        edits=tuple(
+            Edit(f"{source}/SKILL.md", ("metadata", key), value) for key, value in values.items()
         ),
-        edits=(
-            Edit(path, ("metadata", "status"), "testing"),
-            Edit(path, ("metadata", "trial"), stamp(skill.clock)),
-        ),
-        moves=(Move(f"{_ARCHIVE}/{skill.name}", f"{_SERVED}/{skill.name}"),),
+        moves=(Move(source, target),) if source != target else (),
         sources=skill.source_refs,
         targets=(Ref("skill", skill.name),),
     )

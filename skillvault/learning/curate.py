@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from skillvault.learning.expire import EXPIRES
-from skillvault.learning.next_version import APPROVE
+from skillvault.learning.next_version import APPROVE, key_text, skill_edits
 from skillvault.learning.rejection import REJECT, RejectedSkill
 from skillvault.model.change import FORGET, LINK, Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
@@ -14,15 +15,14 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, link_of, stamp
 from skillvault.model.text.text import is_slug, join_items, pluralize
 
-MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
+MOVING_STEPS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
 RENAME, FOLLOW = "rename", "follow"
 RETRACT = "retract"
 REOPEN = "reopen"  # what undoes an approval
 _POLICY = "vault.yaml"
-_STATUS = ("metadata", "status")
 _MAX_DESCRIPTION = 1024  # by the specification
-# What `put` sets in a file that is there; its status, origin and trust are the vault's.
-_PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", "stages")
+# The keys that `put` sets in an existing file; its status, origin and trust are the vault's.
+_PUT_KEYS = ("description", "kind", "domain", "version", "expires", "tags", "roles", "stages")
 
 
 def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | None:
@@ -32,40 +32,28 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
     is removed.
     """
     _check(skill, shelf)
-    target = (Ref("skill", skill.name),)
     if current is None:
-        subject = f"{skill.kind} {skill.name}"
-        return Change(step="put", subject=subject, writes=(skill,), targets=target)
-    path = f"{shelf}/{skill.name}/SKILL.md"
-    values = {key: _key_text(skill, key) for key in _PUT}
-    changed_keys = [key for key, value in values.items() if value != _key_text(current, key)]
-    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in changed_keys}
-    edits = tuple(Edit(path, key_paths[key], values[key]) for key in changed_keys)
-    texts = (
-        (Rewrite(path, skill.body.strip()),) if skill.body.strip() != current.body.strip() else ()
-    )
-    changes = join_items([*changed_keys, *(["text"] if texts else [])])
+        return _skill_change(
+            "put", skill.name, subject=f"{skill.kind} {skill.name}", writes=(skill,)
+        )
+    new_skill, path = apply_put(skill, current), f"{shelf}/{skill.name}/SKILL.md"
+    edits = skill_edits(path, current, new_skill, _PUT_KEYS)
+    is_new_text = new_skill.body != current.body
+    changes = [edit.key[-1] for edit in edits] + (["text"] if is_new_text else [])
     if not changes:
         return None
-    return Change(
-        step="put",
-        subject=skill.name,
-        reason=f"Changed: {changes}.",
-        edits=edits,
-        rewrites=texts,
-        targets=target,
-    )
+    rewrites = (Rewrite(path, skill.body.strip()),) if is_new_text else ()
+    reason = f"Changed: {join_items(changes)}."
+    return _skill_change("put", skill.name, reason, edits=edits, rewrites=rewrites)
 
 
 def apply_put(skill: Skill, current: Skill | None) -> Skill:
     """Return the skill that `put` writes, as it is read afterwards."""
     if current is None:
         return skill
-    changed_keys = (key for key in _PUT if _key_text(skill, key) != _key_text(current, key))
+    keys = (key for key in _PUT_KEYS if key_text(skill, key) != key_text(current, key))
     body = skill.body if skill.body.strip() != current.body.strip() else current.body
-    return msgspec.structs.replace(
-        current, body=body, **{key: getattr(skill, key) for key in changed_keys}
-    )
+    return replace(current, body=body, **{key: getattr(skill, key) for key in keys})
 
 
 def edit(name: str, text: str) -> Change:
@@ -77,8 +65,7 @@ def edit(name: str, text: str) -> Change:
 
 def draft_skill(name: str, domain: str | None, description: str) -> Skill:
     """Return a skill for its author to complete."""
-    if name == LEARNED:
-        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    _check_is_not_learned(name)
     title = name.replace("-", " ").capitalize()
     return Skill(
         name=name,
@@ -92,9 +79,7 @@ def approve(skill: Skill, shelf: str) -> Change:
     """Approve a proposed skill: agents get it from now on, and its status is testing."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
-    return _move_change(
-        APPROVE, skill, shelf, "skills", edits=(_status_edit(skill, shelf, "testing"),)
-    )
+    return _move_change(APPROVE, skill, shelf, "testing")
 
 
 def propose_again(skills: Sequence[tuple[Skill, str]], commit: str, reason: str) -> Change:
@@ -126,26 +111,19 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
         )
     if not reason.strip():
         raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
-    return Change(
-        step=REJECT,
-        subject=skill.name,
-        reason=reason,
-        removes=tuple(paths),
-        targets=(Ref("skill", skill.name),),
-        why=reason,
-    )
+    return _skill_change(REJECT, skill.name, reason, removes=tuple(paths), why=reason)
 
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
     """Withdraw a rejection, so that the skill and its links are a proposal again."""
     reason_text = f": {refusal.reason}" if refusal.reason else "."
-    return Change(
-        step=FORGET,
-        subject=f"the rejection of {refusal.skill}",
-        reason=f"Was rejected in {refusal.commit[:10]}{reason_text}",
+    return _skill_change(
+        FORGET,
+        refusal.skill,
+        f"Was rejected in {refusal.commit[:10]}{reason_text}",
+        f"the rejection of {refusal.skill}",
         writes=tuple(links),
         files=tuple(sorted(files.items())),
-        targets=(Ref("skill", refusal.skill),),
     )
 
 
@@ -158,9 +136,7 @@ def retire(skill: Skill, shelf: str) -> Change:
         )
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/ already; `skill restore` brings it back")
-    return _move_change(
-        "retire", skill, shelf, "archive", edits=(_status_edit(skill, shelf, "retired"),)
-    )
+    return _move_change("retire", skill, shelf, "retired")
 
 
 def pin(skill: Skill, shelf: str) -> Change:
@@ -170,25 +146,18 @@ def pin(skill: Skill, shelf: str) -> Change:
         raise UsageError(f"{skill.name}: is in {shelf}/; `skill {step}` it first")
     if skill.status == "pinned":
         raise UsageError(f"{skill.name}: is pinned already")
-    return Change(
-        step="pin",
-        subject=skill.name,
-        reason=f"Was {skill.status}.",
-        edits=(_status_edit(skill, shelf, "pinned"),),
-        targets=(Ref("skill", skill.name),),
-    )
+    edit = _status_edit(skill, shelf, "pinned")
+    return _skill_change("pin", skill.name, f"Was {skill.status}.", edits=(edit,))
 
 
 def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Change:
     """Restore an archived skill as testing, with a new time to live."""
     if shelf != "archive":
         raise UsageError(f"{skill.name}: is in {shelf}/; only an archived skill can be restored")
-    edits = [_status_edit(skill, shelf, "testing")]
     days = policy.days(skill.kind)
-    if skill.expires and days:
-        path = f"{shelf}/{skill.name}/SKILL.md"
-        edits.append(Edit(path, EXPIRES, stamp(now + timedelta(days=days))))
-    return _move_change("restore", skill, shelf, "skills", edits=tuple(edits))
+    path, end = f"{shelf}/{skill.name}/SKILL.md", stamp(now + timedelta(days=days or 0))
+    edits = [Edit(path, EXPIRES, end)] if skill.expires and days else []
+    return _move_change("restore", skill, shelf, "testing", *edits)
 
 
 def hide_in_layer(name: str, policy: Policy) -> Change:
@@ -226,15 +195,14 @@ def rename(skill: Skill, shelf: str, name: str, links: Iterable[Link]) -> Change
 
     The file keeps the former names, so that records with these names still count.
     """
-    if LEARNED in (skill.name, name):
-        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    _check_is_not_learned(skill.name, name)
     path = f"{shelf}/{skill.name}"
-    change = Change(
-        step=RENAME,
-        subject=f"{skill.name} to {name}",
-        reason=f"Records of {skill.name} count for {name} from now on.",
+    change = _skill_change(
+        RENAME,
+        name,
+        f"Records of {skill.name} count for {name} from now on.",
+        f"{skill.name} to {name}",
         moves=(Move(path, f"{shelf}/{name}"),),
-        targets=(Ref("skill", name),),
     )
     return _add_former_names(change, path, [*skill.formerly, skill.name], links)
 
@@ -251,15 +219,15 @@ def follow_rename(
 
     `versions` are proposals that would replace the skill under a former name.
     """
-    change = Change(
-        step=FOLLOW,
-        subject=f"{former_names[-1]} to {name}",
-        reason=f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
-        targets=(Ref("skill", name),),
+    change = _skill_change(
+        FOLLOW,
+        name,
+        f"A person renamed {former_names[-1]}; its records count for {name} from now on.",
+        f"{former_names[-1]} to {name}",
     )
     change = _add_former_names(change, f"{shelf}/{name}", former_names, links)
     edits = (Edit(f"proposed/{v}/SKILL.md", ("metadata", "replaces"), name) for v in versions)
-    return msgspec.structs.replace(change, edits=(*change.edits, *edits))
+    return replace(change, edits=(*change.edits, *edits))
 
 
 def _add_former_names(
@@ -274,13 +242,11 @@ def _add_former_names(
             for ref in (link.source, link.target)
         )
         new_link = link_of(link.type, source, target, link.created_at)
-        new_links.append(msgspec.structs.replace(new_link, metadata=link.metadata))
+        new_links.append(replace(new_link, metadata=link.metadata))
         removes.append(f"{LINK}{link.id}")
     formerly = " ".join(dict.fromkeys(name for name in former_names if name != new_ref.id))
     edits = (Edit(path, ("name",), new_ref.id), Edit(path, ("metadata", "formerly"), formerly))
-    return msgspec.structs.replace(
-        change, edits=edits, writes=tuple(new_links), removes=tuple(removes)
-    )
+    return replace(change, edits=edits, writes=tuple(new_links), removes=tuple(removes))
 
 
 def _remove_name(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
@@ -297,13 +263,8 @@ def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) ->
     settings = (
         f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
     )
-    return Change(
-        step=step,
-        subject=name,
-        reason=f"Sets {' and '.join(settings)}.",
-        edits=tuple(Edit(_POLICY, ("shelf", key), names) for key, names in lists.items()),
-        targets=(Ref("skill", name),),
-    )
+    edits = tuple(Edit(_POLICY, ("shelf", key), names) for key, names in lists.items())
+    return _skill_change(step, name, f"Sets {' and '.join(settings)}.", edits=edits)
 
 
 def check_name(name: str) -> None:
@@ -318,8 +279,7 @@ def check_name(name: str) -> None:
 def _check(skill: Skill, shelf: str) -> None:
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
-    if skill.name == LEARNED:
-        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
+    _check_is_not_learned(skill.name)
     check_name(skill.name)
     if not 0 < len(skill.description) <= _MAX_DESCRIPTION:
         raise UsageError(
@@ -328,27 +288,33 @@ def _check(skill: Skill, shelf: str) -> None:
         )
 
 
-def _key_text(skill: Skill, key: str) -> str:
-    """Return the value of a key as one line, as in the file."""
-    value = getattr(skill, key)
-    return " ".join(value if isinstance(value, tuple) else (value or "").split())
+def _check_is_not_learned(*names: str) -> None:
+    if LEARNED in names:
+        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
 
 
 def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
-    return Edit(f"{shelf}/{skill.name}/SKILL.md", _STATUS, status)
+    return Edit(f"{shelf}/{skill.name}/SKILL.md", ("metadata", "status"), status)
 
 
-def _move_change(
-    step: str, skill: Skill, shelf: str, target: str, *, edits: tuple[Edit, ...]
-) -> Change:
-    return Change(
-        step=step,
-        subject=skill.name,
-        reason=f"From {shelf}/ to {target}/; was {skill.status}.",
-        edits=edits,
+def _move_change(step: str, skill: Skill, shelf: str, status: str, *edits: Edit) -> Change:
+    """Return the change that gives a skill a status, and moves it to the folder of this status."""
+    target = "archive" if status == "retired" else "skills"
+    return _skill_change(
+        step,
+        skill.name,
+        f"From {shelf}/ to {target}/; was {skill.status}.",
+        edits=(_status_edit(skill, shelf, status), *edits),
         moves=(Move(f"{shelf}/{skill.name}", f"{target}/{skill.name}"),),
-        targets=(Ref("skill", skill.name),),
     )
+
+
+def _skill_change(
+    step: str, name: str, reason: str = "", subject: str = "", **parts: Any
+) -> Change:
+    """Return a change of one skill; `parts` are further fields of the change."""
+    target = Ref("skill", name)
+    return Change(step=step, subject=subject or name, reason=reason, targets=(target,), **parts)
 
 
 def retract_change(

@@ -15,8 +15,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
 from skillvault.model.text.text import join_items, pluralize, shorten
 
-_FAILURES = 3  # most earlier failures in the case of a success
-_REPEATED = 2  # fewest earlier failures that a success is compared with
+_MIN_FAILURES, _MAX_FAILURES = 2, 3  # earlier failures that a success is compared with
 
 
 def case_of(
@@ -33,8 +32,8 @@ def case_of(
     failures: tuple[Outcome, ...] = ()
     if outcome.result.status == "success":
         streak = takewhile(lambda o: o.result.status != "success", reversed(earlier_outcomes))
-        failures = tuple(o for o in streak if o.result.status == "failure")[:_FAILURES][::-1]
-    if len(failures) < _REPEATED:
+        failures = tuple(o for o in streak if o.result.status == "failure")[:_MAX_FAILURES][::-1]
+    if len(failures) < _MIN_FAILURES:
         failures = ()
     return Case(
         outcome=outcome,

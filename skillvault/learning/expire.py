@@ -9,14 +9,13 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.sections import Version, WrittenTexts, is_untouched
-from skillvault.model.change import Change, Edit, Move
+from skillvault.learning.sections import Version, WrittenTexts, is_untouched, rewrite_body
+from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.policy import Policy
 from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill, stamp
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")
-_RESTORED = "It had expired and a person brought it back"
 
 
 class Lifetime(Struct, frozen=True):
@@ -67,6 +66,18 @@ def is_cut_short(skill: Skill, written_ends: Sequence[Version], policy: Policy) 
     return life is None or usual_life is None or life.end < usual_life.end
 
 
+def rewrite_skill(
+    path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, policy: Policy
+) -> tuple[tuple[Edit, ...], tuple[Rewrite, ...]]:
+    """Return the edits of keys and the new body that turn a skill into its new version.
+
+    A person's sections stay, and a person's keys as in `key_edits`.
+    """
+    edits = tuple(key_edits(path, skill, new_skill, old_texts, policy=policy))
+    body = rewrite_body(skill.body, old_texts.bodies, new_skill.body)
+    return edits, (Rewrite(path, body),) if body != skill.body else ()
+
+
 def key_edits(
     path: str, skill: Skill, new_skill: Skill, old_texts: WrittenTexts, *, policy: Policy
 ) -> Iterator[Edit]:
@@ -106,7 +117,7 @@ def find_expiry(
         return None
     archived_skill, renewal_reason = load_archived(), None
     if archived_skill is not None and lifetime(archived_skill, policy) == life:
-        renewal_reason = _RESTORED
+        renewal_reason = "It had expired and a person brought it back"
     elif skill.status == "proven" and last_applied and last_applied >= life.end - life.span / 2:
         renewal_reason = f"It is proven and was applied on {last_applied:%Y-%m-%d}"
     return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewal_reason)
@@ -116,25 +127,23 @@ def expiry_change(expiry: Expiry) -> Change:
     """Return the commit that archives a skill or renews its time to live."""
     target = Ref("skill", expiry.name)
     reason = f"Its time to live ended on {expiry.life.end:%Y-%m-%d}."
-    if expiry.renewed is None:
-        move = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
-        return Change(
-            step=STEP,
-            subject=expiry.name,
-            reason=reason,
-            moves=(move,),
-            sources=(target,),
-            targets=(target,),
-        )
-    new_end = stamp(expiry.clock + expiry.life.span)
-    path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
-    return Change(
+    folder, new_end = f"{expiry.shelf}/{expiry.name}", stamp(expiry.clock + expiry.life.span)
+    change = Change(
         step=STEP,
-        subject=f"renew {expiry.name}",
-        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
-        edits=(Edit(path, EXPIRES, new_end),),
+        subject=expiry.name,
+        reason=reason,
+        moves=(Move(folder, f"archive/{expiry.name}"),),
         sources=(target,),
         targets=(target,),
+    )
+    if expiry.renewed is None:
+        return change
+    return replace(
+        change,
+        subject=f"renew {expiry.name}",
+        reason=f"{reason} {expiry.renewed}; it lives until {new_end[:10]} now.",
+        edits=(Edit(f"{folder}/SKILL.md", EXPIRES, new_end),),
+        moves=(),
     )
 
 

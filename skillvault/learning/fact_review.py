@@ -8,8 +8,8 @@ from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.records import Fact, Ref
 from skillvault.model.text.text import shorten
 
-_PERIOD = 90  # days until the next review of a fact without a date of its own
-_SUBJECT = 50  # characters
+_REVIEW_DAYS = 90  # days until the next review of a fact without a date of its own
+_MAX_SUBJECT = 50  # characters
 
 
 def is_due(fact: Fact, day: str) -> bool:
@@ -25,7 +25,7 @@ def due_facts(facts: Iterable[Fact], replaced: Container[str]) -> list[Fact]:
 
 def next_review(fact: Fact, now: datetime) -> str:
     """Return the next day for review: the first period again, counted from now."""
-    period = timedelta(days=_PERIOD)
+    period = timedelta(days=_REVIEW_DAYS)
     if fact.review_by and fact.created_at:
         start = fact.created_at.astimezone(UTC).date()
         with suppress(ValueError):  # `check` reports a date that a person misspelled
@@ -38,7 +38,7 @@ def keep_change(fact: Fact, path: str, day: str, text: str = "") -> Change:
     is_reworded = bool(text) and text != fact.text
     return Change(
         step="keep",
-        subject=shorten(f"fact {fact.id}", _SUBJECT),
+        subject=shorten(f"fact {fact.id}", _MAX_SUBJECT),
         reason=f"It is to be reviewed by {day} again.\n{text or fact.text}",
         edits=(Edit(path, ("review_by",), day),),
         rewrites=(Rewrite(path, text + "\n"),) if is_reworded else (),
@@ -50,7 +50,7 @@ def retire_change(fact: Fact, paths: Sequence[str], reason: str) -> Change:
     """Return the change that removes a fact and its older versions, so that none holds again."""
     return Change(
         step="retire",
-        subject=shorten(f"fact {fact.id}", _SUBJECT),
+        subject=shorten(f"fact {fact.id}", _MAX_SUBJECT),
         reason=f"{reason}\n{fact.text}",
         removes=tuple(paths),
         targets=(Ref("fact", fact.id),),

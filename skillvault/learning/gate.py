@@ -1,32 +1,35 @@
 """The gate for new skills: agents get them at once, or they wait in proposed/ for a person.
 
-Untrusted skills always wait, whatever the policy says.
+Untrusted skills always wait, whatever the policy says. Also the changes that several steps share:
+to archive a skill, and to link what says the same.
 """
+
+from collections.abc import Iterable
+from datetime import datetime
 
 from msgspec.structs import replace
 
 from skillvault.model.change import Change, Move, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import Ref, Skill
+from skillvault.model.records import Ref, Skill, link_of
 
 _SERVED, _PROPOSED = "skills", "proposed"
 
 
 def apply_gate(change: Change, policy: Policy) -> Change:
     """Return a change with its new skills in the folder that the policy asks for."""
-    gate = policy.generate.gate
-    status_to_change = {"always": "testing", "never": "proposed"}.get(gate)
+    must_wait = policy.generate.gate == "always"
+    old_status = {"always": "testing", "never": "proposed"}.get(policy.generate.gate)
     names = {
         skill.name
         for skill in change.writes
         if isinstance(skill, Skill)
         and skill.trust != "untrusted"
         and skill.origin in ("generated", "distilled")
-        and skill.status == status_to_change
+        and skill.status == old_status
     }
     if not names:
         return change
-    must_wait = gate == "always"
     status, shelf = ("proposed", _PROPOSED) if must_wait else ("testing", _SERVED)
     writes = tuple(
         replace(record, status=status)
@@ -59,3 +62,24 @@ def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
         sources=(ref,),
         targets=(ref,),
     )
+
+
+def reinforcement_change(
+    step: str, target: Ref, sources: Iterable[Ref], at: datetime, reason: str
+) -> Change:
+    """Return the commit that links records to a skill or a fact that says the same."""
+    refs = tuple(sources)
+    links = tuple(link_of("reinforced", source, target, at) for source in refs)
+    return Change(
+        step=step,
+        subject=f"reinforce {target.id}",
+        reason=reason,
+        writes=links,
+        sources=refs,
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+def repetition_words(count: int) -> str:
+    """Return a number of repetitions in words."""
+    return "once more" if count == 1 else f"{count} times more"

@@ -3,7 +3,7 @@
 The step `refresh` updates skills that exist already.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -14,13 +14,13 @@ from skillvault.learning.account.evidence import to_text
 from skillvault.learning.account.sentences import labels_of, tried_line
 from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
 from skillvault.learning.contrast.episodes import episode_words
-from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
-from skillvault.learning.naming import OF_DOMAIN, subject_key, subject_names
+from skillvault.learning.length import ComposedText, References, compose_text, head_line_limit
+from skillvault.learning.naming import DOMAIN_KINDS, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import Outcome, Ref, Skill, Subject, link_of, stamp
+from skillvault.model.records import Evaluation, Outcome, Ref, Skill, Subject, link_of, stamp
 from skillvault.model.skill_evidence import EVIDENCE, TRIED
 from skillvault.model.text.text import (
     count_of,
@@ -33,7 +33,7 @@ from skillvault.model.text.text import (
 )
 
 STEP = "generate"
-_TAGS = 16
+_MAX_TAGS = 16
 
 State = Literal[
     "due", "waiting", "done", "counted", "unread", "older", "silent", "between", "not new",
@@ -72,23 +72,21 @@ def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> 
     if (state := _existing_state(existing)) is not None:
         return state
     if existing.unreadable:
-        return SkillState(
-            "archived", f"{existing.unreadable} cannot be read; `skillvault check` says why"
-        )
+        reason = f"{existing.unreadable} cannot be read; `skillvault check` says why"
+        return SkillState("archived", reason)
     if not findings.significant:
-        rules, is_warning = policy.generate, findings.kind == "warning"
-        side, bound = (
-            ("below", rules.warning_below) if is_warning else ("above", rules.pattern_above)
-        )
-        return SkillState("between", f"a {findings.kind} needs a score {side} {bound * 100:+.6g} %")
+        bound = f"above {policy.generate.pattern_above * 100:+.6g} %"
+        if findings.kind == "warning":
+            bound = f"below {policy.generate.warning_below * 100:+.6g} %"
+        return SkillState("between", f"a {findings.kind} needs a score {bound}")
     if not calls_for_skill(findings):
-        guide = "it says neither what was done nor what to do; a guide needs two such"
-        other_kinds = "nothing that its outcomes say would change a decision"
-        return SkillState("silent", guide if findings.kind == "guide" else other_kinds)
+        reason = "nothing that its outcomes say would change a decision"
+        if findings.kind == "guide":
+            reason = "it says neither what was done nor what to do; a guide needs two such"
+        return SkillState("silent", reason)
     if is_expired(findings, existing, policy):
-        return SkillState(
-            "over", f"its time would have ended on {(expiry_of(findings, policy) or '')[:10]}"
-        )
+        end = expiry_of(findings, policy) or ""
+        return SkillState("over", f"its time would have ended on {end[:10]}")
     return SkillState("due", f"{_outcome_counts(findings)}; `skillvault run`")
 
 
@@ -115,7 +113,7 @@ def _outcome_counts(findings: Findings) -> str:
 def skill_subject(findings: Findings) -> Subject:
     """Return the subject of a skill: an action for a guide, a domain for a strategy."""
     outcome = findings.account.outcomes[0]
-    if findings.kind in OF_DOMAIN:
+    if findings.kind in DOMAIN_KINDS:
         return outcome.domain, "", None
     return outcome.subject if findings.kind != "guide" else (*outcome.subject[:2], None)
 
@@ -142,23 +140,15 @@ def skill_change(
 
 
 def new_skill(
-    findings: Findings,
-    draft: Draft,
-    text: "ComposedText",
-    *,
-    name: str,
-    at: datetime,
-    policy: Policy,
+    findings: Findings, draft: Draft, text: ComposedText, *, name: str, at: datetime, policy: Policy
 ) -> Skill:
     """Return a new skill; its time to live starts at `at`."""
     first, days = findings.account.outcomes[0], policy.days(findings.kind)
-    subjects = [outcome.subject for outcome in findings.account.outcomes]
-    labels = [label for index in range(3) for subject in subjects if (label := subject[index])]
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
         body=text.body,
-        tags=tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_TAGS],
+        tags=subject_tags(findings.account.outcomes),
         kind=findings.kind,
         domain=first.domain,
         status="testing" if first.trust == "local" else "proposed",
@@ -169,8 +159,14 @@ def new_skill(
     )
 
 
+def subject_tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return the tags of a skill from these outcomes: domains, then actions, then targets."""
+    labels = [outcome.subject[index] or "" for index in range(3) for outcome in outcomes]
+    return tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_MAX_TAGS]
+
+
 def addition_change(
-    findings: Findings, skill: Skill, text: "ComposedText", *, sources: Iterable[str], at: datetime
+    findings: Findings, skill: Skill, text: ComposedText, *, sources: Iterable[str], at: datetime
 ) -> Change:
     """Return the commit that adds a skill, with links from these outcomes."""
     outcome, target = findings.account.outcomes[0], Ref("skill", skill.name)
@@ -185,7 +181,7 @@ def addition_change(
         files=reference_files(skill.name, skill_shelf(outcome), text.files),
         sources=refs,
         targets=(target,),
-        judge=judges_of(findings),
+        judge=judges_of(findings.significant, findings.account.evaluations),
     )
 
 
@@ -217,13 +213,6 @@ def expiry_time(at: datetime, days: int) -> str:
     return stamp(at + timedelta(days=days))
 
 
-class ComposedText(Struct, frozen=True):
-    """The body of a skill, and its files in references/ by name."""
-
-    body: str
-    files: dict[str, str]
-
-
 def skill_text(
     findings: Findings, draft: Draft, policy: Policy, references: References | None = None
 ) -> ComposedText:
@@ -232,26 +221,26 @@ def skill_text(
     The files hold the text beyond the limit, the evidence of each statement, and every run of a
     guide.
     """
-    account, files = findings.account, references or References()
-    last_outcome, count = account.outcomes[-1], len(account.outcomes)
-    total = pluralize(count, "outcome")
-    total += episode_words(account.outcomes, policy.evaluate.episode_minutes)
-    limit = policy.generate.length(findings.kind)
-    max_line_tokens, file = head_line_limit(limit), files.free(STATEMENTS)
-    day = f"{'the last ' * (count > 1)}on {last_outcome.occurred_at:%Y-%m-%d}"
-    header = [
-        f"*{trim_to_tokens(about_words(findings), max_line_tokens)}: {total}, {day}*",
-        f"*Domain: {last_outcome.domain}*",
-    ]
-    title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, max_line_tokens)}"
-    body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
-    texts = {EVIDENCE: to_text(findings), **({file: overflow} if overflow else {})}
+    account, limit = findings.account, policy.generate.length(findings.kind)
+    about = trim_to_tokens(about_words(findings), head_line_limit(limit))
+    episodes = episode_words(account.outcomes, policy.evaluate.episode_minutes)
+    counts = outcome_words(account.outcomes, episodes)
+    header = [f"{about}: {counts}", f"Domain: {account.outcomes[-1].domain}"]
+    kind = findings.kind.capitalize()
+    text = compose_text(draft, kind, header, limit, references or References())
+    files = {EVIDENCE: to_text(findings), **text.files}
     if findings.kind == "guide":
-        tries = account.tries
         labels = labels_of(account)
-        lines = [f"- {tried_line(attempt, labels)}" for attempt in reversed(tries)]
-        texts[TRIED] = "\n".join(["# Tried", "", *lines]) + "\n"
-    return ComposedText(body, texts)
+        lines = [f"- {tried_line(attempt, labels)}" for attempt in reversed(account.tries)]
+        files[TRIED] = "\n".join(["# Tried", "", *lines]) + "\n"
+    return ComposedText(text.body, files)
+
+
+def outcome_words(outcomes: Sequence[Outcome], episodes: str = "") -> str:
+    """Return the number of outcomes in words, with their episodes, and the day of the last."""
+    count = len(outcomes)
+    day = f"{'the last ' * (count > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
+    return f"{pluralize(count, 'outcome')}{episodes}, {day}"
 
 
 def about_words(findings: Findings) -> str:
@@ -279,8 +268,7 @@ def _reason(findings: Findings) -> str:
     return "\n".join(lines)
 
 
-def judges_of(findings: Findings) -> str | None:
+def judges_of(outcomes: Iterable[Outcome], evaluations: Mapping[str, Evaluation]) -> str | None:
     """Return the names of the judges of these outcomes."""
-    ids = {outcome.id for outcome in findings.significant}
-    judges = {e.judge for key, e in findings.account.evaluations.items() if key in ids}
+    judges = {evaluations[o.id].judge for o in outcomes if o.id in evaluations}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None

@@ -20,10 +20,10 @@ from skillvault.model.records import Fact, Importance, Link, Ref, link_of
 from skillvault.model.text.text import MAX_SLUG, pluralize
 
 STEP = "install"
-_TAIL = 6  # hex digits of the origin's digest, behind a name that is taken
-_ID = 16
-_HIGH, _MEDIUM = 0.85, 0.7  # the least confidence of a memory for this importance
-_SHOWN_PLACE = 40  # characters of a place in a subject
+_TAIL_DIGITS = 6  # hex digits of the digest at the end of a name, if the name alone is taken
+_ID_DIGITS = 16  # hex digits of the digest in an id
+_HIGH_CONFIDENCE, _MEDIUM_CONFIDENCE = 0.85, 0.7  # from which on a memory has this importance
+_MAX_PLACE = 40  # characters of a place in a subject
 
 
 class Origin(Struct, frozen=True):
@@ -41,7 +41,7 @@ class Origin(Struct, frozen=True):
     @property
     def ref(self) -> Ref:
         """The address of the source, as the end of a link outside the vault."""
-        return Ref("origin", self.digest.removeprefix("sha256:")[:_ID])
+        return Ref("origin", self.digest.removeprefix("sha256:")[:_ID_DIGITS])
 
     def link(self, name: str, now: datetime) -> Link:
         """Return the link that records the installation of a skill from this source."""
@@ -82,12 +82,12 @@ def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | 
 
     None if both names are taken.
     """
-    tail = f"-{digest.removeprefix('sha256:')[:_TAIL]}"
+    tail = f"-{digest.removeprefix('sha256:')[:_TAIL_DIGITS]}"
     names = (name, name[: MAX_SLUG - len(tail)].rstrip("-") + tail)
     return next((candidate for candidate in names if not is_taken(candidate)), None)
 
 
-def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
+def name_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
     """Return the name of a newer version, and the approved skill that it replaces."""
     if is_approved:
         return next(next_names(name)), name
@@ -106,7 +106,7 @@ def install_change(
         subject=f"{name} from {_end_of(origin.url)}",
         reason="\n".join([sentence, *lint]),
         writes=(origin.link(name, now),),
-        files=_below(f"proposed/{name}", files),
+        files=_files_in(f"proposed/{name}", files),
         sources=(origin.ref,),
         targets=(Ref("skill", name),),
     )
@@ -122,17 +122,18 @@ def update_changes(
     """
     name = install.targets[0].id
     folder = f"proposed/{name}"
-    removed_paths = {path for path in paths if path not in published}
-    update = replace(install, removes=tuple(sorted(f"{folder}/{path}" for path in removed_paths)))
+    removed_paths = (path for path in paths if path not in published)
+    update = replace(install, removes=_paths_in(folder, removed_paths))
     if merged_files == published:
         return [update]
     edited = {path: data for path, data in merged_files.items() if published.get(path) != data}
+    deleted_paths = (path for path in published if path not in merged_files)
     merge_change = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
-        files=_below(folder, edited),
-        removes=tuple(sorted(f"{folder}/{path}" for path in published if path not in merged_files)),
+        files=_files_in(folder, edited),
+        removes=_paths_in(folder, deleted_paths),
         targets=install.targets,
     )
     return [update, merge_change]
@@ -140,25 +141,29 @@ def update_changes(
 
 def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
     """Return the change that copies a skill of the package into `skills/`, in place of `paths`."""
-    removed_paths = sorted(f"skills/{name}/{path}" for path in paths if path not in files)
+    removed_paths = (path for path in paths if path not in files)
     return Change(
         step=STEP,
         subject=f"{name}, a skill of the package",
         reason="Copied into skills/, where it may be edited; it is served, not the package's.",
-        files=_below(f"skills/{name}", files),
-        removes=tuple(removed_paths),
+        files=_files_in(f"skills/{name}", files),
+        removes=_paths_in(f"skills/{name}", removed_paths),
         targets=(Ref("skill", name),),
     )
 
 
-def _below(folder: str, files: Files) -> tuple[tuple[str, bytes], ...]:
+def _files_in(folder: str, files: Files) -> tuple[tuple[str, bytes], ...]:
     return tuple((f"{folder}/{path}", files[path]) for path in sorted(files))
+
+
+def _paths_in(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(f"{folder}/{path}" for path in set(paths)))
 
 
 def _end_of(url: str) -> str:
     """Return the end of an address that fits into a commit subject, in whole names."""
     segments = url.split("/")
-    while len(segments) > 1 and sum(map(len, segments)) + len(segments) > _SHOWN_PLACE:
+    while len(segments) > 1 and sum(map(len, segments)) + len(segments) > _MAX_PLACE:
         del segments[0]
     end = "/".join(segments)
     return end if end == url else f"…/{end}"
@@ -166,13 +171,13 @@ def _end_of(url: str) -> str:
 
 def memory_fact(text: str, confidence: float, created: str, domain: str) -> Fact:
     """Return a fact from the memory of another program; its confidence becomes the importance."""
-    importance: Importance = "high" if confidence >= _HIGH else "medium"
+    importance: Importance = "high" if confidence >= _HIGH_CONFIDENCE else "medium"
     at = datetime.fromisoformat(created).replace(microsecond=0) if created else None
     return Fact(
         id=human_fact_id(domain, text),
         domain=domain,
         text=text,
-        importance=importance if confidence >= _MEDIUM else "low",
+        importance=importance if confidence >= _MEDIUM_CONFIDENCE else "low",
         kind="distilled",
         created_at=at.replace(tzinfo=at.tzinfo or UTC) if at else None,
     )

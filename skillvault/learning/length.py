@@ -3,12 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
+from skillvault.model.brief import Draft
 from skillvault.model.text import markdown
-from skillvault.model.text.text import count_tokens
+from skillvault.model.text.text import count_tokens, trim_to_tokens
 
 STATEMENTS = "statements.md"  # the file for the overflow
 OVERFLOW = "# More than fits into SKILL.md"  # heading of that file
-_LINES = 6  # one line of the head has at most a sixth of a text
+_HEAD_LINES = 6  # a line of the head has at most a sixth of a text
 
 
 class References(NamedTuple):
@@ -32,6 +35,27 @@ class References(NamedTuple):
             number += 1
             free_name = f"{stem}-{number}.{suffix}"
         return free_name
+
+
+class ComposedText(Struct, frozen=True):
+    """The body of a skill, and its files in references/ by name."""
+
+    body: str
+    files: dict[str, str]
+
+
+def compose_text(
+    draft: Draft, kind: str, header: Sequence[str], limit: int, references: References
+) -> ComposedText:
+    """Compose a text within its limit; what is too much goes to a new file in references/.
+
+    `kind` stands before the title, `header` are the lines below the title.
+    """
+    file = references.free(STATEMENTS)
+    title = f"# {kind}: {trim_to_tokens(draft.title, head_line_limit(limit))}"
+    lines = "\n".join(f"*{line}*" for line in header)
+    body, overflow = fit_body([title, lines], draft.sections, limit, file)
+    return ComposedText(body, {file: overflow} if overflow else {})
 
 
 def fit_sections(
@@ -70,16 +94,12 @@ def fit_body(
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
     texts, excess = fit_sections(sections, limit - count_tokens(frame) - 4 * len(sections))
-    last_line = [f"{head[-1]}\n*More: references/{file}*"] if excess else [head[-1]]
-    body = [
-        *head[:-1],
-        *last_line,
-        *(f"## {name}\n\n{text}" for name, text in texts if text),
-    ]
+    last_line = f"{head[-1]}\n*More: references/{file}*" if excess else head[-1]
+    body = [*head[:-1], last_line, *(f"## {name}\n\n{text}" for name, text in texts if text)]
     overflow = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in excess)]
     return "\n\n".join(body), "\n\n".join(overflow) + "\n" if excess else ""
 
 
 def head_line_limit(limit: int) -> int:
     """Return the token limit of a line of the head, so that statements fill most of a text."""
-    return limit // _LINES
+    return limit // _HEAD_LINES

@@ -17,34 +17,23 @@ from skillvault.model.text.text import shorten
 
 KEEPS_OUT = "secret"  # the code of findings that keep a skill of a public source out
 NO_PROOF = "a clean lint proves no safety"
-_SHOWN = 40  # findings in a commit or on a screen
-_QUOTED = 60  # characters of a match
-_LONG_LINE = 4000  # characters of a line that are checked
-_LONG_TEXT = 256 * 1024  # and of a file
+_MAX_FINDINGS = 40  # findings in a commit or on a screen
+_MAX_QUOTE = 60  # characters of a match
+_MAX_LINE = 4000  # characters of a line that are checked
+_MAX_TEXT = 256 * 1024  # characters of a file that are checked
 
 _CUE = read_patterns("skillvault.learning", "lint.txt")
 _REACHES = (
     "the network", "other programs", "code made at run time", "the environment",
     "packages to install", "files to delete",
 )  # fmt: skip
-_RUNS_WHEN_LOADED = re.compile(r"(?:^|\s)!`[^`]+`")
-_PIPED = re.compile(
-    r"\b(?:curl|wget)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\biex\b.*\biwr\b"
-)
-_URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
-_SCRIPT = re.compile(
-    r"\.(?:py|sh|bash|zsh|fish|js|mjs|cjs|ts|tsx|rb|pl|php|ps1|bat|cmd|lua|go|rs|java|swift|applescript|"
-    r"scpt|vbs|r|jl)$", re.IGNORECASE)  # fmt: skip
-_HOOKS = re.compile(r"^\s*(?:agent-skills\.)?hooks\s*:", re.MULTILINE)
-
-_REDACTED = re.compile(r"\[redacted: [^\]]+\]")
 # What a line may hold: a code, a pattern, and a sentence about the words that match.
-_IN_LINES = (
+_LINE_RULES = (
     ("orders", _CUE["orders"], "“{}”"),
-    ("script", _RUNS_WHEN_LOADED, "runs when a host loads it: “{}”"),
-    ("script", _PIPED, "runs what it fetches: “{}”"),
+    ("script", _CUE["runs when loaded"], "runs when a host loads it: “{}”"),
+    ("script", _CUE["piped"], "runs what it fetches: “{}”"),
     ("reaches", _CUE["credentials"], "a place of credentials or of what runs by itself: “{}”"),
-    ("redacted", _REDACTED, "{}"),
+    ("redacted", _CUE["redacted"], "{}"),
 )
 
 Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a text
@@ -66,9 +55,7 @@ class Finding(Struct, frozen=True, order=True):
 
 def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
     """Return the findings in the files of a skill, sorted by file and line."""
-    return sorted(
-        finding for path, data in files.items() for finding in _of_file(path, data, secrets)
-    )
+    return sorted(f for path in files for f in _file_findings(path, files[path], secrets))
 
 
 def lint_lines(findings: Sequence[Finding]) -> list[str]:
@@ -78,10 +65,10 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
     lines += [
         f"  {f.code:8} {escape_hidden(f.where)}  {escape_hidden(f.message)}"
-        for f in findings[:_SHOWN]
+        for f in findings[:_MAX_FINDINGS]
     ]
-    if len(findings) > _SHOWN:
-        lines.append(f"  and {len(findings) - _SHOWN} more; read the files themselves")
+    if len(findings) > _MAX_FINDINGS:
+        lines.append(f"  and {len(findings) - _MAX_FINDINGS} more; read the files themselves")
     return lines
 
 
@@ -94,18 +81,17 @@ def sum_up(skills: Sequence[Sequence[Finding]]) -> str:
     return f"Lint: {sentence if kinds else 'nothing found'}; {NO_PROOF}."
 
 
-def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
+def _file_findings(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        yield Finding(
-            path, 0, "binary", f"{len(data)} bytes that are no text, and were not looked at"
-        )
+        message = f"{len(data)} bytes that are no text, and were not looked at"
+        yield Finding(path, 0, "binary", message)
         return
-    if len(text) > _LONG_TEXT:
-        yield Finding(path, 0, "long", f"only the first {_LONG_TEXT} characters were checked")
-        text = text[:_LONG_TEXT]
-    is_script = bool(_SCRIPT.search(path)) or text.startswith("#!")
+    if len(text) > _MAX_TEXT:
+        yield Finding(path, 0, "long", f"only the first {_MAX_TEXT} characters were checked")
+        text = text[:_MAX_TEXT]
+    is_script = bool(_CUE["script file"].search(path)) or text.startswith("#!")
     yield from _hidden_characters(path, text)
     yield from _urls(path, text)
     yield from _secrets(path, text, secrets)
@@ -113,15 +99,15 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
         reach_names = [name for name in _REACHES if _CUE[name].search(text)]
         message = f"reaches {', '.join(reach_names)}" if reach_names else "reaches nothing known"
         yield Finding(path, 0, "script", message)
-    if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
+    if path == "SKILL.md" and _CUE["hooks"].search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")
     yield from _line_findings(path, text, is_script=is_script)
 
 
 def _line_findings(path: str, text: str, *, is_script: bool) -> Iterator[Finding]:
-    lines = [line[:_LONG_LINE] for line in text.splitlines()]
+    lines = [line[:_MAX_LINE] for line in text.splitlines()]
     checked_text = "\n".join(lines)
-    for code, pattern, sentence in _IN_LINES:
+    for code, pattern, sentence in _LINE_RULES:
         # One search of the whole text costs far less than one of each line.
         if pattern.search(checked_text) and not (is_script and code == "orders"):
             for number, line in enumerate(lines, 1):
@@ -152,19 +138,18 @@ def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
     """Yield the first use of each host."""
-    hosts: dict[str, Finding] = {}
+    hosts: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        for url in _matches(_URL, line):
-            host = _host_of(url)
-            hosts.setdefault(host, Finding(path, number, "url", host))
-    yield from hosts.values()
+        for url in _matches(_CUE["url"], line):
+            hosts.setdefault(_host_of(url), number)
+    yield from (Finding(path, number, "url", host) for host, number in hosts.items())
 
 
 def _host_of(url: str) -> str:
     try:
-        return shorten(urlsplit(url).netloc, _QUOTED)
+        return shorten(urlsplit(url).netloc, _MAX_QUOTE)
     except ValueError:
-        return shorten(url, _QUOTED)
+        return shorten(url, _MAX_QUOTE)
 
 
 def _matches(pattern: re.Pattern[str], line: str) -> Iterable[str]:
@@ -172,4 +157,4 @@ def _matches(pattern: re.Pattern[str], line: str) -> Iterable[str]:
 
 
 def _first_words(words: str) -> str:
-    return shorten(words.strip(), _QUOTED)
+    return shorten(words.strip(), _MAX_QUOTE)

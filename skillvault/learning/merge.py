@@ -1,30 +1,47 @@
-"""Merge the skills of several sessions that say the same into one evolved skill.
+"""Merge the skills of a domain that say the same into one evolved skill.
 
-The skills of single sessions go to archive/. A person's edits are never overwritten.
+The merged skills go to archive/. A person's edits are never overwritten.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning import sections
-from skillvault.learning.distill.skill import compose_text, excerpt_of, tags_of
-from skillvault.learning.expire import key_edits
+from skillvault.learning.distill.skill import session_text, tags_of
+from skillvault.learning.expire import rewrite_skill
 from skillvault.learning.generate import expiry_time, reference_files
 from skillvault.learning.length import References
 from skillvault.learning.naming import free_name
 from skillvault.learning.rejection import Rejection
-from skillvault.model.brief import Draft
-from skillvault.model.change import Change, Move, Rewrite, skill_series
+from skillvault.learning.sections import WrittenTexts
+from skillvault.model.brief import Agreement, Draft, SessionExcerpt
+from skillvault.model.change import Change, Move, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import Link, Ref, Session, Skill, link_of, stamp
+from skillvault.model.records import Ref, Session, Skill, link_of, stamp
 from skillvault.model.text.text import shorten, slug
 
 STEP = "merge"
+_Brief = TypeVar("_Brief", SessionExcerpt, Agreement)
+
+
+class SkillMerge(Struct, Generic[_Brief], frozen=True, kw_only=True):
+    """Skills of a domain that say the same, to be merged into one skill.
+
+    `brief` has the outcomes or sessions of all of them. `names` are the skills that are archived.
+    `target` is the evolved skill that takes them in, None for a new one. `at` is the time of the
+    merge.
+    """
+
+    domain: str
+    brief: _Brief
+    names: tuple[str, ...]
+    at: datetime
+    target: Skill | None = None
 
 
 def find_rejection(
@@ -37,127 +54,99 @@ def find_rejection(
     return None
 
 
-class SessionMerge(Struct, frozen=True, kw_only=True):
-    """Skills of sessions that say the same, to be merged into one skill.
-
-    `sessions` are excerpts of all sessions, oldest first. `names` are the skills that are
-    archived. `target` is the evolved skill that takes them in, None for a new one. `at` is
-    the time of the merge.
-    """
-
-    sessions: tuple[Session, ...]
-    names: tuple[str, ...]
-    target: Skill | None
-    at: datetime
-
-    @property
-    def domain(self) -> str:
-        """The domain of all these skills."""
-        return self.sessions[0].domain
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """The moves of the merged skills to archive/."""
-        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.names)
-
-    @property
-    def sources(self) -> tuple[Ref, ...]:
-        """The skills that are archived, or the sessions if no skill is archived."""
-        skills = tuple(Ref("skill", name) for name in self.names)
-        return skills or tuple(Ref("session", session.id) for session in self.sessions)
-
-    def links(self, name: str) -> Iterator[Link]:
-        """Yield a link from each archived skill to the merged skill."""
-        for source in self.names:
-            yield link_of("merged", Ref("skill", source), Ref("skill", name), self.at)
-
-    def reason(self, name: str) -> str:
-        """Return the reason for the commit that makes or extends the merged skill."""
-        lines = [f"{name} stands for {len(self.sessions)} sessions that say the same."]
-        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.names)])
-
-
 def sessions_digest(sessions: Sequence[Session]) -> str:
     """Return twelve hex digits of the sessions of an evolved skill."""
     return sha256("\n".join(session.id for session in sessions).encode()).hexdigest()[:12]
 
 
 def merge_change(
-    merge: SessionMerge, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
+    merge: SkillMerge[SessionExcerpt],
+    draft: Draft,
+    *,
+    is_taken: Callable[[str], bool],
+    policy: Policy,
 ) -> Change:
-    """Return the commit that merges several skills into a new one."""
-    brief = excerpt_of(merge.sessions)
-    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in merge.sessions)
+    """Return the commit that merges the skills of several sessions into a new one."""
+    brief = merge.brief
+    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in brief.sessions)
     counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
     main_subject = min(counts, key=lambda lemma: (-counts[lemma], lemma))
     subject = f"{slug(merge.domain, limit=24)}-{main_subject}".rstrip("-")
-    name = free_name("evolved", subject, (session.id for session in merge.sessions), is_taken)
-    text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
+    text = session_text(brief, draft, "Evolved", policy.merge.max_tokens, References())
     skill = Skill(
-        name=name,
-        description=shorten(draft.description, 1024),
+        name=free_name("evolved", subject, (s.id for s in brief.sessions), is_taken),
         body=text.body,
         tags=tags_of(brief, draft),
         roles=draft.roles,
         stages=draft.stages,
-        kind="evolved",
-        domain=merge.domain,
-        account=sessions_digest(merge.sessions),
-        status="testing",
+        account=sessions_digest(brief.sessions),
         origin="distilled",
-        created=stamp(merge.at),
-        expires=expiry_time(merge.at, policy.generate.evolved_days),
     )
-    return Change(
-        step=STEP,
-        subject=name,
-        commit_with=skill_series(STEP, merge.domain),
-        reason=merge.reason(name),
-        writes=(skill, *merge.links(name)),
-        files=reference_files(name, "skills", text.files),
-        moves=merge.moves,
-        sources=merge.sources,
-        targets=(Ref("skill", name),),
-    )
+    return _session_change(merge, evolved_skill(merge, skill, draft, policy), text.files)
 
 
 def growth_change(
-    merge: SessionMerge,
+    merge: SkillMerge[SessionExcerpt],
     skill: Skill,
     draft: Draft,
-    texts: sections.WrittenTexts,
+    texts: WrittenTexts,
     *,
     references: References,
     policy: Policy,
 ) -> Change:
     """Return the commit that extends an evolved skill by more skills or sessions."""
+    text = session_text(merge.brief, draft, "Evolved", policy.merge.max_tokens, references)
+    new_skill = replace(skill, body=text.body, account=sessions_digest(merge.brief.sessions))
+    new_skill = evolved_skill(merge, new_skill, draft, policy)
     path = f"skills/{skill.name}/SKILL.md"
-    text = compose_text(
-        excerpt_of(merge.sessions),
-        draft,
-        title="Evolved",
-        limit=policy.merge.max_tokens,
-        references=references,
-    )
-    body = sections.rewrite_body(skill.body, texts.bodies, text.body)
-    links = tuple(merge.links(skill.name))
-    extended_skill = replace(
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
+    files = references.files_to_write(text.files)
+    return _session_change(merge, skill, files, edits=edits, rewrites=rewrites)
+
+
+def _session_change(
+    merge: SkillMerge[SessionExcerpt], skill: Skill, files: dict[str, str], **parts: Any
+) -> Change:
+    sessions = merge.brief.sessions
+    reason = f"{skill.name} stands for {len(sessions)} sessions that say the same."
+    change = evolution_change(merge, skill, files, reason=reason, **parts)
+    if merge.names:
+        return change
+    return replace(change, sources=tuple(Ref("session", session.id) for session in sessions))
+
+
+def evolved_skill(merge: SkillMerge[Any], skill: Skill, draft: Draft, policy: Policy) -> Skill:
+    """Return a skill with the description, the kind and the time to live of a merge."""
+    return replace(
         skill,
         description=shorten(draft.description, 1024),
-        account=sessions_digest(merge.sessions),
+        kind="evolved",
+        domain=merge.domain,
         created=stamp(merge.at),
         expires=expiry_time(merge.at, policy.generate.evolved_days),
     )
+
+
+def evolution_change(
+    merge: SkillMerge[Any], skill: Skill, files: dict[str, str], *, reason: str, **parts: Any
+) -> Change:
+    """Return the commit that adds or extends an evolved skill, and archives the merged skills.
+
+    `files` are the texts in references/ by name. `parts` are further fields of the change.
+    """
+    target = Ref("skill", skill.name)
+    sources = tuple(Ref("skill", name) for name in merge.names)
+    links = tuple(link_of("merged", source, target, merge.at) for source in sources)
+    is_new = merge.target is None
     return Change(
         step=STEP,
-        subject=f"grow {skill.name}",
+        subject=skill.name if is_new else f"grow {skill.name}",
         commit_with=skill_series(STEP, merge.domain),
-        reason=merge.reason(skill.name),
-        writes=links,
-        files=reference_files(skill.name, "skills", references.files_to_write(text.files)),
-        edits=tuple(key_edits(path, skill, extended_skill, texts, policy=policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=merge.moves,
-        sources=merge.sources,
-        targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
+        reason="\n".join([reason, *(f"{name} goes to archive/." for name in merge.names)]),
+        writes=(skill, *links) if is_new else links,
+        files=reference_files(skill.name, "skills", files),
+        moves=tuple(Move(f"skills/{name}", f"archive/{name}") for name in merge.names),
+        sources=sources,
+        targets=(target, *(() if is_new else (Ref("link", link.id) for link in links))),
+        **parts,
     )

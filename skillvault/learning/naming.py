@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from skillvault.model.records import Skill, SkillKind, Subject, Trust
 from skillvault.model.text.text import MAX_SLUG, can_end_name, slug
 
-OF_DOMAIN: tuple[SkillKind, ...] = ("evolved", "strategy")
-_HEX = (6, 12, 24, 48)
-GENERAL, _ABOUT = "general-", 48  # the start of such names; characters of the subject
-_NEXT = "-next"
-_NEXT_NAME = re.compile(rf"{_NEXT}(?:-[0-9a-f]+)?$")
-_BEGINNING = 8  # characters of a session that its skill's name has
+DOMAIN_KINDS: tuple[SkillKind, ...] = ("evolved", "strategy")
+_HEX_LENGTHS = (6, 12, 24, 48)
+GENERAL_PREFIX = "general-"
+_MAX_ABOUT = 48  # characters of the subject in such a name
+_NEXT_SUFFIX = "-next"
+_NEXT_NAME = re.compile(rf"{_NEXT_SUFFIX}(?:-[0-9a-f]+)?$")
+_SESSION_START = 8  # characters of a session in the name of its skill
 
 
 def with_folder_name(folder: str, skill: Skill) -> Skill:
@@ -35,12 +36,12 @@ def is_strategy(name: str) -> bool:
 
 def is_general(name: str) -> bool:
     """Return True for the name of a skill that facts of several domains made."""
-    return name.startswith(GENERAL)
+    return name.startswith(GENERAL_PREFIX)
 
 
 def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
     """Return `general-<slug of about>`, with hex of its sources if that is taken or incomplete."""
-    return _free_name(slug(f"{GENERAL}{slug(about, limit=_ABOUT)}"), sources, is_taken)
+    return _free_name(slug(f"{GENERAL_PREFIX}{slug(about, limit=_MAX_ABOUT)}"), sources, is_taken)
 
 
 def subject_key(subject: Subject) -> str:
@@ -48,7 +49,7 @@ def subject_key(subject: Subject) -> str:
     parts = [part for part in subject if part]
     plain_parts = [" ".join(part.split()).replace("/", "//") for part in parts]
     has_changed = any(" ".join(part.split()) != part for part in parts)
-    return " / ".join(plain_parts) + (f" #{_hex(parts)}" if has_changed else "")
+    return " / ".join(plain_parts) + (f" #{_hex(parts)[: _HEX_LENGTHS[0]]}" if has_changed else "")
 
 
 def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:
@@ -79,7 +80,7 @@ def next_names(name: str) -> Iterator[str]:
 
     All but the first name end in hex, in case another skill has the first name.
     """
-    base = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
+    base = name[: MAX_SLUG - len(_NEXT_SUFFIX)].rstrip("-") + _NEXT_SUFFIX
     yield base
     yield from _names_with_hex(base, [name])
 
@@ -97,7 +98,7 @@ def _free_name(base: str, sources: Iterable[str], is_taken: Callable[[str], bool
 
 def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
     """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if that is taken."""
-    prefix = f"distilled-{session[:_BEGINNING].strip('-')}"
+    prefix = f"distilled-{session[:_SESSION_START].strip('-')}"
     return next(name for name in _names_with_hex(prefix, [session]) if not is_taken(name))
 
 
@@ -114,9 +115,9 @@ def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) 
 
 def _names_with_hex(base: str, parts: Iterable[str]) -> Iterator[str]:
     """Yield a name with more and more hex digits of a digest of its parts."""
-    digits = sha256("\0".join(parts).encode(errors="replace")).hexdigest()
-    yield from (f"{slug(base, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
+    digits = _hex(parts)
+    yield from (f"{slug(base, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX_LENGTHS)
 
 
 def _hex(parts: Iterable[str]) -> str:
-    return sha256("\0".join(parts).encode(errors="replace")).hexdigest()[: _HEX[0]]
+    return sha256("\0".join(parts).encode(errors="replace")).hexdigest()

@@ -37,7 +37,16 @@ APPROVE = "approve"
 _SERVED, _PROPOSED = "skills", "proposed"
 _WRITTEN = ("metadata", "written")
 # The keys that an approved skill may get from its next version.
-_KEYS = ("description", "tags", "roles", "stages", "subject", "account", "created", "expires")
+_LEARNED_KEYS = (
+    "description",
+    "tags",
+    "roles",
+    "stages",
+    "subject",
+    "account",
+    "created",
+    "expires",
+)
 # The counts and days of a statement, which grow while it says the same.
 _COUNTS = re.compile(
     r"\b\d+ of (?:all )?\d+\b|\b\d{4}-\d\d-\d\d\b|\b\d+(?= (?:more |other )?(?:outcomes?|runs?|"
@@ -55,7 +64,7 @@ def metadata_of(files: Files) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, Mapping) else {}
 
 
-def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
+def proposed_files(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
     """Return the files of a skill as the proposal `name`, which would replace another skill.
 
     The key `internal` is removed, because the writer sets it again.
@@ -72,8 +81,8 @@ def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[st
 # ── changes of the program ──────────────────────────────────────────────────────────
 
 
-class ApprovedSkill(Struct, frozen=True):
-    """A skill in skills/, its files by their path in its folder, and its generated texts."""
+class WrittenSkill(Struct, frozen=True):
+    """A skill, its files by their path in its folder, and the texts that skillvault wrote."""
 
     skill: Skill
     files: Files = {}
@@ -102,13 +111,6 @@ class ApprovedSkill(Struct, frozen=True):
         )
 
 
-class WaitingVersion(Struct, frozen=True):
-    """The next version that waits in proposed/, and its generated texts."""
-
-    skill: Skill
-    written: WrittenTexts
-
-
 def rewritten_skill(change: Change, shelf: str) -> str | None:
     """Return the name of the skill in `shelf` that a change rewrites; None without one."""
     paths = [rewrite.path for rewrite in change.rewrites]
@@ -122,11 +124,11 @@ def with_account_of(waiting: Skill, skill: Skill) -> Skill:
     return replace(skill, account=waiting.account, subject=waiting.subject)
 
 
-def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
+def first_version(change: Change, name: str, approved: WrittenSkill) -> Change:
     """Turn the rewrite of an approved skill into a new proposal called `name`."""
     old_name = approved.skill.name
     old_folder, folder = f"{_SERVED}/{old_name}/", f"{_PROPOSED}/{name}/"
-    proposal_files = as_proposed(approved.files, name, old_name)
+    proposal_files = proposed_files(approved.files, name, old_name)
     if not approved.skill.written:
         proposal_files[FILE] = front_matter.with_key(proposal_files[FILE], _WRITTEN, approved.marks)
     files = {f"{folder}{path}": data for path, data in proposal_files.items()}
@@ -141,8 +143,8 @@ def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
 
 def later_version(
     change: Change,
-    approved: ApprovedSkill,
-    waiting: WaitingVersion,
+    approved: WrittenSkill,
+    waiting: WrittenSkill,
     *,
     linked: Container[Ref],
     policy: Policy,
@@ -157,7 +159,7 @@ def later_version(
     target = next((rewrite.body for rewrite in change.rewrites), old_skill.body)
     body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
     edited = _apply_edits(with_account_of(skill, old_skill), change.edits)
-    new_skill = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
+    new_skill = replace(skill, **{key: getattr(edited, key) for key in _LEARNED_KEYS})
     return replace(
         _as_proposal(change, skill.name, old_skill.name, linked),
         files=tuple((_move_path(file, old_folder, folder), data) for file, data in change.files),
@@ -166,7 +168,7 @@ def later_version(
     )
 
 
-def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
+def withdrawal_change(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
     """Withdraw a next version if all of its new statements were rejected earlier."""
     return Change(
         step=change.step,
@@ -188,16 +190,15 @@ def _move_edit(edit: _Edit, source: str, target: str) -> _Edit:
 
 def _as_proposal(change: Change, name: str, old_name: str, linked: Container[Ref]) -> Change:
     """Return a change with links to the proposal, and without moves of served skills."""
-    links = {
-        record.id: _redirect_link(record, name)
-        if record.target == Ref("skill", old_name)
-        else record
+    old_ref = Ref("skill", old_name)
+    links = [
+        _redirect_link(record, name) if record.target == old_ref else record
         for record in change.writes
         if isinstance(record, Link)
-    }
+    ]
     records = [record for record in change.writes if not isinstance(record, Link)]
-    new_links = [link for link in links.values() if ref_of(link) not in linked]
-    targets = [r for r in change.targets if r.kind != "link" and r != Ref("skill", old_name)]
+    new_links = [link for link in links if ref_of(link) not in linked]
+    targets = [ref for ref in change.targets if ref.kind != "link" and ref != old_ref]
     moves = tuple(move for move in change.moves if not move.source.startswith(f"{_SERVED}/"))
     return replace(
         change,
@@ -215,7 +216,7 @@ def _redirect_link(link: Link, name: str) -> Link:
 
 
 def _apply_edits(skill: Skill, edits: Iterable[Edit]) -> Skill:
-    values = {edit.key[-1]: edit.value for edit in edits if edit.key[-1] in _KEYS}
+    values = {edit.key[-1]: edit.value for edit in edits if edit.key[-1] in _LEARNED_KEYS}
     lists = {
         key: tuple(value.split()) if isinstance(value, str) else value
         for key, value in values.items()
@@ -224,7 +225,7 @@ def _apply_edits(skill: Skill, edits: Iterable[Edit]) -> Skill:
     return replace(skill, **{**values, **lists})
 
 
-def restored_as_proposal(change: Change, name: str) -> Change:
+def restore_as_proposal(change: Change, name: str) -> Change:
     """Return a change after which a restored skill with a new text waits for approval."""
     restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
     if restore not in change.moves:
@@ -243,14 +244,14 @@ def restored_as_proposal(change: Change, name: str) -> Change:
 # ── decisions of a person ────────────────────────────────────────────────────────────
 
 
-def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
+def approved_skill(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     """Return an approved skill with the text of its next version.
 
     `base` is the approved skill from which the version was written. A person's edits since then
     stay.
     """
     body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
-    keys = (*_KEYS, "written")
+    keys = (*_LEARNED_KEYS, "written")
     unedited_keys = [key for key in keys if getattr(approved, key) == getattr(base, key)]
     return replace(approved, body=body, **{key: getattr(waiting, key) for key in unedited_keys})
 
@@ -270,25 +271,34 @@ def approve_learned(
     vault, and `links` the links to the version.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
-    keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
-    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in keys}
     changes = sections.statement_changes(approved.body, new_skill.body)
-    return Change(
-        step=APPROVE,
-        subject=f"{name}, its next version",
+    return _approval(
+        waiting.name,
+        name,
+        links,
         reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
-        writes=tuple(_redirect_link(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{file}", data) for file, data in files.items()),
-        edits=tuple(Edit(path, key_paths[key], _key_text(new_skill, key)) for key in keys),
+        edits=skill_edits(path, approved, new_skill, (*_LEARNED_KEYS, "written")),
         rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),
-        removes=tuple(sorted([*paths, *(str(ref_of(link)) for link in links)])),
-        targets=(Ref("skill", name), Ref("skill", waiting.name)),
+        removes=tuple(paths),
     )
 
 
-def _key_text(skill: Skill, key: str) -> str | None:
+def skill_edits(path: str, skill: Skill, new_skill: Skill, keys: Iterable[str]) -> tuple[Edit, ...]:
+    """Return the edits of the keys in which a skill differs from the new one."""
+    changed_keys = [key for key in keys if key_text(new_skill, key) != key_text(skill, key)]
+    key_paths = {key: (key,) if key == "description" else ("metadata", key) for key in changed_keys}
+    return tuple(
+        Edit(path, key_paths[key], None if value is None else key_text(new_skill, key))
+        for key in changed_keys
+        for value in [getattr(new_skill, key)]
+    )
+
+
+def key_text(skill: Skill, key: str) -> str:
+    """Return the value of a key as one line, as in the file; "" without the key."""
     value = getattr(skill, key)
-    return " ".join(value) if isinstance(value, tuple) else value
+    return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
 
 def approve_installed(
@@ -305,17 +315,28 @@ def approve_installed(
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
-    removed_paths = [f"{_SERVED}/{name}/{path}" for path in paths]
-    removed_paths += [str(ref_of(link)) for link in links]
+    return _approval(
+        skill.name,
+        name,
+        links,
+        reason=f"{skill.name} replaces {name}; counting starts again.",
+        files=((f"{_SERVED}/{name}/{FILE}", content),),
+        removes=tuple(f"{_SERVED}/{name}/{path}" for path in paths),
+        moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
+    )
+
+
+def _approval(
+    version: str, name: str, links: Sequence[Link], removes: Iterable[str], **parts: Any
+) -> Change:
+    """Return the change that approves a version of a skill, and moves its links to the skill."""
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
-        reason=f"{skill.name} replaces {name}; counting starts again.",
         writes=tuple(_redirect_link(link, name) for link in links),
-        files=((f"{_SERVED}/{name}/{FILE}", content),),
-        removes=tuple(sorted(removed_paths)),
-        moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
-        targets=(Ref("skill", name), Ref("skill", skill.name)),
+        removes=tuple(sorted([*removes, *(str(ref_of(link)) for link in links)])),
+        targets=(Ref("skill", name), Ref("skill", version)),
+        **parts,
     )
 
 
@@ -344,5 +365,5 @@ def _differences(
     return added_forms, [form for form in old_forms if not _is_among(form, new_forms)]
 
 
-def _is_among(form: "Form", forms_list: "Iterable[Form]") -> bool:
-    return any(form == item or comparison.is_same(form, item) for item in forms_list)
+def _is_among(form: "Form", candidates: "Iterable[Form]") -> bool:
+    return any(form == other or comparison.is_same(form, other) for other in candidates)

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from skillvault.model import decision_outcomes
@@ -12,8 +13,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Recommendation, Session, ref_of
 from skillvault.model.text.text import join_items, make_inert, pluralize
 
-_CLOSE = 0.8
-
+_MIN_LIKENESS = 0.8  # likeness of a name to the domain that it may misspell
 
 Event = tuple[str, str | None, str | None]
 
@@ -50,7 +50,7 @@ def near_domain(domain: str, domains: Collection[str]) -> str | None:
     """
     series = re.sub(r"\d+", "0", domain)
     candidates = sorted(name for name in domains if re.sub(r"\d+", "0", name) != series)
-    matches = difflib.get_close_matches(domain, candidates, n=1, cutoff=_CLOSE)
+    matches = difflib.get_close_matches(domain, candidates, n=1, cutoff=_MIN_LIKENESS)
     return matches[0] if matches else None
 
 
@@ -106,17 +106,13 @@ def record_change(
     outcomes = [record for record in records if isinstance(record, Outcome)]
     sessions = [record for record in records if isinstance(record, Session)]
     recommendations = len(records) - len(outcomes) - len(sessions)
-    counts = [
-        f"{sum(o.result.status == status for o in outcomes)} {status}"
-        for status in ("success", "failure", "neutral")
-        if any(o.result.status == status for o in outcomes)
-    ]
+    statuses = Counter(outcome.result.status for outcome in outcomes)
+    counts = [f"{statuses[s]} {s}" for s in ("success", "failure", "neutral") if statuses[s]]
     agents = sorted({make_inert(o.source.agent, 60) for o in outcomes if o.source.agent})
     by = f", reported by {join_items(agents)}" if agents else ""
-    batch = {
-        "outcome": len(outcomes), "recommendation": recommendations, "session": len(sessions),
-    }  # fmt: skip
-    nouns = [pluralize(count, noun) for noun, count in batch.items() if count]
+    sizes = len(outcomes), recommendations, len(sessions)
+    pairs = zip(sizes, ("outcome", "recommendation", "session"), strict=True)
+    nouns = [pluralize(count, noun) for count, noun in pairs if count]
     lines = [f"{join_items(counts)}{by}."] if outcomes else []
     if recommendations:
         lines.append(f"What was shown before {pluralize(recommendations, 'decision')}.")

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from skillvault.learning import generate, sections
 from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
-from skillvault.learning.expire import key_edits, lifetime
+from skillvault.learning.expire import lifetime, rewrite_skill
 from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
 from skillvault.model.brief import Draft, Findings
-from skillvault.model.change import Change, Move, Rewrite, skill_series
+from skillvault.model.change import Change, Move, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Ref, Skill, link_of, stamp
 from skillvault.model.text.text import pluralize, shorten
@@ -106,7 +106,6 @@ def rewrite_change(
     shelf, new_shelf = refresh.existing.shelf, generate.skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
     text = generate.skill_text(findings, draft, policy, references)
-    body = sections.rewrite_body(skill.body, texts.bodies, text.body)
     time, target = generate.creation_time(findings), Ref("skill", skill.name)
     links = [link_of("reinforced", Ref("evaluation", i), target, time) for i in refresh.fresh]
     moves = [Move(folder, f"archive/{folder.partition('/')[2]}") for folder in refresh.merged]
@@ -115,44 +114,41 @@ def rewrite_change(
     else:
         new_shelf = home_of(skill) if new_shelf == "skills" else new_shelf
         moves.insert(0, Move(f"archive/{skill.name}", f"{new_shelf}/{skill.name}"))
-    updated_skill = replace(
+    new_skill = replace(
         skill,
+        body=text.body,
         description=shorten(draft.description, 1024),
         subject=subject_key(generate.skill_subject(findings)),
         account=digest(findings),
         created=stamp(time),
         expires=generate.expiry_of(findings, policy),
     )
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
     return Change(
         step=STEP,
         subject=f"restore {skill.name}" if refresh.what == "restore" else skill.name,
         commit_with=skill_series(STEP, skill.domain),
-        reason=_text_changes(refresh, skill.body, body),
+        reason=_text_changes(refresh, skill.body, rewrites[0].body if rewrites else skill.body),
         writes=tuple(links),
         files=generate.reference_files(
             skill.name, new_shelf, references.files_to_write(text.files)
         ),
-        edits=tuple(key_edits(path, skill, updated_skill, texts, policy=policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        edits=edits,
+        rewrites=rewrites,
         moves=tuple(moves),
         sources=tuple(Ref("evaluation", outcome_id) for outcome_id in refresh.fresh),
         targets=(target, *(Ref("link", link.id) for link in links)),
-        judge=generate.judges_of(findings),
+        judge=generate.judges_of(findings.significant, findings.account.evaluations),
     )
 
 
 def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     """List the statements that were added, removed or changed."""
-    outcomes = refresh.findings.account.outcomes
+    findings = refresh.findings
     counts, *changes = sections.statement_changes(old_body, new_body)
     summary = "its text stays as it is." if old_body == new_body else counts
-    count_words = pluralize(len(outcomes), "outcome")
-    day = f"{'the last ' * (len(outcomes) > 1)}on {outcomes[-1].occurred_at:%Y-%m-%d}"
+    about, outcomes = generate.about_words(findings), findings.account.outcomes
     names = [folder.partition("/")[2] for folder in refresh.merged]
-    return "\n".join(
-        [
-            f"{generate.about_words(refresh.findings)}: {count_words}, {day}; {summary}",
-            *(f"{name} said it before and goes to archive/." for name in names),
-            *changes,
-        ]
-    )
+    lines = [f"{about}: {generate.outcome_words(outcomes)}; {summary}"]
+    lines += [f"{name} said it before and goes to archive/." for name in names]
+    return "\n".join([*lines, *changes])

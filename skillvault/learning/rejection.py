@@ -15,12 +15,12 @@ from skillvault.model.records import Commit
 
 # The kinds that are made of other records. A batch of intake has sources and targets too, but
 # nobody asks which source made which target.
-_LEARNED = frozenset({"skill", "fact"})
+_LEARNED_KINDS = frozenset({"skill", "fact"})
 # The step of skills across domains: a fact may make a skill of its own domain, too.
 GENERAL = "general"
 REJECT, UNDO = "reject", "undo"
 # A person's decisions make nothing; they may concern a skill that is no file of the vault.
-_DECIDED = frozenset({"pin", "keep", "retire", "restore", REJECT, FORGET, UNDO})
+_DECISION_STEPS = frozenset({"pin", "keep", "retire", "restore", REJECT, FORGET, UNDO})
 
 
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
@@ -86,7 +86,7 @@ class Rejections:
         self._sources: dict[tuple[str, str, str], list[Rejection]] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
-            for target in commit.targets if commit.step not in _DECIDED else ():
+            for target in commit.targets if commit.step not in _DECISION_STEPS else ():
                 if target in records or target in withdrawn_records:
                     continue
                 kind, _, name = target.partition(":")
@@ -129,4 +129,4 @@ def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:
     kind, _, name = target.partition(":")
     if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
         return (commit.sources[commit.targets.index(target)],)  # each of one, in their order
-    return commit.sources if kind in _LEARNED and not is_strategy(name) else ()
+    return commit.sources if kind in _LEARNED_KINDS and not is_strategy(name) else ()

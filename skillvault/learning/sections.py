@@ -22,8 +22,8 @@ from skillvault.model.section_marks import (
 from skillvault.model.text import markdown
 from skillvault.model.text.text import pluralize, shorten
 
-_LISTED = 20  # statements in a message
-_LINE = 400  # characters of one
+_MAX_LINES = 20  # statements in a commit message
+_MAX_LINE = 400  # characters of a statement in a commit message
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
@@ -102,12 +102,11 @@ def rewrite_body(current: str, versions: Bodies, target: str) -> str:
     """
     personal_keys = edited_sections(versions, current)
     current_sections, new_sections = sections_of(current), sections_of(target)
-    texts: dict[Key, str] = {}
-    for key, text in current_sections.items():
-        if key in personal_keys:
-            texts[key] = text
-        elif key in new_sections:
-            texts[key] = new_sections[key]
+    texts = {
+        key: text if key in personal_keys else new_sections[key]
+        for key, text in current_sections.items()
+        if key in personal_keys or key in new_sections
+    }
     # A section that a person removed goes by its mark, or by its key.
     left_out_keys = {*personal_keys, *current_sections}
     for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & left_out_keys):
@@ -146,24 +145,26 @@ def _insert_section(
 
 def _join_sections(texts: Iterable[str], current: str) -> str:
     """Join sections by an empty line; two neighbours in `current` stay as they are."""
-    body = previous_key = ""
+    body = previous_text = ""
     for text in texts:
-        are_neighbours = (previous_key + text).rstrip("\r\n") in current
+        are_neighbours = (previous_text + text).rstrip("\r\n") in current
         if body and not (are_neighbours or _EMPTY_LINE.search(body)):
             body = body.rstrip("\r\n") + "\n\n"
         body += text
-        previous_key = text
+        previous_text = text
     return body.strip("\r\n")
 
 
 def statement_changes(old_body: str, new_body: str) -> list[str]:
     """Return lines about a rewritten body for a commit: counts and changed statements."""
     old_lines, new_lines = markdown.statements(old_body), markdown.statements(new_body)
-    added_lines = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
-    removed_lines = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]
+    added_lines = [f"  + {shorten(line, _MAX_LINE)}" for line in new_lines if line not in old_lines]
+    removed_lines = [
+        f"  - {shorten(line, _MAX_LINE)}" for line in old_lines if line not in new_lines
+    ]
     lines = [*added_lines, *removed_lines]
     if not lines:
         return ["no statement changed."]
-    omission = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
+    omission = [f"{len(lines) - _MAX_LINES} more in the diff."] if len(lines) > _MAX_LINES else []
     counts = f"{pluralize(len(added_lines), 'statement')} added or changed"
-    return [f"{counts}, {len(removed_lines)} removed or replaced.", *lines[:_LISTED], *omission]
+    return [f"{counts}, {len(removed_lines)} removed or replaced.", *lines[:_MAX_LINES], *omission]

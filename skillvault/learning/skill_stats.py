@@ -14,7 +14,7 @@ from skillvault.learning.rules import Rules
 from skillvault.model.records import ExternalUse
 from skillvault.model.text.text import pluralize
 
-_PERSONS = {
+_DECISIONS_OF_PERSONS = {
     "pinned": "a person keeps it, whatever its evidence",
     "proposed": "it waits for a person",
 }
@@ -109,8 +109,8 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
 
 def decision(skill: AssessedSkill, rules: Rules) -> str:
     """Return the decision of the next run in words, or the state of the evidence."""
-    if skill.status in _PERSONS:
-        return f"{skill.status}: {_PERSONS[skill.status]}"
+    if skill.status in _DECISIONS_OF_PERSONS:
+        return f"{skill.status}: {_DECISIONS_OF_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:
         next_status = assess.earned_status(skill, rules).status
         if next_status != skill.status:

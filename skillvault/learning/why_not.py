@@ -9,12 +9,8 @@ from msgspec import Struct
 
 from skillvault.learning.account.statements import mentioned_ids
 from skillvault.learning.distill.skill import STEP as DISTILL
-from skillvault.learning.generate import (
-    STEP,
-    ExistingSkill,
-    SkillState,
-    skill_state,
-)
+from skillvault.learning.generate import STEP as GENERATE
+from skillvault.learning.generate import ExistingSkill, SkillState, skill_state
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.rejection import Rejections
@@ -70,24 +66,19 @@ def answers(
         if judge_failure:
             reason = f"the judge failed: {judge_failure}; `skillvault run --retry` tries again"
             return [*steps, StepAnswer("evaluate", "aside", reason)]
-        reason = "not evaluated yet; `skillvault run`"
-        if edited:
-            reason = f"{edited}; commit or undo it"
+        reason = f"{edited}; commit or undo it" if edited else "not evaluated yet; `skillvault run`"
         return [*steps, StepAnswer("evaluate", "waiting", reason)]
     verdict = "good" if evaluation.was_good_decision else "bad"
     agrees = {True: "agrees with", False: "contradicts", None: "is not tested by"}
-    steps.append(
-        StepAnswer(
-            "evaluate",
-            "done",
-            f"{verdict} decision, quality {evaluation.quality_score:.2f}; the verdict "
-            f"{agrees[evaluation.judge_was_right]} the result ({outcome.result.status})",
-        )
+    reason = (
+        f"{verdict} decision, quality {evaluation.quality_score:.2f}; the verdict "
+        f"{agrees[evaluation.judge_was_right]} the result ({outcome.result.status})"
     )
+    steps.append(StepAnswer("evaluate", "done", reason))
     if fact is not None:
         steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
     skill = action.states[outcome.id]
-    return [*steps, StepAnswer(STEP, skill.state, skill.reason)]
+    return [*steps, StepAnswer(GENERATE, skill.state, skill.reason)]
 
 
 def fact_answers(
@@ -103,10 +94,8 @@ def fact_answers(
     `general` is the state of the fact across domains, if there are several domains.
     """
     support = material.support([fact.id])
-    sessions = len(material.sessions([fact]))
-    support_text = (
-        f"rests on {pluralize(len(support), 'evaluation')} of {pluralize(sessions, 'session')}"
-    )
+    sessions = pluralize(len(material.sessions([fact])), "session")
+    support_text = f"rests on {pluralize(len(support), 'evaluation')} of {sessions}"
     if fact.kind == "human" and not support:
         support_text = "written by a person"
     pattern = recurrence.fact_state(fact, material, live_skills, policy)
@@ -173,9 +162,8 @@ def summary(actions: Iterable[ActionOutcomes], policy: Policy, sessions: int = 0
         count = pluralize(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
-        return [
-            "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
-        ]
+        start = "drop one into inbox/, or start with `skillvault record --example`"
+        return [f"no outcomes yet: {start}"]
     return [
         f"{pluralize(len(outcomes), 'outcome')}: {_why_no_skill(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
@@ -227,9 +215,8 @@ def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy
 def _why_no_skill(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
         scores = [o.result.score or 0.0 for o in outcomes]
-        span = " to ".join(
-            dict.fromkeys((format_percent(min(scores)), format_percent(max(scores))))
-        )
+        ends = format_percent(min(scores)), format_percent(max(scores))
+        span = " to ".join(dict.fromkeys(ends))
         low, high = policy.generate.warning_below, policy.generate.pattern_above
         return (
             f"score {span}; a warning needs less than {format_percent(low)}, "

@@ -123,7 +123,7 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change
-    return _WRITING if adopted.waits else _blob_of(adopted.rest)
+    return _WRITING if adopted.is_unfinished else _blob_of(adopted.leftover)
 
 
 def _find_appended(run: Run) -> AppendedText | None:
@@ -194,7 +194,7 @@ def _promotable_rules(
     run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
     supported_rules = [rule for rule in rules if rule.key in support]
-    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.grade.promote]
+    supported_rules = [rule for rule in supported_rules if support[rule.key].evidence.is_enough]
     pattern_keys = {pattern.key for pattern in tiers.expertise.patterns}
     refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in supported_rules}
     absent_refs = (ref for key, ref in refs.items() if key not in pattern_keys)

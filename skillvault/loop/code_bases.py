@@ -54,7 +54,7 @@ def find_support(
 ) -> dict[str, CodeSupport]:
     """Return rule key -> its support, for the rules that forbid nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
-    lines = _lines(bases, [rule for rule in positive if rule.evidence.grade.promote])
+    lines = _lines(bases, [rule for rule in positive if rule.evidence.is_enough])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
         rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))

@@ -433,6 +433,6 @@ def _describe_evidence(rule: "code_bases.RuleEvidence", min_files: int) -> tuple
     terms = ", ".join(f"`{term}`" for term in evidence.terms)
     description = f"{count} file{'s' * (count != 1)} with {terms}"
     description += f": {evidence.file_list}" if count else ""
-    if evidence.grade.promote:
+    if evidence.is_enough:
         return "due", f"{description}; `skillvault run capture` makes a pattern of it"
     return "weak", f"{description}; it takes {min_files}"

@@ -6,13 +6,13 @@ from functools import partial
 from skillvault.learning import merge as merging
 from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
-from skillvault.learning.merge import STEP, SessionMerge, find_rejection, sessions_digest
+from skillvault.learning.merge import STEP, SkillMerge, find_rejection, sessions_digest
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.managed_skills import is_mergeable, references
 from skillvault.loop.next_versions import with_waiting_accounts
 from skillvault.loop.registry import SESSIONS
 from skillvault.loop.run import Run
-from skillvault.model.brief import Draft
+from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change
 from skillvault.model.records import Ref, Session, Skill
 
@@ -31,15 +31,14 @@ def session_changes(run: Run) -> Iterator[Change]:
         is_done = True
         for merge in list(_find_merges(run, domain)):
             name = merge.target.name if merge.target else merge.names[0]
-            brief = excerpt_of(merge.sessions)
-            changes = list(run.write_skill(name, brief, partial(_compose, run, merge)))
+            changes = list(run.write_skill(name, merge.brief, partial(_compose, run, merge)))
             is_done = is_done and not changes and run.report.unavailable is None
             yield from changes
         if is_done:
             run.settle(SESSIONS, [domain])
 
 
-def _find_merges(run: Run, domain: str) -> Iterator[SessionMerge]:
+def _find_merges(run: Run, domain: str) -> Iterator[SkillMerge[SessionExcerpt]]:
     skills = _served_skills(run, domain)
     domain_sessions = DomainSessions(run.view, domain, run.policy)
     by_skill = {name: domain_sessions.excerpts_of(name) for name in skills}
@@ -64,7 +63,7 @@ def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
 
 def _find_merge(
     run: Run, group: Sequence[Session], skills: dict[str, Skill]
-) -> SessionMerge | None:
+) -> SkillMerge[SessionExcerpt] | None:
     evolved_skill = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
     target = evolved_skill.name if evolved_skill else None
     names = tuple(sorted(n for n in skills if n != target and is_mergeable(run, n)))
@@ -77,10 +76,11 @@ def _find_merge(
         run.report.rejected.append(rejection)
         return None
     at = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerge(sessions=tuple(group), names=names, target=evolved_skill, at=at)
+    brief = excerpt_of(group)
+    return SkillMerge(domain=brief.domain, brief=brief, names=names, target=evolved_skill, at=at)
 
 
-def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:
+def _compose(run: Run, merge: SkillMerge[SessionExcerpt], draft: Draft) -> Change | None:
     if not draft.sections:
         return None
     if merge.target is None:

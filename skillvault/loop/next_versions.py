@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from skillvault.learning import next_version as rules
 from skillvault.learning.naming import may_be_next, next_names, with_folder_name
-from skillvault.learning.next_version import FILE, ApprovedSkill, WaitingVersion
+from skillvault.learning.next_version import FILE, WrittenSkill
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.learning.sections import WrittenTexts
@@ -162,17 +162,17 @@ class VersionGate:
         if self._run.policy.generate.gate != "always" or change.step not in WRITERS:
             return change
         if name := rules.rewritten_skill(change, "archive"):
-            return rules.restored_as_proposal(change, name)
+            return rules.restore_as_proposal(change, name)
         name = rules.rewritten_skill(change, "skills")
         skill = self._view.skills.get_many([name]).get(name) if name else None
         if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
             return change
         skill = with_folder_name(name or "", skill)
-        approved = ApprovedSkill(skill, written=self._run.versions(skill.name))
+        approved = WrittenSkill(skill, written=self._run.versions(skill.name))
         waiting = waiting_version(self._view, skill.name)
         if self._is_rejected(change, skill):
             paths = list(paths_of_version(self._view, skill.name))
-            return rules.withdrawal(change, waiting, paths) if waiting else None
+            return rules.withdrawal_change(change, waiting, paths) if waiting else None
         if waiting is not None:
             return self._later_version(change, approved, waiting)
         files = folder_files(self._run.git, self._view, f"skills/{skill.name}")
@@ -180,14 +180,14 @@ class VersionGate:
         return rules.first_version(change, next(names), replace(approved, files=files))
 
     def _later_version(
-        self, change: Change, approved: ApprovedSkill, waiting: Skill
+        self, change: Change, approved: WrittenSkill, waiting: Skill
     ) -> Change | None:
         """Return the change that rewrites a waiting version; None if the text is the same."""
         links = self._view.links.by_target([Ref("skill", waiting.name)])
         rewrite = rules.later_version(
             change,
             approved,
-            WaitingVersion(waiting, self._run.versions(waiting.name)),
+            WrittenSkill(waiting, written=self._run.versions(waiting.name)),
             linked={ref_of(link) for link in links},
             policy=self._run.policy,
         )
@@ -301,7 +301,7 @@ def approval(store: Store, waiting: Skill, content: bytes | None = None) -> Chan
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """Return an approved skill as it will be after its next version replaced it."""
-    return rules.as_approved(waiting, approved, _base(git, view, waiting, approved))
+    return rules.approved_skill(waiting, approved, _base(git, view, waiting, approved))
 
 
 def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from skillvault.learning import sections
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
 from skillvault.learning.generate import ExistingSkill
-from skillvault.learning.naming import OF_DOMAIN, subject_key
+from skillvault.learning.naming import DOMAIN_KINDS, subject_key
 from skillvault.learning.refresh import (
     STEP,
     SkillRefresh,
@@ -40,7 +40,7 @@ def skip_step(run: Run) -> Iterator[Change]:
 def _archive_baseless(run: Run) -> Iterator[Change]:
     """Archive skills without outcomes, and strategies of domains without rules."""
     skills = run.view.skills
-    entries = (entry for kind in OF_DOMAIN for entry in skills.living(kind))
+    entries = (entry for kind in DOMAIN_KINDS for entry in skills.living(kind))
     for entry in sorted({*skills.without_outcomes(), *entries}):
         skill = skills.find(entry.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
@@ -53,7 +53,7 @@ def _archive_baseless(run: Run) -> Iterator[Change]:
 def _has_outcomes(run: Run, skill: Skill) -> bool:
     """Return True if the subject or a statement of a skill has an evaluated outcome."""
     domain = skill.domain or ""
-    if skill.kind in OF_DOMAIN and skill.subject == subject_key((domain, "", None)):
+    if skill.kind in DOMAIN_KINDS and skill.subject == subject_key((domain, "", None)):
         if skill.kind == "strategy":
             return bool(run.accounts.find_ruled_actions(domain))
         return bool(run.accounts.find_agreement(domain)[0])

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.learning import curate
-from skillvault.learning.naming import GENERAL as GENERAL_NAME
+from skillvault.learning.naming import GENERAL_PREFIX
 from skillvault.model.change import Change
 from skillvault.model.due import (
     Agenda,
@@ -107,7 +107,7 @@ _PROMOTE = (
         when=(
             *_RECURRENCE,
             *_RECOUNTED,
-            Trigger("skill", along=(IdPrefix(GENERAL_NAME), Referrers("fact", "derived"))),
+            Trigger("skill", along=(IdPrefix(GENERAL_PREFIX), Referrers("fact", "derived"))),
         ),
     ),
 )
@@ -326,7 +326,7 @@ STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
 
 WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
 # The steps and decisions that move a skill into archive/ or back.
-MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVERS
+MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVING_STEPS
 
 # The queues of the index, and the steps whose commits no person makes.
 AGENDA = Agenda(

@@ -14,7 +14,7 @@ from skillvault.learning.account.statements import account_of, graded_findings
 from skillvault.learning.generate import STEP as GENERATE
 from skillvault.learning.generate import SkillState
 from skillvault.learning.merge import STEP as MERGE
-from skillvault.learning.merge import find_rejection
+from skillvault.learning.merge import SkillMerge, find_rejection
 from skillvault.learning.naming import is_strategy, strategy_name
 from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.rejection import Rejection
@@ -23,7 +23,6 @@ from skillvault.learning.seed import skills as seed_skills
 from skillvault.learning.seed.skills import (
     MergeGroup,
     OutcomeMaterial,
-    SkillMerge,
     Wording,
     find_merge_groups,
     statement_words,
@@ -345,9 +344,9 @@ def merge_step(run: Run) -> Iterator[Change]:
     for domain, domain_keys in by_domain.items():
         tried_merges: set[tuple[str, ...]] = set()
         while merge := next(_find_merges(run, domain, domain_keys, tried_merges), None):
-            tried_merges.add(merge.sources)
+            tried_merges.add(merge.names)
             yield from run.write_skill(
-                merge.sources[-1], merge.brief, partial(_compose_merge, run, merge)
+                merge.names[-1], merge.brief, partial(_compose_merge, run, merge)
             )
         if not run.report.unavailable:
             run.settle(MERGE, domain_keys)
@@ -356,7 +355,7 @@ def merge_step(run: Run) -> Iterator[Change]:
 
 def _find_merges(
     run: Run, domain: str, keys: Collection[str], tried_merges: Collection[tuple[str, ...]]
-) -> Iterator[SkillMerge]:
+) -> Iterator[SkillMerge[Agreement]]:
     """Yield the untried merges of the skills that these outcomes made."""
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
@@ -376,7 +375,7 @@ def _find_merges(
         for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
             if not _is_rejected(run, group):
                 merge = _joint_merge(run, kind, group, skills)
-                if merge.sources not in tried_merges:
+                if merge.names not in tried_merges:
                     yield merge
 
 
@@ -426,7 +425,7 @@ def _is_rejected(run: Run, group: MergeGroup) -> bool:
 
 def _joint_merge(
     run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
-) -> SkillMerge:
+) -> SkillMerge[Agreement]:
     evolved_name = group.target
     names = [*group.names, *([evolved_name] if evolved_name else [])]
     by_skill = run.view.skills.outcomes_behind(names)
@@ -438,11 +437,10 @@ def _joint_merge(
     by_subject = (_findings_of(run, subjects[key], kind) for key in sorted(subjects, key=str))
     return SkillMerge(
         domain=history[0].domain,
-        kind=kind,
         brief=Agreement(together=_findings_of(run, history, kind), apart=tuple(by_subject)),
-        sources=tuple(f"skills/{name}" for name in group.names),
+        names=group.names,
         at=run.now,
-        skill=skills[evolved_name] if evolved_name else None,
+        target=skills[evolved_name] if evolved_name else None,
     )
 
 
@@ -452,10 +450,15 @@ def _findings_of(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Find
     return graded_findings(account_of(outcomes, evaluations, tasks), kind, outcomes)
 
 
-def _compose_merge(run: Run, merge: SkillMerge, draft: Draft) -> Change | None:
-    if merge.skill is None:
+def _compose_merge(run: Run, merge: SkillMerge[Agreement], draft: Draft) -> Change | None:
+    if merge.target is None:
         is_taken = run.view.skills.is_name_taken
         return seed_skills.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
-    files = references(run, "skills", merge.skill)
-    versions = run.versions(merge.skill.name)
-    return seed_skills.growth_change(merge, draft, versions, references=files, policy=run.policy)
+    return seed_skills.growth_change(
+        merge,
+        merge.target,
+        draft,
+        run.versions(merge.target.name),
+        references=references(run, "skills", merge.target),
+        policy=run.policy,
+    )

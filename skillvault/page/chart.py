@@ -24,13 +24,12 @@ IN_FILE: Mapping[str, str] = {
 IN_PAGE: Mapping[str, str] = {name: f"var(--{name})" for name in IN_FILE} | {"paper": "none"}
 
 _WIDTH, _MARGIN = 760, 24
-_NARROW = 420  # of a chart that a phone shows whole
-_TOP = 40  # below the legend
-_ROW = 24
-_LETTERS, _LETTER = 46, 6.8  # the most letters of a name; the pixels of one letter
-_PARTS = 6  # about the most parts of an axis
-_DATES = 4  # the most dates of an axis
-_LEAST = 0.05  # the lift on either side of 0 that is always drawn
+_PHONE_WIDTH = 420
+_TOP, _ROW_HEIGHT = 40, 24
+_MAX_LETTERS, _LETTER_WIDTH = 46, 6.8  # of a name
+_MAX_PARTS = 6  # parts of an axis, about
+_MAX_DATES = 4  # dates of an axis
+_MIN_LIFT = 0.05  # the lift on either side of 0 that is always drawn
 _CIRCLE = "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z"
 _DIAMOND = "M0-1.3L1.3 0L0 1.3L-1.3 0z"
 _SQUARE = "M-.9-.9h1.8v1.8h-1.8z"
@@ -86,8 +85,8 @@ def lifts(title: str, skills: Sequence[SkillStats], colours: Mapping[str, str] =
     """
     rows = sorted(skills, key=lambda skill: (skill.lift or 0.0, skill.skill))
     bounds = [end for skill in rows for end in skill.interval or ()]
-    ticks = _ticks(min(-_LEAST, *bounds), max(_LEAST, *bounds))
-    name_width = max(min(len(skill.skill), _LETTERS) for skill in rows) * _LETTER
+    ticks = _ticks(min(-_MIN_LIFT, *bounds), max(_MIN_LIFT, *bounds))
+    name_width = max(min(len(skill.skill), _MAX_LETTERS) for skill in rows) * _LETTER_WIDTH
     counts = Counter(skill.verdict for skill in rows)
     return render(
         "lifts.svg",
@@ -98,17 +97,17 @@ def lifts(title: str, skills: Sequence[SkillStats], colours: Mapping[str, str] =
         legend=_VERDICTS.values(),
         ticks=ticks,
         x=Scale(ticks[0], ticks[-1], _MARGIN + name_width, _WIDTH - _MARGIN),
-        y=Scale(-0.5, len(rows) - 0.5, _TOP + _ROW * len(rows), _TOP),
-        letters=_LETTERS,
+        y=Scale(-0.5, len(rows) - 0.5, _TOP + _ROW_HEIGHT * len(rows), _TOP),
+        letters=_MAX_LETTERS,
         width=_WIDTH,
-        height=_TOP + _ROW * len(rows) + 46,
+        height=_TOP + _ROW_HEIGHT * len(rows) + 46,
         colours=colours,
     )
 
 
 def _ticks(low: float, high: float) -> list[float]:
     """Return round values at equal distances that cover the range from `low` to `high`."""
-    distance = (high - low) / _PARTS
+    distance = (high - low) / _MAX_PARTS
     power = 10.0 ** floor(log10(distance))
     step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= distance)
     return [number * step for number in range(floor(low / step), ceil(high / step) + 1)]
@@ -118,7 +117,9 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
     """Return an SVG of the rate of success over time, with a skill and without."""
     first, last = spans[0], spans[-1]
     length = timedelta(days=first.days)
-    x = Scale(first.start.timestamp(), (last.start + length).timestamp(), 52, _NARROW - _MARGIN)
+    x = Scale(
+        first.start.timestamp(), (last.start + length).timestamp(), 52, _PHONE_WIDTH - _MARGIN
+    )
     y = Scale(0, 1, 180, _TOP)
     count = round((last.start - first.start) / length) + 1
     return render(
@@ -130,10 +131,12 @@ def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_F
             _WITHOUT: _points(spans, [span.bare for span in spans], x, y),
         },
         legend=(_WITH, _WITHOUT),
-        days=[first.start + number * length for number in range(0, count, ceil(count / _DATES))],
+        days=[
+            first.start + number * length for number in range(0, count, ceil(count / _MAX_DATES))
+        ],
         x=x,
         y=y,
-        width=_NARROW,
+        width=_PHONE_WIDTH,
         height=210,
         colours=colours,
     )

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +28,17 @@ from skillvault.page.template import render
 from skillvault.vault.files import layout
 
 MAX_BYTES = 1_000_000  # bytes of all chunks in the file
-_TEXT = 4000  # the most characters of a text; fewer if there are many texts
-_LEAST = 60  # characters of a text in any case
-_TEXTS = 2_500_000  # characters of all texts of outcomes
-_IDS = 48  # outcomes of a list
-_NODES = 48  # origins and commits of a record
+_MAX_TEXT = 4000  # the most characters of a text; fewer if there are many texts
+_MIN_TEXT = 60  # characters of a text, however many texts there are
+_MAX_ALL_TEXTS = 2_500_000  # characters of all texts of outcomes
+_MAX_IDS = 48  # outcomes that a list of a record names
+_MAX_NODES = 48  # origins and commits of a record
+_MAX_CONTEXT = 40  # entries of the context of an outcome
 _SAMPLE = 400  # outcomes from which the length of texts is estimated
-_CONTROL = re.compile(rb"\\u00|\\[bfr]")  # a control character as JSON has it, or a backslash
-_TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}  # records in a chunk
+_DECISION_TEXTS = ("action", "target", "task", "reasoning", "report")
+_RESULT_TEXTS = ("claim", "summary", "answer", "evidence")
+_ESCAPE = re.compile(rb"\\u00|\\[bfr]")  # a control character as JSON has it, or a backslash
+_CHUNK_SIZES = {"skill": 40, "fact": 200, "outcome": 400}  # records
 
 
 class Chunk(Struct, frozen=True):
@@ -51,28 +54,34 @@ def chunks_of(page: Page, *, decides: bool = False) -> list[Chunk]:
     skills = _skill_data(page, decides=decides)
     chunks = [*_chunks("skill", skills), *_chunks("fact", _fact_data(page))]
     free_bytes = MAX_BYTES - _size(chunks)
-    limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
+    limit = min(_MAX_TEXT, max(_MIN_TEXT, _MAX_ALL_TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
     sample = ids[:: max(1, len(ids) // _SAMPLE)]
     sample_bytes = free_bytes * len(sample) / max(1, len(ids))
-    while (
-        limit > _LEAST
-        and _size(_chunks("outcome", _outcome_data(page, sample, limit))) > sample_bytes
-    ):
+    while limit > _MIN_TEXT and _size(_outcome_chunks(page, sample, limit)) > sample_bytes:
         limit //= 2
-    while True:
-        outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
-        if _size(outcomes) <= free_bytes or limit <= _LEAST:
-            return [*chunks, *outcomes]
+    outcomes = _outcome_chunks(page, ids, limit)
+    while limit > _MIN_TEXT and _size(outcomes) > free_bytes:
         limit //= 2
+        outcomes = _outcome_chunks(page, ids, limit)
+    return [*chunks, *outcomes]
+
+
+def _outcome_chunks(page: Page, ids: Iterable[str], limit: int) -> list[Chunk]:
+    """Return the chunks of outcomes with texts of at most `limit` characters."""
+    records = {
+        name: _outcome_details(page, page.outcomes[name], page.evaluations.get(name), limit)
+        for name in ids
+    }
+    return list(_chunks("outcome", records))
 
 
 def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
-    ids, size = sorted(records), _TOGETHER[kind]
+    ids, size = sorted(records), _CHUNK_SIZES[kind]
     for start in range(0, len(ids), size):
         part = {name: records[name] for name in ids[start : start + size]}
         content = msgspec.json.encode(part)
-        if _CONTROL.search(content) or has_hidden(content.decode()):
+        if _ESCAPE.search(content) or has_hidden(content.decode()):
             content = msgspec.json.encode(_escape_texts(part))
         packed = gzip.compress(content, 6, mtime=0)
         yield Chunk(kind, ids[start], b64encode(packed).decode())
@@ -99,32 +108,24 @@ def _skill_data(page: Page, *, decides: bool) -> dict[str, Any]:
     skills = {
         skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills
     }
-    if decides:
-        for skill in page.skills:
-            is_whole = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
-            if is_whole and skill.shelf != "archive" and skill.name != LEARNED:
-                skills[skill.name]["digest"] = skill_digest(page, skill)
+    for skill in page.skills if decides else ():
+        is_whole = escape_hidden(skills[skill.name]["text"]) == skill.skill.body
+        if is_whole and skill.shelf != "archive" and skill.name != LEARNED:
+            skills[skill.name]["digest"] = skill_digest(page, skill)
     return skills
 
 
 def _fact_data(page: Page) -> dict[str, Any]:
     return {
         name: {
-            "text": _beginning(fact.text, _TEXT),
+            "text": _beginning(fact.text, _MAX_TEXT),
             "domain": fact.domain,
             "importance": fact.importance,
             "trust": fact.trust,
             "path": layout.fact_path(fact),
-            "origins": page.origins[name][:_NODES],
+            "origins": page.origins[name][:_MAX_NODES],
         }
         for name, fact in page.facts.items()
-    }
-
-
-def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
-    return {
-        name: _outcome_details(page, page.outcomes[name], page.evaluations.get(name), limit)
-        for name in ids
     }
 
 
@@ -132,7 +133,7 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
     skill = skill_page.skill
     return {
         "title": skill_page.title,
-        "text": _beginning(skill.body, 4 * _TEXT),
+        "text": _beginning(skill.body, 4 * _MAX_TEXT),
         "kind": skill.kind,
         "domain": skill.domain or "",
         "status": skill.status,
@@ -142,23 +143,24 @@ def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, A
         "against": _first_ids(skill_page.sides.against),
         "otherwise": _first_ids(skill_page.otherwise),
         "applied": _first_ids(applied),
-        "origins": skill_page.origins[:_NODES],
+        "origins": skill_page.origins[:_MAX_NODES],
         "history": [
             (c.commit, c.date, c.step, _beginning(c.subject, 200))
-            for c in skill_page.history[:_NODES]
+            for c in skill_page.history[:_MAX_NODES]
         ],
     }
 
 
 def _first_ids(ids: Sequence[str]) -> tuple[int, Sequence[str]]:
     """Return the number of ids, and those that the page lists."""
-    return len(ids), ids[:_IDS]
+    return len(ids), ids[:_MAX_IDS]
 
 
 def _outcome_details(
     page: Page, outcome: Outcome, evaluation: Evaluation | None, limit: int
 ) -> dict[str, Any]:
     decision, result = outcome.decision, outcome.result
+    context = islice(outcome.context.items(), _MAX_CONTEXT)
     details: dict[str, Any] = {
         "domain": outcome.domain,
         "at": stamp(outcome.occurred_at),
@@ -168,42 +170,31 @@ def _outcome_details(
         "amount": result.amount,
         "confidence": decision.confidence,
         "applied": page.benefit.used.get(outcome.id, ()),
-        "context": [
-            (_beginning(key, 60), _beginning(str(value), 80)) for key, value in _context(outcome)
-        ],
+        "context": [(_beginning(key, 60), _beginning(str(value), 80)) for key, value in context],
     }
     texts: dict[str, str | None] = {
-        "action": decision.action,
-        "target": decision.target,
         "unit": result.unit,
         "observer": result.observed_by,
         "agent": outcome.source.agent,
         "session": outcome.source.session,
-        "task": decision.task,
-        "reasoning": decision.reasoning,
-        "report": decision.report,
-        "claim": result.claim,
-        "summary": result.summary,
-        "answer": result.answer,
-        "evidence": result.evidence,
+        **{name: getattr(decision, name) for name in _DECISION_TEXTS},
+        **{name: getattr(result, name) for name in _RESULT_TEXTS},
     }
     if outcome.lesson is not None:
-        texts |= {"lesson": outcome.lesson.do or outcome.lesson.when}
+        texts["lesson"] = outcome.lesson.do or outcome.lesson.when
     if evaluation is not None:
         texts |= {
             "insight": evaluation.key_insight,
             "better": evaluation.better_approach,
             "judge": evaluation.judge.name,
         }
-        details |= {"good": evaluation.was_good_decision, "quality": evaluation.quality_score}
-        details |= {"right": evaluation.judge_was_right}
+        details |= {
+            "good": evaluation.was_good_decision,
+            "quality": evaluation.quality_score,
+            "right": evaluation.judge_was_right,
+        }
     details |= {key: _beginning(text, limit) for key, text in texts.items() if text}
     return {key: value for key, value in details.items() if value not in (None, "", (), [])}
-
-
-def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
-    context: Mapping[str, Any] = outcome.context
-    return list(context.items())[:40]
 
 
 def _beginning(text: str, limit: int) -> str:
@@ -211,20 +202,17 @@ def _beginning(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
+def first_ids(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
     """Return the first id of each chunk by kind, in order."""
-    ids_by_kind: dict[str, list[str]] = {kind: [] for kind in _TOGETHER}
-    for chunk in chunks:
-        ids_by_kind[chunk.kind].append(chunk.first)
-    return ids_by_kind
+    return {kind: [c.first for c in chunks if c.kind == kind] for kind in _CHUNK_SIZES}
 
 
 _WEEK = timedelta(days=7)
-_FOLDER = Path(__file__).parent
-SCRIPT = _FOLDER / "page.js"
-_DRAWN = 40  # the most lifts of a chart
-_POINTS = 3  # of a chart at least
-_MAX_CHANGES = 120  # of the timeline
+_STYLE = Path(__file__).with_name("page.css")
+SCRIPT = _STYLE.with_name("page.js")
+_MAX_LIFTS = 40  # lifts in a chart
+_MIN_POINTS = 3  # points in a chart
+_MAX_CHANGES = 120  # changes in the timeline
 _MAX_ROWS = 100  # skills and facts of a domain, and effects
 
 
@@ -234,7 +222,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
     With `decides`, the page has forms for the decisions of a person.
     """
     chunks = chunks_of(page, decides=decides)
-    style, script = _own_file("page.css"), SCRIPT.read_text(encoding="utf-8")
+    style, script = (file.read_text(encoding="utf-8") for file in (_STYLE, SCRIPT))
     text = render(
         "page.html",
         page=page,
@@ -246,7 +234,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
         status=page.status,
         events=EVENTS,
         chunks=chunks,
-        firsts=Markup(_inline(firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
+        firsts=Markup(_inline(first_ids(chunks))),  # noqa: S704 (`<` is escaped in it)
         style=Markup(style),  # noqa: S704 (a file of the package)
         script=Markup(script),  # noqa: S704 (a file of the package)
         policy=_policy(style, script, is_served=is_served),
@@ -256,7 +244,7 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
         undo_digest=undo_digest,
         lifts=_lifts(page),
         success=_success(page),
-        drawn=_DRAWN,
+        drawn=_MAX_LIFTS,
         most_rows=_MAX_ROWS,
         stats={skill.skill: skill for skill in page.benefit.skills},
     )
@@ -266,9 +254,9 @@ def html_of(page: Page, *, is_served: bool = False, decides: bool = False) -> by
 def _lifts(page: Page) -> Markup | None:
     """Return the chart of the best and worst lifts; None if fewer than three are known."""
     measured = page.benefit.measured
-    if len(measured) > _DRAWN:
-        measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
-    if len(measured) < _POINTS:
+    if len(measured) > _MAX_LIFTS:
+        measured = [*measured[: _MAX_LIFTS // 2], *measured[-_MAX_LIFTS // 2 :]]
+    if len(measured) < _MIN_POINTS:
         return None
     return chart.lifts("The effect of each skill", measured, chart.IN_PAGE)
 
@@ -276,7 +264,7 @@ def _lifts(page: Page) -> Markup | None:
 def _success(page: Page) -> Markup | None:
     """Return the chart of success over time; None if skills were used in fewer than three spans."""
     spans = page.benefit.spans
-    if sum(span.applied.count > 0 for span in spans) < _POINTS:
+    if sum(span.applied.count > 0 for span in spans) < _MIN_POINTS:
         return None
     title = "Success over time, with a lesson and without"
     return chart.success(title, spans, chart.IN_PAGE)
@@ -314,7 +302,3 @@ def _inline(value: object) -> str:
     """Return JSON that is safe inside an HTML script element."""
     text = msgspec.json.encode(value).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _own_file(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from skillvault.learning.skill_stats import SkillStats
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import flatten
 
-_FIRST = 5  # entries listed for each event
+_MAX_ENTRIES = 5  # entries listed for each event
 _MARKUP = re.compile(r"([\\`*_\[\]<>#&|~!$])")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
 _EVERYBODY = re.compile(r"@(?=\w)")
@@ -36,7 +36,7 @@ def _summary_lines(page: Page) -> Iterator[str]:
     yield f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {counts or 'none'}."
     if page.stops:
         yield from ("", "### Stop doing, and do instead", "")
-        for stop in page.stops[:_FIRST]:
+        for stop in page.stops[:_MAX_ENTRIES]:
             failed = f" ({stop.failures} of {stop.count} failed)" if stop.count else ""
             yield f"- {as_text(stop.deed)}: {as_text(stop.result)}{failed}"
             if stop.instead:
@@ -44,7 +44,7 @@ def _summary_lines(page: Page) -> Iterator[str]:
         yield from _more(len(page.stops))
     if week.surprises:
         yield from ("", "### Surprises", "")
-        for surprise in week.surprises[:_FIRST]:
+        for surprise in week.surprises[:_MAX_ENTRIES]:
             reason = f": {as_text(surprise.why)}" if surprise.why else ""
             title = f"**{as_text(surprise.about)}** {as_text(surprise.title)}"
             yield f"- {title}{reason} (`{surprise.outcome}`)"
@@ -53,7 +53,7 @@ def _summary_lines(page: Page) -> Iterator[str]:
         entries = [entry for entry in week.happened if entry.event == event]
         if entries:
             yield from ("", f"### {event.capitalize()} ({len(entries)})", "")
-            for entry in entries[:_FIRST]:
+            for entry in entries[:_MAX_ENTRIES]:
                 reason = f" – {as_text(entry.why)}" if entry.why else ""
                 yield f"- **{as_text(entry.what)}**{reason} ({entry.commit})"
             yield from _more(len(entries))
@@ -62,18 +62,16 @@ def _summary_lines(page: Page) -> Iterator[str]:
 
 
 def _more(count: int) -> Iterator[str]:
-    if count > _FIRST:
-        yield f"- and {count - _FIRST} more"
+    if count > _MAX_ENTRIES:
+        yield f"- and {count - _MAX_ENTRIES} more"
 
 
 def _benefit_lines(benefit: Benefit) -> Iterator[str]:
     yield benefit.sentence
-    measured = benefit.measured
-    if measured:
-        yield ""
-        yield "| skill | effect | 95 % | uses | what follows |"
+    if measured := benefit.measured:
+        yield from ("", "| skill | effect | 95 % | uses | what follows |")
         yield "| --- | ---: | ---: | ---: | --- |"
-        best, worst = measured[:_FIRST], measured[_FIRST:][-_FIRST:]
+        best, worst = measured[:_MAX_ENTRIES], measured[_MAX_ENTRIES:][-_MAX_ENTRIES:]
         yield from map(_lift_line, [*best, *worst])
 
 

@@ -21,7 +21,7 @@ from skillvault.learning import install as rules
 from skillvault.learning.install import Origin
 from skillvault.learning.lint import Finding
 from skillvault.learning.naming import next_names
-from skillvault.learning.next_version import FILE, Files, as_proposed
+from skillvault.learning.next_version import FILE, Files, proposed_files
 from skillvault.loop.documents import find_new_rules
 from skillvault.loop.run import ChangeResult, WaitingItem
 from skillvault.model.change import Change, Program
@@ -386,7 +386,7 @@ class _Installation:
             message = f"the name is taken; rename or remove {skill.name}, and install it again"
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
-        files = as_proposed(skill.folder.files, name)
+        files = proposed_files(skill.folder.files, name)
         findings = lint_incoming(files, skill.folder.files, findings)
         lines = [*lint.lint_lines(findings), *skill.notes]
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
@@ -504,19 +504,19 @@ class _Installation:
         if skill is None or findings is None:
             return
         local_files = folder_files(self._store.git, head, f"{shelf}/{name}")
-        local = as_proposed(local_files, name)
-        remote = as_proposed(skill.folder.files, name)
+        local = proposed_files(local_files, name)
+        remote = proposed_files(skill.folder.files, name)
         base = self._base(head, origin, name)
         merge = merge_changes(self._store.git, base, local, remote)
-        target, replaces = rules.place_of_update(name, local_files, is_approved=shelf == "skills")
+        target, replaces = rules.name_update(name, local_files, is_approved=shelf == "skills")
         if not asks and _was_removed(head, skill.origin, target):
             self.report.known.append(
                 f"{name}: the version that {origin.url} has was removed by a person; "
                 f"`skillvault install --update {name}` brings it again"
             )
             return
-        files = as_proposed(merge.files, target, replaces)
-        published = as_proposed(merge.with_merged_modes(remote), target, replaces)
+        files = proposed_files(merge.files, target, replaces)
+        published = proposed_files(merge.with_merged_modes(remote), target, replaces)
         findings = lint_incoming(files, skill.folder.files, findings)
         lines = [*lint.lint_lines(findings), *skill.notes]
         words = [*merge.sentences(name), *lines]
@@ -627,7 +627,7 @@ class _Installation:
                 folder = f"proposed/{target.removeprefix('skill:')}"
                 files = self._files_of_commit(commit.sha, folder)
                 if FILE in files:
-                    return as_proposed(files, name)
+                    return proposed_files(files, name)
         return {}
 
     def _files_of_commit(self, commit: str, folder: str) -> Files:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.accuracy import ENOUGH, Accuracy, accuracy, calibration
+from skillvault.learning.accuracy import MIN_RESULTS, Accuracy, accuracy, calibration
 from tests.given import evaluation, outcome, trade
 
 
@@ -37,10 +37,10 @@ def test_of_one_side_alone_nothing_is_known(counts: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("counts", "is_chance"),
     [
-        ((ENOUGH, 0, 0, ENOUGH), True),
-        ((0, ENOUGH, 0, ENOUGH), True),
-        ((ENOUGH, 0, 0, ENOUGH - 1), False),
-        ((ENOUGH, 0, ENOUGH, 0), False),
+        ((MIN_RESULTS, 0, 0, MIN_RESULTS), True),
+        ((0, MIN_RESULTS, 0, MIN_RESULTS), True),
+        ((MIN_RESULTS, 0, 0, MIN_RESULTS - 1), False),
+        ((MIN_RESULTS, 0, MIN_RESULTS, 0), False),
         ((70, 30, 60, 40), False),
     ],
 )

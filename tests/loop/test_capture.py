@@ -668,6 +668,6 @@ def repository_evidence(tmp_path_factory: pytest.TempPathFactory) -> dict[str, b
     base = open_code_base(root, tmp_path_factory.mktemp("no-vault"))
     found = evidence_of([base], {rule: () for rule, _ in TWENTY}, CapturePolicy())
     return {
-        one.rule: one.terms.polarity == "positive" and one.evidence.grade.promote
+        one.rule: one.terms.polarity == "positive" and one.evidence.is_enough
         for one in found.values()
     }

@@ -19,7 +19,7 @@ from skillvault.learning.account.reading import loss_or_gain
 from skillvault.learning.account.rules import group_by_action, has_result, outliers
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded_values import is_met
-from skillvault.learning.naming import OF_DOMAIN
+from skillvault.learning.naming import DOMAIN_KINDS
 from skillvault.learning.tries.answers import refused_answers
 from skillvault.learning.tries.tries import group_by_deed, group_by_kind, try_of
 from skillvault.model.brief import Account, Advice, Findings, Statement, StatementKind, Try
@@ -32,7 +32,7 @@ from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
 
 _IdPair = tuple[tuple[str, ...], tuple[str, ...]]  # outcomes with a result, and without it
-KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
+KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *DOMAIN_KINDS)
 MIN_ACTIONS = 3  # of a statement in an evolved skill
 _MAX_SIGN_TEST_P = 0.05  # of a deed with both results
 _MAX_OUTLIERS = 2

@@ -1,6 +1,7 @@
 """Find the search terms of a rule, and decide if enough files of the code contain them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -13,7 +14,7 @@ from skillvault.model.text.text import UNSPACED
 
 Polarity = Literal["positive", "negative"]
 
-_MOST = 5  # terms of a kind
+_MAX_TERMS = 5  # terms of a kind
 _MIN_TERM, _MIN_WORD = 3, 4  # characters
 _CODE = regex(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)")
 _QUOTED = regex(
@@ -74,7 +75,7 @@ def search_terms(rule: str) -> Terms:
 
 def _long_terms(terms: Iterable[str]) -> list[str]:
     long_terms = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
-    return list(dict.fromkeys(long_terms))[:_MOST]
+    return list(dict.fromkeys(long_terms))[:_MAX_TERMS]
 
 
 def _distinctive_words(prose: str) -> list[str]:
@@ -82,26 +83,17 @@ def _distinctive_words(prose: str) -> list[str]:
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
     spaced_words = (word for word in words if not _UNSPACED.search(word))
-    return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MOST]
+    return sorted(spaced_words, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MAX_TERMS]
 
 
-_MANY = 20  # searched files from which on a term may be too common
-_COMMON = 0.5  # the share of them that is
+_MIN_SEARCHED = 20  # searched files from which on a term may be too common
+_COMMON = 0.5  # the share of files in which a term is too common
 _MIN_WORDS = 2  # words that one file must have
-_SHOWN = 5  # files that are named
+_MAX_NAMES = 5  # files that are named
 
 Occurrences = Mapping[str, frozenset[str]]  # term -> the files that have it
+Confidence = Literal["low", "medium", "high"]  # with low confidence, no pattern is made
 DEFAULTS = CapturePolicy()
-
-
-class Confidence(Struct, frozen=True):
-    """The confidence that a number of files gives: `low`, `medium` or `high`.
-
-    `promote` is True if a pattern is made.
-    """
-
-    confidence: str
-    promote: bool
 
 
 class CodeEvidence(Struct, frozen=True):
@@ -109,20 +101,25 @@ class CodeEvidence(Struct, frozen=True):
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
-    grade: Confidence
+    confidence: Confidence
+
+    @property
+    def is_enough(self) -> bool:
+        """True if the rule becomes a pattern."""
+        return self.confidence != "low"
 
     @property
     def file_list(self) -> str:
         """The names of the first files, and the number of the others."""
-        omitted = len(self.files) - _SHOWN
-        return ", ".join(self.files[:_SHOWN]) + (f" (+{omitted} more)" if omitted > 0 else "")
+        omitted = len(self.files) - _MAX_NAMES
+        return ", ".join(self.files[:_MAX_NAMES]) + (f" (+{omitted} more)" if omitted > 0 else "")
 
 
 def rate_confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
     """Return the confidence that this number of distinct files gives."""
     if files < policy.files:
-        return Confidence("low", promote=False)
-    return Confidence("high" if files >= policy.high else "medium", promote=True)
+        return "low"
+    return "high" if files >= policy.high else "medium"
 
 
 def rule_evidence(
@@ -133,31 +130,28 @@ def rule_evidence(
     `file_count` is the number of searched files.
     """
     matches = {t: occurrences.get(t, frozenset()) for t in terms.all}
-    if file_count >= _MANY:
+    if file_count >= _MIN_SEARCHED:
         matches = {t: files for t, files in matches.items() if len(files) <= _COMMON * file_count}
     if terms.polarity == "negative" or not terms.exact:
         return _word_evidence(matches, 1 if terms.exact else _MIN_WORDS, policy)
-    exact_terms = terms.exact
     if not matches:
-        return CodeEvidence((), (), rate_confidence(0, policy))
-    has_all = len(matches) == len(exact_terms)
-    common_files = frozenset.intersection(*matches.values()) if has_all else frozenset()
-    if (weight := rate_confidence(len(common_files), policy)).promote:
-        return CodeEvidence(tuple(sorted(common_files)), tuple(matches), weight)
-    best_term = max(matches, key=lambda term: (len(matches[term]), -exact_terms.index(term)))
-    files = matches[best_term]
-    return CodeEvidence(tuple(sorted(files)), (best_term,), rate_confidence(len(files), policy))
+        return CodeEvidence((), (), "low")
+    has_all = len(matches) == len(terms.exact)
+    files = frozenset.intersection(*matches.values()) if has_all else frozenset()
+    used_terms = tuple(matches)
+    if rate_confidence(len(files), policy) == "low":
+        best_term = max(matches, key=lambda term: (len(matches[term]), -terms.exact.index(term)))
+        files, used_terms = matches[best_term], (best_term,)
+    return CodeEvidence(tuple(sorted(files)), used_terms, rate_confidence(len(files), policy))
 
 
 def _word_evidence(
     matches: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
     """Return the files that contain at least `min_words` of the words."""
-    counts: dict[str, int] = {}
-    for files in matches.values():
-        for file in files:
-            counts[file] = counts.get(file, 0) + 1
-    files = frozenset(file for file, count in counts.items() if count >= min_words)
-    weight = rate_confidence(len(files), policy)
-    rating = Confidence("medium", promote=True) if weight.promote and min_words > 1 else weight
-    return CodeEvidence(tuple(sorted(files)), tuple(matches), rating)
+    counts = Counter(file for files in matches.values() for file in files)
+    files = sorted(file for file, count in counts.items() if count >= min_words)
+    confidence = rate_confidence(len(files), policy)
+    if confidence == "high" and min_words > 1:
+        confidence = "medium"
+    return CodeEvidence(tuple(files), tuple(matches), confidence)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.capture import evidence as code_evidence
 from skillvault.learning.capture import prompt
+from skillvault.learning.capture.evidence import CodeEvidence
 from skillvault.learning.capture.rules import (
     WrittenRule,
     render_addition,
@@ -51,10 +51,12 @@ def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     ranked = prompt.rank_patterns(patterns)
     if not ranked:
         return "# Learned patterns\n\nNot enough code supports any rule now."
-    omission = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
+    best_patterns = ranked[: prompt.MAX_PATTERNS]
+    is_cut = len(best_patterns) < len(ranked)
+    omission = f"; the best {len(best_patterns)} of {len(ranked)}" if is_cut else ""
     intro = f"Agents noted these rules, and code supports them{omission} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
-    for pattern in ranked[: prompt.BEST]:
+    for pattern in best_patterns:
         files = pluralize(pattern.occurrences, "file")
         lines.append(f"{prompt.pattern_line(pattern)} ({files})")
     return "\n".join(lines)
@@ -63,7 +65,7 @@ def learned_body(patterns: Iterable[LearnedPattern]) -> str:
 class CodeSupport(Struct, frozen=True):
     """The evidence of code for a rule, the line number of the rule, and the code bases."""
 
-    evidence: "code_evidence.CodeEvidence"
+    evidence: CodeEvidence
     lines: int = 0
     code: str = ""
 
@@ -131,10 +133,10 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
     if pattern.key not in scan.versions or pattern.key not in scan.support:
         return pattern
     support = scan.support[pattern.key]
-    if not support.evidence.grade.promote:
+    if not support.evidence.is_enough:
         miss = MissedEvidence(_format_time(scan.now), scan.versions[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=miss)
-    if pattern.missed or pattern.confidence != support.evidence.grade.confidence:
+    if pattern.missed or pattern.confidence != support.evidence.confidence:
         return _with_support(pattern, support)
     return pattern
 
@@ -162,7 +164,7 @@ def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
     miss, versions = pattern.missed, scan.versions.get(pattern.key)
     if miss is None or versions is None or pattern.key not in scan.support:
         return False
-    if scan.support[pattern.key].evidence.grade.promote or versions == miss.code:
+    if scan.support[pattern.key].evidence.is_enough or versions == miss.code:
         return False
     return scan.now - _parse_time(miss.at) >= span
 
@@ -186,7 +188,7 @@ def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPatte
     evidence = support.evidence
     return replace(
         pattern,
-        confidence=evidence.grade.confidence,
+        confidence=evidence.confidence,
         occurrences=len(evidence.files),
         evidence=evidence.file_list,
         lines=support.lines,

@@ -7,15 +7,15 @@ from typing import NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.capture.rules import LATEST
+from skillvault.learning.capture.rules import MAX_RULES
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.disclosure import INSTRUCTION, REMINDER
 from skillvault.learning.recommend.lines import NO_MATCH, RELATED, match_lines
 from skillvault.model.records import LearnedPattern
 from skillvault.model.text.text import count_tokens, rule_key
 
-BEST = 20  # patterns that a prompt gets
-_RANKS = {"high": 0, "medium": 1}  # other patterns are left out
+MAX_PATTERNS = 20  # patterns that a prompt gets
+_CONFIDENCE_RANKS = {"high": 0, "medium": 1}  # other patterns are left out
 PATTERNS = "## Validated patterns"
 STATED = "## Stated by the user"
 _OWN_SHARE = 0.25  # of the budget, at least, for rules and corrections of the repository
@@ -140,10 +140,10 @@ class LearnedText(Struct, frozen=True):
 def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
     """Return the patterns of high or medium confidence, the best first."""
     sorted_patterns = sorted(
-        (p for p in patterns if p.confidence in _RANKS), key=lambda p: (p.pattern, p.id)
+        (p for p in patterns if p.confidence in _CONFIDENCE_RANKS), key=lambda p: (p.pattern, p.id)
     )
     sorted_patterns.sort(key=lambda p: p.promoted_at, reverse=True)
-    return sorted(sorted_patterns, key=lambda p: (_RANKS[p.confidence], -p.occurrences))
+    return sorted(sorted_patterns, key=lambda p: (_CONFIDENCE_RANKS[p.confidence], -p.occurrences))
 
 
 def select_learned(
@@ -154,8 +154,8 @@ def select_learned(
 ) -> LearnedText:
     """Select the best patterns, the latest rules, and the rules that the user stated."""
     keys = {pattern.key for pattern in patterns}
-    best_patterns = rank_patterns(patterns)[:BEST]
-    latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
+    best_patterns = rank_patterns(patterns)[:MAX_PATTERNS]
+    latest_rules = [rule for rule in rules if rule_key(rule) not in keys][-MAX_RULES:]
     text = LearnedText(tuple(stated_rules), tuple(best_patterns), tuple(latest_rules))
     return text if budget is None else text.fit(budget)
 

@@ -17,11 +17,11 @@ from skillvault.model.text.text import pluralize, rule_key, shorten
 
 STEP = "capture"
 LEARNINGS = "LEARNINGS.md"
-LATEST = 20  # rules that a prompt gets
-MAX_RULE = 2_000  # characters
-MAX_LEARNINGS = 1 << 20  # bytes
+MAX_RULES = 20  # rules that a prompt gets
+MAX_LENGTH = 2_000  # characters of a rule
+MAX_LEARNINGS = 1 << 20  # bytes of the file
 _MIN_WIDTH = 10  # columns; a wide character has two
-_NAMED, _LISTED = 60, 20  # characters of a rule in a commit message, and rules in one
+_MAX_QUOTE, _MAX_QUOTES = 60, 20  # characters of a rule in a commit message, and rules in one
 SEPARATOR = "---\n"
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -161,8 +161,8 @@ def flaw_of(block: Block) -> Problem | None:
     if _CONFLICT.search(block.text):
         return _problem(block.line, "conflict", "a merge conflict marker; resolve the conflict")
     size = 0 if block.header else len(rule_words(block.text))
-    if size > MAX_RULE:
-        message = f"a rule of {size:,} characters; shorten it to {MAX_RULE:,}"
+    if size > MAX_LENGTH:
+        message = f"a rule of {size:,} characters; shorten it to {MAX_LENGTH:,}"
         return _problem(block.line, "too-long", message)
     return None
 
@@ -221,7 +221,7 @@ def _fenced_lines(lines: Sequence[str]) -> set[int]:
 def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
     """Return the number of the line that closes a fence; the opening line if none does."""
     fence_sign, size, number = fences[start]["mark"], 0, start
-    while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_RULE:
+    while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_LENGTH:
         fence = fences.get(number)
         if fence and fence["mark"].startswith(fence_sign) and not fence["info"].strip():
             return number
@@ -269,26 +269,27 @@ _FULL = Problem(
 class AppendedText(Struct, frozen=True):
     """The text in the work tree's LEARNINGS.md that follows the committed one.
 
-    `committed` are the committed bytes and `blob` is their version, None without a file. `still`:
-    nobody is writing in the file.
+    `committed` are the committed bytes and `blob` is their version, None without a file.
+    `is_finished` is True if nobody is writing in the file.
     """
 
     committed: bytes
     blob: str | None
     text: str
-    still: bool
+    is_finished: bool
 
 
 class AdoptionPlan(Struct, frozen=True):
     """The change that commits appended rules, None without rules, and problems with others.
 
-    `rest` are the bytes that stay uncommitted; `waits`: an agent is still writing them.
+    `leftover` are the bytes that stay uncommitted; `is_unfinished` is True if an agent is
+    still writing.
     """
 
     change: Change | None
     problems: tuple[Problem, ...]
-    rest: bytes
-    waits: bool
+    leftover: bytes
+    is_unfinished: bool
 
 
 def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
@@ -299,8 +300,8 @@ def adopt(appended: AppendedText, redact: Callable[[str], str]) -> AdoptionPlan:
     blocks = blocks_of(appended.text)
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
-    unfinished_text = "" if appended.still else blocks[-1].text
-    blocks = blocks if appended.still else blocks[:-1]
+    unfinished_text = "" if appended.is_finished else blocks[-1].text
+    blocks = blocks if appended.is_finished else blocks[:-1]
     texts, is_full = _select_fitting([b for b in blocks if not flaw_of(b)], appended, redact)
     problems = [_FULL] if is_full else []
     content = "".join(texts.values())
@@ -343,8 +344,8 @@ def _select_fitting(
 
 def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:
     rules = [rule.text for block in blocks if (rule := rule_of(block))]
-    rows = [shorten(rule, _NAMED) for rule in rules[:_LISTED]]
-    rows += [f"and {len(rules) - _LISTED} more"] if len(rules) > _LISTED else []
+    rows = [shorten(rule, _MAX_QUOTE) for rule in rules[:_MAX_QUOTES]]
+    rows += [f"and {len(rules) - _MAX_QUOTES} more"] if len(rules) > _MAX_QUOTES else []
     listing = "".join(f"\n  {row}" for row in rows)
     return Change(
         step=STEP,

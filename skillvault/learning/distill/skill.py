@@ -7,18 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.expire import key_edits
-from skillvault.learning.generate import (
-    ComposedText,
-    SkillState,
-    expiry_time,
-    reference_files,
-)
-from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
+from skillvault.learning.expire import rewrite_skill
+from skillvault.learning.gate import reinforcement_change
+from skillvault.learning.generate import SkillState, expiry_time, reference_files
+from skillvault.learning.length import ComposedText, References, compose_text, head_line_limit
 from skillvault.learning.naming import distilled_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, SessionExcerpt
-from skillvault.model.change import Change, Edit, Rewrite, skill_series
+from skillvault.model.change import Change, Edit, skill_series
 from skillvault.model.policy import DistillPolicy, Policy
 from skillvault.model.records import Ref, Session, SessionFailure, Skill, link_of, stamp
 from skillvault.model.text.text import (
@@ -31,11 +27,12 @@ from skillvault.model.text.text import (
 )
 
 STEP = "distill"
-_REASON = 80  # characters of a reason by which failures differ
-_LONG, _HEAD, _TAIL = 300, 200, 80  # characters of a success: limit, start and end kept
-_NAME = 40  # characters of a session's name in a text
-_NAMED = 4  # sessions that a header names
-_TAGS = 16
+_KEY_REASON = 80  # characters of a reason by which failures differ
+_MAX_SUCCESS = 300  # characters of a success; a longer one is cut to its start and its end
+_START, _END = 200, 80
+_MAX_NAME = 40  # characters of a session's name in a text
+_MAX_NAMES = 4  # sessions that a header names
+_MAX_TAGS = 16
 
 
 class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
@@ -64,12 +61,12 @@ def session_state(
         return SkillState("done", f"distilled {existing.skill}{successor}")
     failures, successes = len(unique_failures(session.failures)), len(session.successes)
     if failures < rules.min_failures and successes < rules.min_successes:
-        return SkillState(
-            "too little",
+        reason = (
             f"a session needs {rules.min_failures} different failures or {rules.min_successes} "
             f"successes; it has {count_of(failures, len(session.failures))} failures that differ "
-            f"and {successes} success{'es' * (successes != 1)}",
+            f"and {successes} success{'es' * (successes != 1)}"
         )
+        return SkillState("too little", reason)
     if existing.repeats:
         return SkillState("repeats", f"{existing.repeats} says the same already")
     if existing.is_over:
@@ -81,13 +78,15 @@ def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
     """Return the failures whose lemma and start of the reason (80 characters) are new."""
     failure_by_key: dict[tuple[str, str], SessionFailure] = {}
     for failure in failures:
-        failure_by_key.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
+        failure_by_key.setdefault((failure.lemma, failure.reason[:_KEY_REASON]), failure)
     return list(failure_by_key.values())
 
 
 def shorten_success(text: str) -> str:
     """Shorten a success of more than 300 characters to its first 200 and its last 80."""
-    return text if len(text) <= _LONG else f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"
+    if len(text) <= _MAX_SUCCESS:
+        return text
+    return f"{text[:_START].rstrip()} … {text[-_END:].lstrip()}"
 
 
 def excerpt(session: Session, rules: DistillPolicy) -> Session:
@@ -111,38 +110,28 @@ def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
     )
 
 
-def compose_text(
-    brief: SessionExcerpt,
-    draft: Draft,
-    *,
-    title: str,
-    limit: int,
-    references: References | None = None,
+def session_text(
+    brief: SessionExcerpt, draft: Draft, kind: str, limit: int, references: References
 ) -> ComposedText:
-    """Compose a text within its limit; what is too much goes to a new file in references/."""
-    max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
-    header = [
-        f"*{trim_to_tokens(_source_words(brief.sessions), max_line_tokens)}*",
-        f"*Domain: {brief.domain}*",
-    ]
-    head = [f"# {title}: {trim_to_tokens(draft.title, max_line_tokens)}", "\n".join(header)]
-    body, overflow = fit_body(head, draft.sections, limit, file)
-    return ComposedText(body, {file: overflow} if overflow else {})
+    """Return the text of a skill of sessions within its limit; `kind` stands before its title."""
+    source_words = trim_to_tokens(_source_words(brief.sessions), head_line_limit(limit))
+    header = [source_words, f"Domain: {brief.domain}"]
+    return compose_text(draft, kind, header, limit, references)
 
 
 def _source_words(sessions: Sequence[Session]) -> str:
     """Name the sessions and the days on which they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
-    names = [make_inert(session.name, _NAME) for session in sessions]
-    if len(names) > _NAMED:
-        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
+    names = [make_inert(session.name, _MAX_NAME) for session in sessions]
+    if len(names) > _MAX_NAMES:
+        names = [*names[: _MAX_NAMES - 1], f"{len(names) - _MAX_NAMES + 1} more"]
     noun = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
     return f"{noun} {join_items(names)}, {' to '.join(days)}"
 
 
 def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
     """Return the tags of a skill, its domain first."""
-    return tuple(dict.fromkeys((slug(brief.domain), *draft.tags)))[:_TAGS]
+    return tuple(dict.fromkeys((slug(brief.domain), *draft.tags)))[:_MAX_TAGS]
 
 
 def is_served(session: Session) -> bool:
@@ -164,9 +153,8 @@ def distilled_change(
     """Return the commit that adds the skill of one session; its time to live starts at `at`."""
     (session,) = brief.sessions
     is_local = is_served(session)
-    text = compose_text(
-        brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens
-    )
+    limit = policy.generate.max_tokens
+    text = session_text(brief, draft, brief.kind.capitalize(), limit, References())
     skill = Skill(
         name=distilled_name(session.id, is_taken),
         description=shorten(draft.description, 1024),
@@ -210,13 +198,13 @@ def rewording_change(
     `shelf` is the folder of the skill, `references` are its files.
     """
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
-    title = "Evolved" if is_evolved else brief.kind.capitalize()
+    kind = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
-    text = compose_text(brief, draft, title=title, limit=limit, references=references)
-    body = sections.rewrite_body(skill.body, texts.bodies, text.body)
-    revised_skill = replace(skill, description=shorten(draft.description, 1024))
+    text = session_text(brief, draft, kind, limit, references)
+    new_skill = replace(skill, body=text.body, description=shorten(draft.description, 1024))
+    edits, rewrites = rewrite_skill(path, skill, new_skill, texts, policy)
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
-    edits = [
+    label_edits = [
         Edit(path, ("metadata", key), " ".join(names) or None)
         for key, names in labels.items()
         if names != getattr(skill, key)
@@ -228,8 +216,8 @@ def rewording_change(
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
         files=reference_files(skill.name, shelf, references.files_to_write(text.files)),
-        edits=(*key_edits(path, skill, revised_skill, texts, policy=policy), *edits),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        edits=(*edits, *label_edits),
+        rewrites=rewrites,
         targets=(Ref("skill", skill.name),),
     )
 
@@ -239,20 +227,13 @@ def _reason_words(session: Session) -> str:
     failures, successes = len(session.failures), len(session.successes)
     client = make_inert(session.transcript or "", 40)
     source = f", an extract of a {client} transcript" if client else ""
-    name = make_inert(session.name, _NAME)
+    name = make_inert(session.name, _MAX_NAME)
     return f"Session {name}{source}: {failures} failed, {successes} worked."
 
 
 def repeat_change(session: Session, skill: str, at: datetime) -> Change:
     """Return the commit that links a session to a skill that says the same."""
-    source, target = Ref("session", session.id), Ref("skill", skill)
-    link = link_of("reinforced", source, target, at)
-    return Change(
-        step=STEP,
-        subject=f"reinforce {skill}",
-        commit_with=skill_series(STEP, session.domain),
-        reason=f"Session {make_inert(session.name, _NAME)} says the same.",
-        writes=(link,),
-        sources=(source,),
-        targets=(Ref("link", link.id),),
-    )
+    reason = f"Session {make_inert(session.name, _MAX_NAME)} says the same."
+    sources = [Ref("session", session.id)]
+    change = reinforcement_change(STEP, Ref("skill", skill), sources, at, reason)
+    return replace(change, commit_with=skill_series(STEP, session.domain))

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from skillvault.learning.gate import reinforcement_change, repetition_words
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.promote.facts import (
     STEP,
@@ -143,18 +144,9 @@ def promotion_change(promotion: Promotion) -> Change:
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:
     """Return the commit that links insights to the fact that they repeat."""
-    target = Ref("fact", repetition.fact)
-    sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
-    links = tuple(link_of("reinforced", source, target, now) for source in sources)
-    times = "once more" if len(links) == 1 else f"{len(links)} times more"
-    return Change(
-        step=STEP,
-        subject=f"reinforce {repetition.fact}",
-        reason=f"Confirmed {times}.",
-        writes=links,
-        sources=sources,
-        targets=tuple(Ref("link", link.id) for link in links),
-    )
+    sources = [Ref("evaluation", e.id) for e in repetition.evaluations]
+    reason = f"Confirmed {repetition_words(len(sources))}."
+    return reinforcement_change(STEP, Ref("fact", repetition.fact), sources, now, reason)
 
 
 def pattern_name(

@@ -3,41 +3,30 @@
 Similar skills are merged into one evolved skill and go to archive/. A person's edits stay.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning import generate, sections
+from skillvault.learning import generate
 from skillvault.learning.account.reading import loss_or_gain
 from skillvault.learning.account.statements import account_of, calls_for_skill, graded_findings
 from skillvault.learning.contrast.episodes import episode_words
-from skillvault.learning.expire import key_edits
-from skillvault.learning.generate import (
-    SkillState,
-    expiry_time,
-    judges_of,
-    reference_files,
-)
-from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
-from skillvault.learning.merge import STEP
+from skillvault.learning.expire import rewrite_skill
+from skillvault.learning.gate import reinforcement_change, repetition_words
+from skillvault.learning.generate import SkillState
+from skillvault.learning.length import ComposedText, References, compose_text, head_line_limit
+from skillvault.learning.merge import SkillMerge, evolution_change, evolved_skill
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.rejection import Rejection
+from skillvault.learning.sections import WrittenTexts
 from skillvault.model.brief import Agreement, Draft, Findings
-from skillvault.model.change import Change, Move, Rewrite, skill_series
+from skillvault.model.change import Change, skill_series
 from skillvault.model.phrases import describe_subject
 from skillvault.model.policy import MergePolicy, Policy
-from skillvault.model.records import (
-    Evaluation,
-    Link,
-    Outcome,
-    Ref,
-    Skill,
-    SkillKind,
-    link_of,
-    stamp,
-)
+from skillvault.model.records import Evaluation, Outcome, Ref, Skill, SkillKind
 from skillvault.model.text import markdown
 from skillvault.model.text.text import (
     count_of,
@@ -46,14 +35,12 @@ from skillvault.model.text.text import (
     jaccard,
     join_items,
     pluralize,
-    shorten,
     slug,
     trim_to_tokens,
     words,
 )
 
-_NAMED = 8  # subjects that a header names
-_TAGS = 16
+_MAX_NAMES = 8  # subjects that a header names
 
 
 # ── the skill of one outcome ─────────────────────────────────────────────────────────
@@ -136,19 +123,10 @@ def outcome_skill_change(
 
 def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
     """Return the commit that links repeated failures to the skill of the first failure."""
-    target = Ref("skill", skill.name)
-    sources = tuple(Ref("evaluation", name) for name in outcomes)
-    links = tuple(link_of("reinforced", source, target, now) for source in sources)
-    times = "once more" if len(links) == 1 else f"{len(links)} times more"
-    return Change(
-        step=generate.STEP,
-        subject=f"reinforce {skill.name}",
-        commit_with=skill_series(generate.STEP, skill.domain),
-        reason=f"The failure that it tells of happened {times}.",
-        writes=links,
-        sources=sources,
-        targets=tuple(Ref("link", link.id) for link in links),
-    )
+    reason = f"The failure that it tells of happened {repetition_words(len(outcomes))}."
+    sources = [Ref("evaluation", name) for name in outcomes]
+    change = reinforcement_change(generate.STEP, Ref("skill", skill.name), sources, now, reason)
+    return replace(change, commit_with=skill_series(generate.STEP, skill.domain))
 
 
 # ── the skills to merge ──────────────────────────────────────────────────────────────
@@ -221,46 +199,28 @@ def find_merge_groups(
     return groups + [MergeGroup(names=(*grown[name],), target=name) for name in sorted(grown)]
 
 
-class SkillMerge(Struct, frozen=True, kw_only=True):
-    """Skills of a domain and a kind that become one skill.
-
-    `sources` are the living skills that are merged, as `<shelf>/<name>`. `skill` is the evolved
-    skill, None for a new one. `at` is the time of the merge.
-    """
-
-    domain: str
-    kind: SkillKind
-    brief: Agreement
-    sources: tuple[str, ...]
-    at: datetime
-    skill: Skill | None = None
-
-
 # ── the text of a merge ─────────────────────────────────────────────────────────────────────────
 
 
 def evolved_text(
-    merge: SkillMerge, draft: Draft, policy: Policy, references: References | None = None
-) -> tuple[str, dict[str, str]]:
-    """Return the body of a merged skill, and its new files in references/ by name."""
-    outcomes = merge.brief.together.account.outcomes
+    merge: SkillMerge[Agreement], draft: Draft, policy: Policy, references: References
+) -> ComposedText:
+    """Return the text of a merged skill, and its new files."""
+    outcomes, limit = merge.brief.together.account.outcomes, policy.merge.max_tokens
     names = [describe_subject(findings.account.outcomes[0]) for findings in merge.brief.apart]
-    limit = policy.merge.max_tokens
-    max_line_tokens, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
+    name_list = _some_names(names, head_line_limit(limit))
     total = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
-        f"*Stands for {pluralize(len(names), 'subject')}: {_some_names(names, max_line_tokens)}*",
-        f"*As of {total}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
-        f"*Domain: {merge.domain}*",
+        f"Stands for {pluralize(len(names), 'subject')}: {name_list}",
+        f"As of {total}, {outcomes[-1].occurred_at:%Y-%m-%d}",
+        f"Domain: {merge.domain}",
     ]
-    title = f"# Evolved: {trim_to_tokens(draft.title, max_line_tokens)}"
-    body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
-    return body, {file: overflow} if overflow else {}
+    return compose_text(draft, "Evolved", header, limit, references)
 
 
 def _some_names(names: Sequence[str], token_limit: int) -> str:
     """Return as many names as fit into `token_limit` tokens, and the number of the others."""
-    for count in range(min(len(names), _NAMED), 0, -1):
+    for count in range(min(len(names), _MAX_NAMES), 0, -1):
         omission = [f"{len(names) - count} more"] if len(names) > count else []
         text = join_items([*names[:count], *omission])
         if count_tokens(text) <= token_limit:
@@ -272,106 +232,53 @@ def _some_names(names: Sequence[str], token_limit: int) -> str:
 
 
 def merge_change(
-    merge: SkillMerge, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
+    merge: SkillMerge[Agreement], draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
     """Return the commit that merges several skills into a new one."""
-    findings = merge.brief.together
-    outcomes = findings.account.outcomes
-    labels = [label for index in range(3) for o in outcomes if (label := o.subject[index])]
-    tags = tuple(dict.fromkeys(filter(None, map(slug, labels))))[:_TAGS]
-    name = numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken)
-    body, files = evolved_text(merge, draft, policy)
+    text = evolved_text(merge, draft, policy, References())
     skill = Skill(
-        name=name,
-        description=shorten(draft.description, 1024),
-        body=body,
-        tags=tags,
-        kind="evolved",
-        domain=merge.domain,
-        status="testing",
+        name=numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken),
+        body=text.body,
+        tags=generate.subject_tags(merge.brief.together.account.outcomes),
         origin="generated",
-        created=stamp(merge.at),
-        expires=expiry_time(merge.at, policy.generate.evolved_days),
-        trust="local",
     )
-    return Change(
-        step=STEP,
-        subject=name,
-        commit_with=skill_series(STEP, merge.domain),
-        reason=_reason(merge, name),
-        writes=(skill, *_links(merge, name)),
-        files=reference_files(name, "skills", files),
-        moves=_moves(merge),
-        sources=tuple(map(_skill_ref, merge.sources)),
-        targets=(Ref("skill", name),),
-        judge=judges_of(findings),
-    )
+    return _merge_commit(merge, evolved_skill(merge, skill, draft, policy), text.files)
 
 
 def growth_change(
-    merge: SkillMerge,
+    merge: SkillMerge[Agreement],
+    skill: Skill,
     draft: Draft,
-    old_texts: sections.WrittenTexts,
+    old_texts: WrittenTexts,
     *,
     references: References,
     policy: Policy,
 ) -> Change:
-    """Return the commit that adds skills to an evolved skill.
-
-    `references` are the files of the evolved skill.
-    """
-    skill = merge.skill
-    assert skill is not None
+    """Return the commit that adds skills to an evolved skill with these files."""
+    text = evolved_text(merge, draft, policy, references)
+    new_skill = evolved_skill(merge, replace(skill, body=text.body), draft, policy)
     path = f"skills/{skill.name}/SKILL.md"
-    text, files = evolved_text(merge, draft, policy, references)
-    body = sections.rewrite_body(skill.body, old_texts.bodies, text)
-    links = tuple(_links(merge, skill.name))
-    new_skill = replace(
-        skill,
-        description=shorten(draft.description, 1024),
-        created=stamp(merge.at),
-        expires=expiry_time(merge.at, policy.generate.evolved_days),
+    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy)
+    files = references.files_to_write(text.files)
+    return _merge_commit(merge, skill, files, edits=edits, rewrites=rewrites)
+
+
+def _merge_commit(
+    merge: SkillMerge[Agreement], skill: Skill, files: dict[str, str], **parts: Any
+) -> Change:
+    """Return the commit of a merge, with the results of its subjects as the reason."""
+    findings = merge.brief.together
+    outcomes = findings.account.outcomes
+    is_warning = findings.kind == "warning"
+    status, noun = (
+        ("failure", "failures or losses") if is_warning else ("success", "successes or gains")
     )
-    return Change(
-        step=STEP,
-        subject=f"grow {skill.name}",
-        commit_with=skill_series(STEP, merge.domain),
-        reason=_reason(merge, skill.name),
-        writes=links,
-        files=reference_files(skill.name, "skills", references.files_to_write(files)),
-        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=_moves(merge),
-        sources=tuple(map(_skill_ref, merge.sources)),
-        targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
-        judge=judges_of(merge.brief.together),
-    )
-
-
-def _links(merge: SkillMerge, name: str) -> Iterator[Link]:
-    for source in map(_skill_ref, merge.sources):
-        yield link_of("merged", source, Ref("skill", name), merge.at)
-
-
-def _skill_ref(folder: str) -> Ref:
-    return Ref("skill", folder.partition("/")[2])
-
-
-def _moves(merge: SkillMerge) -> tuple[Move, ...]:
-    return tuple(Move(folder, f"archive/{_skill_ref(folder).id}") for folder in merge.sources)
-
-
-def _reason(merge: SkillMerge, name: str) -> str:
-    """Return the subjects of a merged skill, and its sources."""
-    outcomes = merge.brief.together.account.outcomes
-    status, noun = {
-        "warning": ("failure", "failures or losses"),
-        "pattern": ("success", "successes or gains"),
-    }[merge.kind]
     count = sum(outcome.result.status == status for outcome in outcomes)
     subjects = pluralize(len(merge.brief.apart), "subject")
     verb = "says" if len(merge.brief.apart) == 1 else "say"
-    lead = f"{name} stands for {subjects} that {verb} the same"
-    lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {noun}."]
-    lines += [f"{ref.id} goes to archive/." for ref in map(_skill_ref, merge.sources)]
-    return "\n".join(lines)
+    reason = (
+        f"{skill.name} stands for {subjects} that {verb} the same: "
+        f"{count_of(count, len(outcomes))} outcomes are {noun}."
+    )
+    judge = generate.judges_of(findings.significant, findings.account.evaluations)
+    return evolution_change(merge, skill, files, reason=reason, judge=judge, **parts)

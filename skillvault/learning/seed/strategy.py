@@ -17,22 +17,22 @@ from skillvault.learning.account.reading import is_graded
 from skillvault.learning.account.rules import action_rules, group_by_action, outliers
 from skillvault.learning.account.sentences import balance_parts
 from skillvault.learning.contrast.episodes import episode_words
-from skillvault.learning.expire import key_edits, lifetime
+from skillvault.learning.expire import lifetime, rewrite_skill
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate import STEP, SkillState, expiry_time
+from skillvault.learning.generate import STEP, SkillState, expiry_time, judges_of
 from skillvault.learning.naming import strategy_name
+from skillvault.learning.promote.skills import skill_body
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
-from skillvault.model.change import Change, Move, Rewrite
+from skillvault.model.change import Change, Move
 from skillvault.model.conditions import describe_rule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import count_of, join_items, pluralize, shorten, slug
+from skillvault.model.text.text import count_of, pluralize, shorten, slug
 
-_SILENT = "No condition is known to separate losses or wins from the others."
-_OUTLIERS = 2  # of one outcome
-_TAGGED = 3  # actions that become tags
-GRADED, UNGRADED = "Market Context", "Context"
+_NO_CONDITION = "No condition is known to separate losses or wins from the others."
+_MAX_OUTLIERS = 2  # of one outcome
+_MAX_ACTIONS = 3  # actions that become tags
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
@@ -74,25 +74,23 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     """Return the state of a strategy and the reason; `clock` is the domain's time."""
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
-    if reason := _why_kept(material, clock, policy):
+    if reason := _why_unwritable(material, clock, policy):
         return SkillState("archived", reason)
-    count, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
-    waits = material.unread < interval
-    if material.skill is None:
-        if waits:
-            return SkillState("waiting", f"{count} so far; needs {interval}")
-    else:
-        has_changed = material.skill.account != material.account
-        if material.is_recounted and has_changed:
-            return SkillState("due", "its sources no longer count")
-        # What a person took back is no news.
-        is_news = has_changed and not material.linked.issuperset(material.read)
-        if waits or not is_news:
-            return SkillState("waiting", f"{count} since its last strategy; needs {interval}")
+    skill = material.skill
+    has_changed = skill is None or skill.account != material.account
+    if skill is not None and material.is_recounted and has_changed:
+        return SkillState("due", "its sources no longer count")
+    interval = policy.generate.strategy_every
+    # What a person took back is no news.
+    is_news = skill is None or (has_changed and not material.linked.issuperset(material.read))
+    if material.unread < interval or not is_news:
+        period = "so far" if skill is None else "since its last strategy"
+        count = pluralize(material.unread, "outcome")
+        return SkillState("waiting", f"{count} {period}; needs {interval}")
     return SkillState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
-def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
+def _why_unwritable(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
     """Return the reason why skillvault may not write the strategy; None if it may."""
     skill, path = material.skill, material.path
     if path is None:
@@ -118,18 +116,15 @@ def period_of(
 ) -> Period:
     """Return the brief of a strategy from these outcomes, oldest first."""
     graded = is_graded(outcomes)
-    heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
+    default_heading = "Market Context" if graded else "Context"
+    groups = group_by_action(outcomes).values()
     return Period(
         domain=domain,
-        heading=heading,
+        heading=policy.generate.context_headings.get(domain, default_heading),
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        rules=tuple(
-            rule
-            for group in group_by_action(outcomes).values()
-            for rule in action_rules(group, policy)
-        ),
+        rules=tuple(rule for group in groups for rule in action_rules(group, policy)),
         episodes=episode_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
     )
@@ -141,7 +136,7 @@ def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
     scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
     for outcome in scored[:1] + scored[1:][-1:]:
         peers = [o for o in outcomes if o.decision.action == outcome.decision.action]
-        yield from islice(outliers(outcome, peers), _OUTLIERS)
+        yield from islice(outliers(outcome, peers), _MAX_OUTLIERS)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -151,7 +146,7 @@ def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """Return the commit that adds the strategy of a domain."""
-    actions = list(group_by_action(period.outcomes))[:_TAGGED]
+    actions = list(group_by_action(period.outcomes))[:_MAX_ACTIONS]
     skill = Skill(
         name=material.name,
         description=shorten(draft.description, 1024),
@@ -182,23 +177,25 @@ def next_change(
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    body = sections.rewrite_body(skill.body, old_texts.bodies, strategy_body(period, draft))
     new_skill = replace(
         skill,
+        body=strategy_body(period, draft),
         description=shorten(draft.description, 1024),
         account=material.account,
         created=stamp(material.made_at),
         expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
+    edits, rewrites = rewrite_skill(path, skill, new_skill, old_texts, policy)
+    body = rewrites[0].body if rewrites else skill.body
     is_archived = path.startswith("archive/")
     restoring_move = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _strategy_change(
         material,
         period,
         f"{'restore' if is_archived else 'rewrite'} {material.name}",
-        changed_paths=sections.statement_changes(skill.body, body),
-        edits=tuple(key_edits(path, skill, new_skill, old_texts, policy=policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        statement_changes=sections.statement_changes(skill.body, body),
+        edits=edits,
+        rewrites=rewrites,
         moves=(restoring_move,) if is_archived else (),
     )
 
@@ -207,7 +204,7 @@ def _strategy_change(
     material: StrategyMaterial,
     period: Period,
     subject: str,
-    changed_paths: Sequence[str] = (),
+    statement_changes: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
     """Return a commit with a `generated` link for each evaluation that has none."""
@@ -215,20 +212,19 @@ def _strategy_change(
     new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
     links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
-    judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
     reasons = [f"What separates: {describe_rule(rule)}; p {rule.p:.2g}." for rule in period.rules]
     lines = [
         f"{_outcomes_line(period)}, {len(new_ids)} of them not in an earlier strategy.",
         f"{_results(period)}.",
-        *(reasons or [_SILENT]),
+        *(reasons or [_NO_CONDITION]),
     ]
     return Change(
         step=STEP,
         subject=subject,
-        reason="\n".join([*lines, *changed_paths]),
+        reason="\n".join([*lines, *statement_changes]),
         sources=sources,
         targets=(target,),
-        judge=join_items(sorted(judges)) or None,
+        judge=judges_of(period.outcomes, period.evaluations),
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
 
@@ -243,9 +239,7 @@ def strategy_body(period: Period, draft: Draft) -> str:
         f"*{_results(period)}*",
         f"*Domain: {period.domain}*",
     ]
-    parts = [f"# Strategy: {draft.title}", "\n".join(header)]
-    parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
-    return "\n\n".join(parts)
+    return skill_body(f"Strategy: {draft.title}", "\n".join(header), draft)
 
 
 def _outcomes_line(period: Period) -> str:

@@ -12,24 +12,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.sync.three_way import (
-    ParsedFile,
-    Versions,
-    greater,
-    least_trust,
-    lesser,
-    merge_file,
-    merge_keys,
-    merge_orders,
-    merge_sets,
-    merge_statements,
-    merge_values,
-    merge_words,
-    parse_file,
-    rank_rule,
-    render_file,
-    sort_keys,
-)
+from skillvault.learning.sync import three_way
+from skillvault.learning.sync.three_way import ParsedFile, Rule, Versions
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import PROGRAM_ORIGINS, SKILL_STATUSES
 from skillvault.model.section_marks import (
@@ -47,14 +31,14 @@ from skillvault.model.text.text import rule_key, split_prose
 
 # The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
-_RULES = {
-    "status": rank_rule(SKILL_STATUSES),
-    "created": lesser,
-    "expires": greater,
-    "trust": least_trust,
+_KEY_RULES = {
+    "status": three_way.rank_rule(SKILL_STATUSES),
+    "created": three_way.lesser,
+    "expires": three_way.greater,
+    "trust": three_way.least_trust,
     "account": lambda _first, _second: MERGED,
-    "retired": greater,
-    "trial": greater,
+    "retired": three_way.greater,
+    "trial": three_way.greater,
 }
 
 
@@ -72,31 +56,26 @@ class MarkedSection(NamedTuple):
 
 def merge_skill(versions: Versions) -> bytes:
     """Merge two versions of SKILL.md; a change by a person wins over a generated change."""
-    base, first, second = sides = [
-        parse_file(content) for content in (versions.base, versions.first, versions.second)
-    ]
-    base_metadata, *new_metadata = map(_metadata_of, sides)
+    contents = versions.base, versions.first, versions.second
+    sides = [three_way.parse_file(content) for content in contents]
     result = {DESCRIPTION: MarkedSection()}
-    for key, texts in _marked_sections(sides).items():
-        merge_both = partial(_merge_section, key, texts[0])
-        result[key] = merge_values(texts[0], texts[1], texts[2], merge_both)
-    metadata = merge_keys(base_metadata, *new_metadata, rules=_RULES)
+    for key, sections in _marked_sections(sides).items():
+        merge_both = partial(_merge_section, key, sections[0])
+        result[key] = three_way.merge_values(sections, merge_both)
+    metadata_sides = [side.metadata for side in sides]
+    metadata = three_way.merge_keys(metadata_sides, _KEY_RULES)
     for name in front_matter.WORD_KEYS:
-        words = [side.get(name) for side in (base_metadata, *new_metadata)]
-        metadata[name] = merge_values(words[0], words[1], words[2], partial(merge_words, words[0]))
+        words = [side.get(name) for side in metadata_sides]
+        metadata[name] = three_way.merge_values(words, partial(three_way.merge_words, words[0]))
     metadata["written"] = _stated_marks(result) or None
-    values = merge_keys(base.values, first.values, second.values, rules={})
+    values = three_way.merge_keys([side.values for side in sides])
     values["description"] = result[DESCRIPTION].text or ""
-    values["metadata"] = sort_keys(
+    values["metadata"] = three_way.sort_keys(
         {key: value for key, value in metadata.items() if value}, front_matter.METADATA_KEYS
     )
-    body = merge_values(base.body, first.body, second.body, lambda _o, _t: _render_body(result))
-    return render_file(values, body, (base, first, second), front_matter.SKILL_KEYS)
-
-
-def _metadata_of(side: ParsedFile) -> Mapping[str, Any]:
-    metadata = side.values.get("metadata")
-    return metadata if isinstance(metadata, Mapping) else {}
+    bodies = [side.body for side in sides]
+    body = three_way.merge_values(bodies, lambda _first, _second: _render_body(result))
+    return three_way.render_file(values, body, sides, front_matter.SKILL_KEYS)
 
 
 # ── sections ─────────────────────────────────────────────────────────────────────────
@@ -107,10 +86,10 @@ def _marked_sections(
 ) -> dict[Key, tuple[MarkedSection, MarkedSection, MarkedSection]]:
     """Return the section of each side below each heading, in the order of both sides."""
     texts = [_texts_by_key(side) for side in sides]
-    marks = [read_marks(str(_metadata_of(side).get("written") or "")) for side in sides]
+    marks = [read_marks(str(side.metadata.get("written") or "")) for side in sides]
     names = {heading_mark(key): key for side in texts for key in side}
     removed_names = [(name, -2) for name in sorted({*marks[1], *marks[2]} - names.keys())]
-    order = merge_orders([*texts[1]], [*texts[2]], names.values())
+    order = three_way.merge_orders([*texts[1]], [*texts[2]], names.values())
     return {
         key: tuple(  # type: ignore[misc]
             MarkedSection(text.get(key), mark.get(key[0] if key[1] == -2 else heading_mark(key)))
@@ -136,13 +115,14 @@ def _merge_section(
         return personal_sides[0]
     if not personal_sides:
         return max((first, second), key=lambda side: (side.text or "", side.mark or ""))
-    mark = merge_values(base.mark, first.mark, second.mark, greater)
+    mark = three_way.merge_values((base.mark, first.mark, second.mark), three_way.greater)
     if first.text is None or second.text is None:  # one side removed it, the other wrote in it
         return MarkedSection(first.text or second.text, mark)
     texts = (base.text or "", first.text, second.text)
     if key != DESCRIPTION:
-        return MarkedSection(merge_statements(*texts), mark)
-    return MarkedSection(" ".join(merge_sets(*([*split_prose(text)] for text in texts))), mark)
+        return MarkedSection(three_way.merge_statements(*texts), mark)
+    sentences = three_way.merge_sets(*([*split_prose(text)] for text in texts))
+    return MarkedSection(" ".join(sentences), mark)
 
 
 def _render_body(sections: Mapping[Key, MarkedSection]) -> str:
@@ -170,8 +150,8 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
 
 def is_edited(base: bytes | None, side: bytes) -> bool:
     """Return True if a person changed or pinned a skill since the base."""
-    old_file, new_file = parse_file(base), parse_file(side)
-    statuses = [_metadata_of(file).get("status") for file in (old_file, new_file)]
+    old_file, new_file = three_way.parse_file(base), three_way.parse_file(side)
+    statuses = [file.metadata.get("status") for file in (old_file, new_file)]
     is_pinned = statuses[1] == "pinned" != statuses[0]
     return is_pinned or any(
         new_section != old_section and not new_section.is_programs
@@ -181,54 +161,53 @@ def is_edited(base: bytes | None, side: bytes) -> bool:
 
 # ── the skill as a whole: shelf and files ────────────────────────────────────────────
 
-_ORDER = ("version", "patterns", "evolution_log")
+_EXPERTISE_KEYS = ("version", "patterns", "evolution_log")
 
 
 def merge_expertise(versions: Versions) -> bytes:
     """Merge the patterns; of two counts of one pattern, take the entry with more files."""
-    base, first, second = sides = [
+    sides = [
         front_matter.as_mapping(strict_yaml.load(front_matter.text_of(side or b"")) or {})
         for side in versions
     ]
+    names = sorted({*sides[1], *sides[2]} - {"patterns", "evolution_log"})
     result: dict[str, Any] = {
-        name: merge_values(base.get(name), first.get(name), second.get(name), greater)
-        for name in sorted({*first, *second} - {*_ORDER[1:]})
+        name: three_way.merge_values([side.get(name) for side in sides], three_way.greater)
+        for name in names
     }
-    result["patterns"] = _merge_patterns(*(_patterns_by_key(side) for side in sides))
+    result["patterns"] = _merge_patterns(sides)
     # The entries of the log, each by all that it says.
     logs = [
         {f"{entry.get('date')} {entry}": entry for entry in side.get("evolution_log") or ()}
         for side in sides
     ]
     entries = {**logs[1], **logs[2]}
-    result["evolution_log"] = [entries[key] for key in merge_sets(logs[0], [*logs[1]], [*logs[2]])]
-    keys = [name for name in _ORDER if name in result]
-    keys += [name for name in result if name not in _ORDER]
-    text = strict_yaml.dump({name: result[name] for name in keys})
+    log_keys = three_way.merge_sets(*map(list, logs))
+    result["evolution_log"] = [entries[key] for key in log_keys]
+    text = strict_yaml.dump(three_way.sort_keys(result, _EXPERTISE_KEYS))
     # A person's comments move to the top, since their lines are written again.
-    comments = merge_sets(*(strict_yaml.comments(front_matter.text_of(s or b"")) for s in versions))
+    comment_sides = (strict_yaml.comments(front_matter.text_of(side or b"")) for side in versions)
+    comments = three_way.merge_sets(*comment_sides)
     return "".join([*(f"{comment}\n" for comment in comments), text]).encode()
 
 
-def _patterns_by_key(side: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {rule_key(str(entry.get("pattern"))): entry for entry in side.get("patterns") or ()}
+def _merge_patterns(sides: Sequence[Mapping[str, Any]]) -> list[Any]:
+    base, first, second = (
+        {rule_key(str(entry.get("pattern"))): entry for entry in side.get("patterns") or ()}
+        for side in sides
+    )
+    patterns = []
+    for key in three_way.merge_sets(base, [*first], [*second]):
+        entries = base.get(key), first.get(key) or second[key], second.get(key) or first[key]
+        patterns.append(three_way.merge_values(entries, _more_frequent))
+    return patterns
 
 
-def _merge_patterns(*sides: Mapping[str, Any]) -> list[Any]:
-    base, first, second = sides
-    return [
-        merge_values(
-            base.get(key), first.get(key) or second[key], second.get(key) or first[key], _larger
-        )
-        for key in merge_sets(base, [*first], [*second])
-    ]
-
-
-def _larger(first: Any, second: Any) -> Any:
+def _more_frequent(first: Any, second: Any) -> Any:
     return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
 
 
-_KEY = ("supersedes",)
+_SUPERSEDES = ("supersedes",)
 
 
 def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
@@ -238,7 +217,7 @@ def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes
     supersedes another already stays as it is.
     """
     words = " ".join(insight.split())
-    bodies = {name: " ".join(parse_file(facts[name]).body.split()) for name in facts}
+    bodies = {name: " ".join(three_way.parse_file(facts[name]).body.split()) for name in facts}
     order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
     changed_files: dict[str, bytes] = {}
     for name, next_fact in pairwise(order):
@@ -249,11 +228,11 @@ def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes
 
 
 def _with_supersedes(content: bytes, superseded: str, group: Sequence[str]) -> bytes:
-    superseded_id = parse_file(content).values.get("supersedes")
+    superseded_id = three_way.parse_file(content).values.get("supersedes")
     if superseded_id is not None and superseded_id not in group:
         return content
     try:
-        return front_matter.with_key(content, _KEY, superseded)
+        return front_matter.with_key(content, _SUPERSEDES, superseded)
     except BadInputError:  # a person's fact without front matter supersedes nothing
         return content
 
@@ -337,7 +316,7 @@ def _without_retirement(side: ShelvedSkill, base: ShelvedSkill | None, shelf: st
 
 
 def _status_of(content: bytes) -> str:
-    return str(_metadata_of(parse_file(content)).get("status") or "testing")
+    return str(three_way.parse_file(content).metadata.get("status") or "testing")
 
 
 def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -> bytes:
@@ -351,7 +330,7 @@ def _with_internal_mark(content: bytes, shelf: str, sides: list[ShelvedSkill]) -
 
 
 def _is_internal(content: bytes) -> bool:
-    return _metadata_of(parse_file(content)).get("internal") is True
+    return three_way.parse_file(content).metadata.get("internal") is True
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────
@@ -361,31 +340,25 @@ def _merge_files(
     base: Mapping[str, bytes], first: Mapping[str, bytes], second: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """Return path -> bytes; a file that one side removed and the other changed stays."""
-    metadata = _metadata_of(parse_file(first.get(FILE)))
-    is_programs = str(metadata.get("origin")) in PROGRAM_ORIGINS
+    origin = str(three_way.parse_file(first.get(FILE)).metadata.get("origin"))
     files: dict[str, bytes] = {}
     for path in sorted({*first, *second}):
-        versions = base.get(path), first.get(path), second.get(path)
-        content = _merge_file_versions(path, *versions, is_programs=is_programs)
-        if content is not None:
-            files[path] = content
+        old_content, sides = base.get(path), [s[path] for s in (first, second) if path in s]
+        if len(sides) > 1:
+            versions = Versions(old_content, sides[0], sides[1])
+            files[path] = three_way.merge_file(_file_rule(path, origin), versions)
+        elif sides[0] != old_content:
+            files[path] = sides[0]
     return files
 
 
-def _merge_file_versions(
-    path: str, base: bytes | None, first: bytes | None, second: bytes | None, *, is_programs: bool
-) -> bytes | None:
-    if first is None or second is None:
-        content = second if first is None else first
-        return None if content == base else content
-    versions = Versions(base, first, second)
-    if path == FILE:
-        return merge_file(merge_skill, versions)
-    if path == EXPERTISE:
-        return merge_file(merge_expertise, versions)
-    if is_programs:
-        return merge_file(lambda both: both.sides[1], versions)
-    return merge_file(partial(_merge_persons_files, path), versions)
+def _file_rule(path: str, origin: str) -> Rule:
+    """Return the rule for a file of a skill with this origin."""
+    if path in {FILE, EXPERTISE}:
+        return merge_skill if path == FILE else merge_expertise
+    if origin in PROGRAM_ORIGINS:
+        return lambda versions: versions.sides[1]
+    return partial(_merge_persons_files, path)
 
 
 def _merge_persons_files(path: str, versions: Versions) -> bytes:
@@ -393,7 +366,7 @@ def _merge_persons_files(path: str, versions: Versions) -> bytes:
     try:
         texts = [(side or b"").decode() for side in versions]
     except UnicodeDecodeError:
+        texts = []
+    if not texts or not path.endswith(".md"):
         return versions.sides[1]
-    if not path.endswith(".md"):
-        return versions.sides[1]
-    return (merge_statements(*texts) + "\n").encode()
+    return (three_way.merge_statements(*texts) + "\n").encode()

@@ -12,23 +12,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import fields
 
 from skillvault.learning.capture.rules import SEPARATOR, blocks_of, rule_words
+from skillvault.learning.sync import three_way
 from skillvault.learning.sync.skill import is_edited, merge_expertise, merge_skill
-from skillvault.learning.sync.three_way import (
-    Rule,
-    Versions,
-    contradiction,
-    least_trust,
-    lesser,
-    merge_file,
-    merge_keys,
-    merge_orders,
-    merge_sets,
-    merge_statements,
-    merge_values,
-    parse_file,
-    rank_rule,
-    render_file,
-)
+from skillvault.learning.sync.three_way import Rule, Versions
 from skillvault.model.codec import FACT_KEYS
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
@@ -45,14 +31,14 @@ from skillvault.model.text import front_matter, strict_yaml
 from skillvault.model.text.text import rule_key
 
 UNDECIDED = re.compile(r"^# undecided: (?P<key>\S+) is (?P<values>.*)\n?", re.MULTILINE)
-_HOW = "  # write the one that holds, and remove this line"
-_OR = " or "
+_HINT = "  # write the one that holds, and remove this line"
+_SEPARATOR = " or "
 
 
 def read_undecided(text: str) -> dict[str, list[str]]:
     """Return key -> its values in the clones, for each key that a person must decide."""
     return {
-        line["key"]: sorted(line["values"].removesuffix(_HOW).split(_OR))
+        line["key"]: sorted(line["values"].removesuffix(_HINT).split(_SEPARATOR))
         for line in UNDECIDED.finditer(text)
     }
 
@@ -79,7 +65,7 @@ def merge_settings(versions: Versions) -> bytes:
     values = _nest({path: setting.value for path, setting in settings.items()})
     content = _policy_text(values, versions)
     lines = [
-        f"# undecided: {'.'.join(path)} is {_OR.join(sorted(s.undecided))}{_HOW}\n"
+        f"# undecided: {'.'.join(path)} is {_SEPARATOR.join(sorted(s.undecided))}{_HINT}\n"
         for path, s in sorted(settings.items())
         if s.undecided
     ]
@@ -92,8 +78,8 @@ def _merge_setting(
     sides = [side or SharedSetting() for side in (base, first, second)]
     lists = [side.value or [] for side in sides]
     if all(_is_words(words) for words in lists) and any(lists):
-        return SharedSetting(merge_sets(*lists))
-    return merge_values(sides[0], sides[1], sides[2], partial(_undecided_setting, sides[0]))
+        return SharedSetting(three_way.merge_sets(*lists))
+    return three_way.merge_values(sides, partial(_undecided_setting, sides[0]))
 
 
 def _is_words(value: Any) -> bool:
@@ -145,10 +131,10 @@ def _nest(leaves: Mapping[Place, Any]) -> dict[str, Any]:
 
 def _policy_text(values: Mapping[str, Any], versions: Versions) -> str:
     """Return the text with these values; only lines that both sides changed are edited."""
-    base, first, second = (_chunks(side or b"") for side in versions)
-    chunks = [merge_values(base.get("", ""), first.get("", ""), second.get("", ""), min)]
-    for key in merge_orders([*first], [*second], values):
-        chunk = merge_values(base.get(key, ""), first.get(key, ""), second.get(key, ""), min)
+    sides = [_chunks(side or b"") for side in versions]
+    chunks = [three_way.merge_values([side.get("", "") for side in sides], min)]
+    for key in three_way.merge_orders([*sides[1]], [*sides[2]], values):
+        chunk = three_way.merge_values([side.get(key, "") for side in sides], min)
         is_current = strict_yaml.load(chunk) == {key: values[key]}
         chunks.append(chunk if is_current else _edit_chunk(chunk, key, values[key]))
     text = "".join(chunks)
@@ -197,10 +183,10 @@ def merge_retraction(versions: Versions) -> bytes:
     )
 
 
-_TIMES = frozenset({"created_at", "at", "occurred_at", "ended_at"})
+_TIME_KEYS = frozenset({"created_at", "at", "occurred_at", "ended_at"})
 _TRUST = "trust"
 _KINDS = (Outcome, Decision, Result, Lesson, Source, Recommendation, Session)
-_KNOWN = frozenset(field.name for kind in _KINDS for field in fields(kind)) - {"metadata"}
+_FORMAT_KEYS = frozenset(field.name for kind in _KINDS for field in fields(kind)) - {"metadata"}
 _OFFLINE = "offline"
 
 
@@ -228,9 +214,9 @@ def _merge_record_values(first: Any, second: Any, key: str) -> Any:
         return _merge_mappings(first, second, key)
     if name == _TRUST:
         return "untrusted"
-    if name in _TIMES:
+    if name in _TIME_KEYS:
         return min(first, second, key=str)
-    raise contradiction(key, first, second)
+    raise three_way.contradiction(key, first, second)
 
 
 def _merge_mappings(
@@ -244,10 +230,11 @@ def _merge_mappings(
     }
     all_values = {**first, **second}
     for name in sorted(all_values.keys() - shared_values.keys()):
-        if name in _KNOWN and name != _TRUST:
-            raise contradiction(f"{path}.{name}".strip("."), first.get(name), second.get(name))
+        if name in _FORMAT_KEYS and name != _TRUST:
+            key = f"{path}.{name}".strip(".")
+            raise three_way.contradiction(key, first.get(name), second.get(name))
         shared_values[name] = all_values[name]
-    format_keys = {name: value for name, value in shared_values.items() if name in _KNOWN}
+    format_keys = {name: value for name, value in shared_values.items() if name in _FORMAT_KEYS}
     other_names = sorted(shared_values.keys() - format_keys.keys())
     return {**format_keys, **{name: shared_values[name] for name in other_names}}
 
@@ -268,14 +255,14 @@ def merge_learnings(versions: Versions) -> bytes:
     """Merge the headers, and the rules of both sides, each once."""
     texts = [(side or b"").decode(errors="surrogateescape") for side in versions]
     headers = ["".join(b.full_text for b in blocks_of(text) if b.header) for text in texts]
-    header = merge_values(headers[0], headers[1], headers[2], max)
+    header = three_way.merge_values(headers, max)
     base, first, second = map(_rule_blocks, texts)
     blocks = {
         **first,
         **second,
         **{key: min(first[key], second[key]) for key in first.keys() & second},
     }
-    rules = [blocks[key] for key in merge_sets(base, [*first], [*second])]
+    rules = [blocks[key] for key in three_way.merge_sets(base, [*first], [*second])]
     return "".join([header, *rules]).encode(errors="surrogateescape")
 
 
@@ -290,29 +277,29 @@ def _rule_blocks(text: str) -> Mapping[str, str]:
     }
 
 
-_RULES = {
-    "importance": rank_rule(("low", "medium", "high")),
-    "created_at": lesser,
-    "trust": least_trust,
-    "supersedes": lesser,
-    "review_by": lesser,
-    "kind": rank_rule([kind for kind in FACT_KINDS if kind != "human"] + ["human"]),
+_FACT_RULES = {
+    "importance": three_way.rank_rule(("low", "medium", "high")),
+    "created_at": three_way.lesser,
+    "trust": three_way.least_trust,
+    "supersedes": three_way.lesser,
+    "review_by": three_way.lesser,
+    "kind": three_way.rank_rule([kind for kind in FACT_KINDS if kind != "human"] + ["human"]),
 }
 
 
 def merge_fact(versions: Versions) -> bytes:
     """Merge each key by its rule, and the statements of both sides."""
-    base, first, second = map(parse_file, versions)
-    values = merge_keys(base.values, first.values, second.values, rules=_RULES)
-    body = merge_values(
-        base.body, first.body, second.body, lambda o, t: merge_statements(base.body, o, t)
+    sides = [three_way.parse_file(content) for content in versions]
+    values = three_way.merge_keys([side.values for side in sides], _FACT_RULES)
+    body = three_way.merge_values(
+        [side.body for side in sides], partial(three_way.merge_statements, sides[0].body)
     )
-    return render_file(values, body, (base, first, second), FACT_KEYS)
+    return three_way.render_file(values, body, sides, FACT_KEYS)
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:
     """Return True if a person changed the text of a fact; skillvault writes it only once."""
-    return parse_file(base).body != parse_file(side).body
+    return three_way.parse_file(base).body != three_way.parse_file(side).body
 
 
 def merge_links(versions: Versions) -> bytes:
@@ -321,14 +308,14 @@ def merge_links(versions: Versions) -> bytes:
         content.rstrip(b"\n").split(b"\n") if content else []
         for content in (versions.base or b"", *versions.sides)
     )
-    return b"".join(line + b"\n" for line in merge_sets(base, *sides))
+    return b"".join(line + b"\n" for line in three_way.merge_sets(base, *sides))
 
 
 POLICY, LEARNINGS, EXPERTISE = "vault.yaml", "LEARNINGS.md", "expertise.yaml"
 LINKS = "links"  # a list of links; without a line there is no file
 
 # The rules for files that both sides changed.
-RULES: Mapping[str, Rule] = {
+_FILE_RULES: Mapping[str, Rule] = {
     "evaluation": merge_judgement,
     "answer": merge_judgement,
     "fact": merge_fact,
@@ -341,7 +328,7 @@ RULES: Mapping[str, Rule] = {
     EXPERTISE: merge_expertise,
 }
 # The kinds of files that stay if one side changed and the other removed them, each with a test.
-STAYS: Mapping[str, Callable[[bytes, bytes], bool]] = {
+_EDIT_TESTS: Mapping[str, Callable[[bytes, bytes], bool]] = {
     "fact": has_other_text,
     "correction": has_other_text,
     "skill": is_edited,
@@ -355,9 +342,9 @@ def rule_of(kind: str) -> Rule:
     """Return the rule for a kind of record, or for a file of the vault."""
     if kind == "retraction":
         return merge_retraction
-    return partial(merge_file, RULES.get(kind, merge_record))
+    return partial(three_way.merge_file, _FILE_RULES.get(kind, merge_record))
 
 
 def must_stay(kind: str, base: bytes, side: bytes) -> bool:
     """Return True if a person changed a file that the other side removed."""
-    return kind in STAYS and STAYS[kind](base, side)
+    return kind in _EDIT_TESTS and _EDIT_TESTS[kind](base, side)

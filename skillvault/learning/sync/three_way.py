@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import front_matter, markdown, strict_yaml
 
-_LISTED = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _COMMENT = re.compile(r"^\s*#|\s#", re.MULTILINE)
 
 Both = Callable[[Any, Any], Any]  # decides between two values that differ from the base
@@ -37,8 +37,9 @@ class Versions(NamedTuple):
 Rule = Callable[[Versions], bytes]
 
 
-def merge_values(base: _T, first: _T, second: _T, both: Callable[[_T, _T], _T]) -> _T:
+def merge_values(versions: Sequence[_T], both: Callable[[_T, _T], _T]) -> _T:
     """Return the changed value; `both` decides if both sides changed it to different values."""
+    base, first, second = versions
     if first in (second, base):
         return second
     return first if second == base else both(first, second)
@@ -46,9 +47,8 @@ def merge_values(base: _T, first: _T, second: _T, both: Callable[[_T, _T], _T]) 
 
 def merge_file(both: Rule, versions: Versions) -> bytes:
     """Return the changed file; `both` decides if both sides changed it differently."""
-    return merge_values(
-        versions.base or b"", versions.first, versions.second, lambda _o, _t: both(versions)
-    )
+    contents = versions.base or b"", versions.first, versions.second
+    return merge_values(contents, lambda _first, _second: both(versions))
 
 
 def merge_sets(
@@ -122,6 +122,12 @@ class ParsedFile(NamedTuple):
     values: Mapping[str, Any]
     body: str
 
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The keys of a skill under `metadata`."""
+        metadata = self.values.get("metadata")
+        return metadata if isinstance(metadata, Mapping) else {}
+
 
 def parse_file(content: bytes | None) -> ParsedFile:
     """Return the parts of a file, empty without a file; BadInputError if it cannot be read."""
@@ -151,12 +157,11 @@ def render_file(
 def _render_front(
     values: Mapping[str, Any], sides: Sequence[ParsedFile], order: Sequence[str]
 ) -> str:
-    base, first, second = (side.front for side in sides)
-    single = merge_values(base, first, second, lambda _first, _second: "")
+    single = merge_values([side.front for side in sides], lambda _first, _second: "")
     if (strict_yaml.load(single, as_written=True) or {}) == values:
         return single
-    if by_hand := [side for side in (first, second) if _COMMENT.search(side)]:
-        framed = f"---\n{min(by_hand)}---\n".encode()
+    if commented := [side.front for side in sides[1:] if _COMMENT.search(side.front)]:
+        framed = f"---\n{min(commented)}---\n".encode()
         return front_matter.with_mapping(framed, values).decode()[4:-4]
     return strict_yaml.dump(sort_keys(values, order))
 
@@ -168,18 +173,14 @@ def sort_keys(values: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]
 
 
 def merge_keys(
-    base: Mapping[str, Any],
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
-    *,
-    rules: Mapping[str, Both],
+    versions: Sequence[Mapping[str, Any]], rules: Mapping[str, Both] | None = None
 ) -> dict[str, Any]:
     """Merge each key; if both sides changed a key, the rule for its name decides."""
     result = {
         name: merge_values(
-            base.get(name), first.get(name), second.get(name), rules.get(name, greater)
+            [version.get(name) for version in versions], (rules or {}).get(name, greater)
         )
-        for name in {**first, **second}
+        for name in {**versions[1], **versions[2]}
     }
     return {name: value for name, value in result.items() if value is not None}
 
@@ -200,14 +201,12 @@ def rank_rule(order: Sequence[str]) -> Both:
 
 def merge_statements(base: str, first: str, second: str) -> str:
     """Merge the statements of two persons as a set of blocks and list items."""
-    blocks = merge_sets(
-        _statement_blocks(base), _statement_blocks(first), _statement_blocks(second)
-    )
-    text = previous_statement = ""
+    blocks = merge_sets(*map(_statement_blocks, (base, first, second)))
+    text = previous_block = ""
     for block in blocks:
-        is_one_list = _LISTED.match(block) and _LISTED.match(previous_statement)
+        is_one_list = _LIST_ITEM.match(block) and _LIST_ITEM.match(previous_block)
         text += ("\n" if is_one_list else "\n\n" if text else "") + block
-        previous_statement = block
+        previous_block = block
     return text
 
 

@@ -5,77 +5,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
-from skillvault.learning.tries import words_pattern
+from skillvault.learning.tries import CUE
 from skillvault.model.brief import RefusedAnswers
 from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
 
-# A figure begins at its sign or first digit: else each digit of a long one would be a beginning.
-_NUMBER = (
-    r"(?:[-−–+]|(?<![\d,_]))(?:[$€£¥]\s?)?(?:\d[\d,_]*(?:\.\d+)?|(?<!\.)\.\d+)"
-    r"(?:[eE][-+]?\d+)?(?:\s?%)?"
+_STORED = CUE["answer in a field"], CUE["answer in a file"]
+_PRESENTED = (
+    *(CUE["answer after a noun"], CUE["answer before a noun"], CUE["answer after a verb"]),
+    *_STORED,
 )
-_MARKED = (
-    r"\*\*(?P<bold>[^*\n]{1,60})\*\*|`(?P<code>[^`\n]{1,60})`"
-    r"|[\"“](?P<said>[^\"”\n]{1,60})[\"”]"
-)
-_VALUE = (
-    rf"(?:{_MARKED}|(?P<number>{_NUMBER})(?![\w-]|\.\d)"
-    r"|(?P<words>\w[^.,;:()\n]{0,48})(?=[.!]?\s*(?:\n|$)))"
-)
-_NOUN = r"(?:answer|result|solution|output value|final value)"
 _ANSWER = regex(r"\banswer\b", re.IGNORECASE)
-_IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)(?:\s*:)?)"
-# Patterns that present a value as the answer. `words` need the word "answer" in the match.
-_GIVEN = (
-    regex(
-        rf"\b{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
-        rf"[\"'*]*{_IS}[\s*]*{_VALUE}",
-        re.IGNORECASE,
-    ),
-    regex(
-        rf"(?:{_MARKED}|(?P<number>{_NUMBER}))\s+(?:is|was|as)\s+(?:the|my|our|its|their)\s+"
-        rf"(?:final |correct )?{_NOUN}\b",
-        re.IGNORECASE,
-    ),
-    regex(
-        r"\b(?:answer(?:ed|ing|s)?|conclud\w+|report(?:ed|ing)?|return(?:ed|ing|s)?"
-        r"|submit(?:ted|ting)?|wr(?:ote|ite|iting|itten)|put|sav(?:ed|ing|e)|contain(?:s|ing)"
-        r"|comes? (?:out )?(?:to|at))"
-        r"\s+(?:with |just |only |that |it is |the (?:single )?(?:value|number|figure|answer) )*"
-        rf"(?:{_MARKED}|(?P<number>{_NUMBER})(?![\w-]|\.\d))"
-        r"(?=[\s.*`\"”]*(?:$|\n|,|(?:in)?to\b|in\b|and\b|as (?:the|my)\b))",
-        re.IGNORECASE,
-    ),
-)
-_FIELD = regex(
-    rf"[\"'](?:final_)?(?:answer|result)[\"']\s*[:=]\s*(?:[\"'](?P<said>[^\"'\n]{{1,60}})[\"']"
-    rf"|(?P<number>{_NUMBER}))",
-    re.IGNORECASE,
-)
-_FILE = regex(
-    rf"(?:answer|result|solution)[\w-]{{0,60}}\.(?:txt|md|csv|out)\b"
-    r"(?:[\s\"'`:=>*]|-(?![\d$€£¥]))*"
-    rf"(?:(?:contains?|holds?|reads?|says|content|was|is)\b[\s\"'`:=]*)*"
-    rf"(?P<number>{_NUMBER})(?=\s*(?:$|\n|[\"'`*]))",
-    re.IGNORECASE,
-)
-_LONE = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
-# Words after `the answer is` that are no answer.
-_NO_VALUE = regex(rf"^{words_pattern('no answer')}\b", re.IGNORECASE)
-# The verdict of a verifier is no answer either.
-_VERDICT = regex(
-    r"pass(?:ed)?|fail(?:ed|ure)?|success(?:ful)?|error|completed?|ok|done", re.IGNORECASE
-)
 _PATH = regex(r"[/\\]|\.\w{2,4}$")
 _MARKS = "*`\"'“” "
 # `1,240` is one number, `1,2,40` three.
 _GROUPED = regex(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _UNIT = regex(r"^([-−–+]?)\s*[$€£¥]\s?")
-_DIGITS = 60  # before or after the point; a figure with more stays unchanged
-_TAIL = 2000  # characters that are searched for an answer
-_LINE = 120  # characters of a line that is a lone value
-_WORDS = 5  # words of an answer; a longer phrase is a sentence
+_MAX_DIGITS = 60  # digits before or after the point; a figure with more stays unchanged
+_MAX_SEARCHED = 2000  # characters that are searched for an answer
+_MAX_LINE = 120  # characters of a line that is a lone value
+_MAX_WORDS = 5  # words of an answer; a longer phrase is a sentence
 
 
 def answer_of(outcome: Outcome) -> str | None:
@@ -90,14 +39,14 @@ def answer_text(outcome: Outcome) -> str | None:
         return _strip_marks(outcome.result.answer)
     texts = (outcome.decision.report, outcome.decision.reasoning)
     answer = next((answer for text in texts if (answer := _last_answer(text))), None)
-    return answer or _last_value(outcome.result.evidence, (_FIELD, _FILE))
+    return answer or _last_value(outcome.result.evidence, _STORED)
 
 
 def _last_answer(text: str) -> str | None:
     """Return the last answer in an agent's text, or the value that is its last line."""
     last_line = text.strip().rpartition("\n")[2]
-    match = _LONE.fullmatch(last_line) if len(last_line) <= _LINE else None
-    answer = _last_value(text, (*_GIVEN, _FIELD, _FILE))
+    match = CUE["lone number"].fullmatch(last_line) if len(last_line) <= _MAX_LINE else None
+    answer = _last_value(text, _PRESENTED)
     return answer or (_strip_marks(match["number"]) if match else None)
 
 
@@ -106,7 +55,7 @@ def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
     matches = [
         (match.end(), value)
         for pattern in patterns
-        for match in pattern.finditer(text[-_TAIL:])
+        for match in pattern.finditer(text[-_MAX_SEARCHED:])
         if (value := _read_value(match)) is not None
     ]
     return max(matches, default=(0, None), key=lambda pair: pair[0])[1]
@@ -119,11 +68,10 @@ def _read_value(match: re.Match[str]) -> str | None:
     names = ("bold", "code", "said", *(["words"] if _ANSWER.search(match[0]) else []))
     words = next((groups[name] for name in names if groups.get(name)), "")
     value = words.strip().strip("*`\"'“”").strip()
-    if not value or _NO_VALUE.match(value) or _PATH.search(value) or _VERDICT.fullmatch(value):
+    is_other = CUE["no answer"].match(value) or CUE["verdict"].fullmatch(value)
+    if is_other or _PATH.search(value) or not re.search(r"\w", value):
         return None
-    if not re.search(r"\w", value) or len(value.split()) > _WORDS:
-        return None
-    return _strip_marks(value)
+    return _strip_marks(value) if len(value.split()) <= _MAX_WORDS else None
 
 
 def _strip_marks(value: str) -> str:
@@ -141,7 +89,7 @@ def normal_value(value: str) -> str:
         decimal = Decimal(number)
     except InvalidOperation:
         return text
-    if "_" in number or not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS:
+    if "_" in number or not decimal.is_finite() or abs(decimal.adjusted()) > _MAX_DIGITS:
         return text
     figure = f"{decimal:f}"
     figure = figure.rstrip("0").rstrip(".") if "." in figure else figure
@@ -163,13 +111,11 @@ def refused_answers(
             by_task.setdefault(task, []).append((outcome, answer))
             words.setdefault((task, answer), text)
     for task, answers in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        accepted_answers = {
-            answer for outcome, answer in answers if outcome.result.status == "success"
-        }
+        accepted = {answer for outcome, answer in answers if outcome.result.status == "success"}
         refusals = [
             (outcome.id, answer)
             for outcome, answer in answers
-            if outcome.result.status == "failure" and answer not in accepted_answers
+            if outcome.result.status == "failure" and answer not in accepted
         ]
         counts = Counter(answer for _, answer in refusals)
         by_frequency = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -178,5 +124,5 @@ def refused_answers(
                 task=task,
                 answers=tuple((words[task, answer], count) for answer, count in by_frequency),
                 shown_by=tuple(outcome_id for outcome_id, _ in refusals),
-                accepted=tuple(sorted(words[task, answer] for answer in accepted_answers)),
+                accepted=tuple(sorted(words[task, answer] for answer in accepted)),
             )

@@ -21,8 +21,8 @@ from skillvault.model.reasoning import (
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import format_percent, terms
 
-_DISCOVERIES = 3  # of one outcome
-_RESTATED = 0.5  # of the words of a statement that only repeats the task
+_MAX_DISCOVERIES = 3  # discoveries of one outcome
+_RESTATED_SHARE = 0.5  # the share of task words from which on a statement repeats the task
 # Insights that quote the reasoning: another outcome may have the same words and another result.
 REASONED = frozenset(
     {"unchecked", "exposed", "guess", "certainty", "risk", "ground", "found", "check"}
@@ -31,8 +31,8 @@ _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\])+[\w.~-]*(?::\d+)*|\b[\w-]+\
 _ID = re.compile(r"\b(?=[\w-]*\d)(?:0x)?[0-9a-fA-F-]{8,}\b|\b[A-Z]{2,}[-_]\d+\b")
 _QUOTED = re.compile(r"\"[^\"]{1,60}\"|'[^']{1,60}'|`[^`]{1,60}`")
 _NUMBER = re.compile(r"[-+]?\d[\d.,:_]*")
-_UNQUOTED = 3  # words that a message needs besides the names that it quotes
-_LINE = 300  # characters of a message that are compared
+_MIN_OTHER_WORDS = 4  # words of a message that says enough without the names that it quotes
+_MAX_MESSAGE = 300  # characters of a message that are compared
 _VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
@@ -104,9 +104,8 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
     if check:
         yield Insight(kind="check", quote=check)
     if not (key or check or reading.thesis in guesses):
-        yield from (
-            Insight(kind="ground", quote=text) for text in _plain_statements([reading.thesis])
-        )
+        for text in _plain_statements([reading.thesis]):
+            yield Insight(kind="ground", quote=text)
 
 
 def _plain_statements(statements: Iterable[str | None]) -> list[str]:
@@ -119,7 +118,7 @@ def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:
     if not reading.is_transcript:
         return
     discoveries = [text for text in reading.discoveries if is_new(text, outcome)]
-    for text in discoveries[:_DISCOVERIES]:
+    for text in discoveries[:_MAX_DISCOVERIES]:
         yield Insight(kind="found", quote=text)
 
 
@@ -128,19 +127,20 @@ def is_new(statement: str, outcome: Outcome) -> bool:
     task = outcome.decision.task
     statement_terms = terms(statement)
     shared_count = len(statement_terms & terms(task))
-    if shared_count < _RESTATED * len(statement_terms):
+    if shared_count < _RESTATED_SHARE * len(statement_terms):
         return True
     return any(value.strip('`"') not in task for value in _VALUE.findall(statement))
 
 
 def signature(message: str) -> str:
     """Return the type and message of an error without paths, numbers, ids and quoted names."""
-    line = message[:_LINE]
-    plain_line = _QUOTED.sub(" ", line)
+    line = message[:_MAX_MESSAGE]
+    unquoted_line = _QUOTED.sub(" ", line)
     # The quoted name is all that `KeyError: 'amount'` has.
-    unquoted_line = _PATH.sub(" ", plain_line if len(plain_line.split()) > _UNQUOTED else line)
-    unquoted_line = _ID.sub(" ", unquoted_line)
-    return " ".join(_NUMBER.sub(" ", unquoted_line).casefold().split())
+    text = unquoted_line if len(unquoted_line.split()) >= _MIN_OTHER_WORDS else line
+    for pattern in (_PATH, _ID, _NUMBER):
+        text = pattern.sub(" ", text)
+    return " ".join(text.casefold().split())
 
 
 def specific_values(outcome: Outcome) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from skillvault.learning.tries import CUE
 from skillvault.learning.tries.answers import answer_text
 from skillvault.learning.tries.deed import cut_text, deed_of, is_note
 from skillvault.learning.tries.insight import signature
@@ -30,17 +31,9 @@ from skillvault.model.sameness.comparison import group_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import format_percent
 
-_CLAIMS = 8
+_MAX_CLAIMS = 8  # claims of a reasoning that a try quotes
 _EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures
-_REFUSAL = re.compile(r"^(?:(?:no|nope|wrong|stop|wait)\b[,!. ]*)+", re.IGNORECASE)
-_UNDOING = re.compile(
-    r"(?:(?:please|just|so|now|then|and|can you|could you)\b[, ]*)*(?:undo|revert|roll back"
-    r"|take back|back out|restore|put (?:it|that|everything) back|go back)\b",
-    re.IGNORECASE,
-)
-# A command and its exit: the status says the same, and the output says more.
-_EXIT = re.compile(r"^`.*` (?:passed|failed)(?: with exit code -?\d+)?$", re.DOTALL)
-_BOTH = 180  # characters of a summary and a line of evidence together
+_MAX_RESULT = 180  # characters of a summary and a line of evidence together
 _WHEN = re.compile(r"^(?:when|if|whenever)\s+", re.IGNORECASE)
 _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
 
@@ -63,7 +56,7 @@ def try_of(
     judgement = verdict if verdict and verdict.judge.name != OFFLINE else None
     # The claims of a transcript on its way are none of its decision.
     all_claims = claims_of(decision.reasoning) if is_note(decision.reasoning) else ()
-    claims = tuple(dict.fromkeys(all_claims))[:_CLAIMS]
+    claims = tuple(dict.fromkeys(all_claims))[:_MAX_CLAIMS]
     return Try(
         id=outcome.id,
         at=outcome.occurred_at,
@@ -131,8 +124,8 @@ def requests_of(outcome: Outcome) -> Iterator[str]:
         yield from rules
         return
     for sentence in re.split(r"(?<=[.!;])\s+", words):
-        request = _REFUSAL.sub("", sentence)
-        if _UNDOING.match(request):
+        request = CUE["refusal"].sub("", sentence)
+        if CUE["undoing"].match(request):
             continue  # it says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
             yield request
@@ -187,7 +180,7 @@ def _error_of(outcome: Outcome) -> str:
     if outcome.result.status != "failure":
         return ""
     cause = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
-    if not cause or _EXIT.match(cause) or cause.startswith(NEXT_WORDS):
+    if not cause or CUE["bare exit"].match(cause) or cause.startswith(NEXT_WORDS):
         return ""
     return signature(cause)
 
@@ -200,13 +193,13 @@ def _result_words(outcome: Outcome) -> str:
         return _one_line(summary or next(_telling_lines(outcome), ""))
     combined = f"{summary.rstrip('.')}: {_one_line(cause)}"
     is_different = summary and cause not in summary and summary not in cause
-    return combined if is_different and len(combined) <= _BOTH else _one_line(cause)
+    return combined if is_different and len(combined) <= _MAX_RESULT else _one_line(cause)
 
 
 def _summary(outcome: Outcome) -> str:
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
-    is_verdict = is_bare(summary) or (_EXIT.match(summary) and any(_telling_lines(outcome)))
-    return "" if is_verdict else summary
+    is_exit = CUE["bare exit"].match(summary) and any(_telling_lines(outcome))
+    return "" if is_exit or is_bare(summary) else summary
 
 
 def _telling_lines(outcome: Outcome) -> Iterator[str]:

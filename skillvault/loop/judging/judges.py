@@ -17,7 +17,7 @@ from skillvault.judge.claude import judge as claude
 from skillvault.judge.claude import prompts, questions
 from skillvault.judge.client import Client, claude_code, codex
 from skillvault.judge.offline import judge as offline
-from skillvault.learning.accuracy import VERDICTS, Accuracy, Calibration, accuracy, calibration
+from skillvault.learning.accuracy import MAX_VERDICTS, Accuracy, Calibration, accuracy, calibration
 from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
 from skillvault.model.errors import NoAnswerError, UnavailableError
@@ -90,7 +90,7 @@ def _calibration_material(store: Store, name: str, domain: str) -> dict[str, Any
 
 def calibration_of(head: Topics, name: str, domain: str) -> Calibration | None:
     """Return the calibration of a judge in a domain; None before the first tested verdict."""
-    evaluations = head.evaluations.latest_tested(name, domain, VERDICTS)
+    evaluations = head.evaluations.latest_tested(name, domain, MAX_VERDICTS)
     return calibration(evaluations, head.outcomes.get_many(e.id for e in evaluations))
 
 

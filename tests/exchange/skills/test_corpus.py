@@ -10,7 +10,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.exchange.skills.agent_skills import SkillFolder, read_author_meta
 from skillvault.exchange.skills.formats import SKILL_FORMATS
-from skillvault.learning.next_version import as_proposed
+from skillvault.learning.next_version import proposed_files
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.text import front_matter
 from tests.exchange.skills.given import exported, flat, outgoing, read_as, skill_file
@@ -76,7 +76,7 @@ def _examples(count: int) -> int:
 def _proposed(page: bytes) -> OutgoingSkill:
     """Return a skill as a vault has it once a person approved it."""
     (skill,) = read_as("agent-skills", {"review-it/SKILL.md": page})
-    files = as_proposed(skill.files, skill.skill.name)
+    files = proposed_files(skill.files, skill.skill.name)
     return outgoing(SkillFolder(skill.skill, files))
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.capture.rules import (
-    MAX_RULE,
+    MAX_LENGTH,
     blocks_of,
     read_learnings,
     render_addition,
@@ -51,7 +51,7 @@ def test_what_says_too_little_is_no_rule(body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("y" * (MAX_RULE + 1), "too-long"),
+        ("y" * (MAX_LENGTH + 1), "too-long"),
         ("y " * 500_000, "too-long"),
         ("Always use \0 bytes", "nul"),
         (b"Stra\xdfe is no UTF-8".decode(errors="surrogateescape"), "not-utf8"),

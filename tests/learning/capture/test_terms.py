@@ -69,10 +69,8 @@ def test_files_count_as_evidence(
 
 def test_words_alone_are_worth_at_most_medium() -> None:
     many = files(*map(str, range(9)))
-    worth = rule_evidence(
-        search_terms("Cache stale tokens."), {"Cache": many, "stale": many}, 9
-    ).grade
-    assert (worth.confidence, worth.promote) == ("medium", True)
+    worth = rule_evidence(search_terms("Cache stale tokens."), {"Cache": many, "stale": many}, 9)
+    assert (worth.confidence, worth.is_enough) == ("medium", True)
 
 
 def test_five_files_are_named_and_the_others_counted() -> None:

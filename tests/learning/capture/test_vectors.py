@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.learning.capture.evidence import rate_confidence, search_terms
 from skillvault.learning.capture.prompt import append_learned, select_learned
-from skillvault.learning.capture.rules import LATEST, rule_texts
+from skillvault.learning.capture.rules import MAX_RULES, rule_texts
 from skillvault.model.records import LearnedPattern
 from tests.vectors import vectors
 
@@ -20,7 +20,7 @@ def _terms(rule: str) -> dict[str, Any]:
 
 def _worth(files: int) -> dict[str, Any]:
     found = rate_confidence(files)
-    return {"confidence": found.confidence, "promote": found.promote}
+    return {"confidence": found, "promote": found != "low"}
 
 
 def _augment(base: str, patterns: list[dict[str, Any]], rules: list[str]) -> str:
@@ -40,4 +40,4 @@ ANSWERS: dict[str, Callable[[Any], Any]] = {
 def test_equals_the_vectors(row: dict[str, Any]) -> None:
     assert ANSWERS[row["group"]](row["input"]) == row["expect"]
     if row["group"] == "parse":
-        assert rule_texts(row["input"])[-LATEST:] == row["last20"]
+        assert rule_texts(row["input"])[-MAX_RULES:] == row["last20"]

@@ -11,7 +11,6 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,13 +19,13 @@ import msgspec
 from skillvault.model.due import Agenda, Event
 from skillvault.model.errors import DamagedIndexError, VaultBusyError
 from skillvault.model.policy import Policy
-from skillvault.vault.index import dirty, schema
-from skillvault.vault.index.dirty import Marks
+from skillvault.vault.index import schema
+from skillvault.vault.index.queues import Queues
 from skillvault.vault.index.reader import Rows
 from skillvault.vault.index.rows import DamagedRowError, File, unbind
 from skillvault.vault.search import ranking
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 _BUSY = 2.0  # seconds to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -118,7 +117,7 @@ class Connection(Rows):
 
     # ── changing ─────────────────────────────────────────────────────────────────────
 
-    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+    def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run work on the database; if the database is unusable, rebuild it and run again."""
         try:
             return work(self._open())
@@ -207,7 +206,7 @@ class Connection(Rows):
         self._discard(error)
         self.run_whole(self._heal)
 
-    def retry(self, work: Callable[[], _Answer]) -> _Answer:
+    def retry(self, work: Callable[[], _Result]) -> _Result:
         """Run work on a rebuilt index; DamagedIndexError if it fails again."""
         try:
             return work()
@@ -307,7 +306,7 @@ class Pin(Rows):
         self._index = index
         self._new_pin: Pin | None = None
 
-    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+    def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run work on the database; if the database is unusable, rebuild it and run again."""
         try:
             return work(self.database)
@@ -315,7 +314,7 @@ class Pin(Rows):
             self.mend(error)
         return self._index.retry(lambda: work(self.database))
 
-    def change(self, _work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+    def change(self, _work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
         """Raise TypeError, because a pinned state cannot be changed."""
         raise TypeError("a snapshot cannot be changed")
 
@@ -431,11 +430,6 @@ class IndexDatabase(Connection):
         # Shows the progress through a list of items; a command sets it.
         self.track: Callable[[Sequence[Any], str], Iterable[Any]] = lambda items, _what: items
 
-    @cached_property
-    def marks(self) -> dirty.Marks:
-        """The agenda as queries."""
-        return dirty.compile_agenda(self._agenda)
-
     @property
     def depth(self) -> int:
         """The length of the longest path from the first commit to the commit of the index."""
@@ -465,14 +459,17 @@ class IndexDatabase(Connection):
         value = blob.encode() + msgspec.msgpack.encode(policy)
         self.rows("insert or replace into state values ('policy', ?)", [value])
 
-    def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
+    def change(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
         """Change derived data; others see the change after `save`."""
         self.begin()
-        return self.run(lambda database: work(database, self.marks))
+        return self._run_with_queues(work)
+
+    def _run_with_queues(self, work: Callable[[sqlite3.Connection, Queues], _Result]) -> _Result:
+        return self.run(lambda database: work(database, Queues(database, self._agenda)))
 
     def put_files(self, files: Mapping[str, File | None]) -> None:
         """Set files, (blob, record) by path, or remove them (None), and mark the due records."""
-        self.run(lambda database: schema.put_files(database, files, self.marks))
+        self._run_with_queues(lambda database, queues: schema.put_files(database, files, queues))
 
     def fill(self, files: Mapping[str, File]) -> None:
         """Add new files without marking records; `finish` does that."""
@@ -482,23 +479,25 @@ class IndexDatabase(Connection):
         """Mark every record as due, and compute the removed records again."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
-        self.run(lambda database: schema.join_all_outcomes(database, self.marks))
-        self.run(lambda database: dirty.mark_everything(database, self.marks))
+        self._run_with_queues(schema.join_all_outcomes)
+        self._run_with_queues(lambda _, queues: queues.mark_everything())
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
         """Mark the records that become due by an event of these records."""
         names = list(ids)
-        self.run(lambda database: dirty.mark(database, self.marks, event, names))
+        self._run_with_queues(lambda _, queues: queues.mark(event, names))
 
     def add_commits(self, history: Iterable[schema.IndexedCommit]) -> None:
         """Add commits, parents first."""
-        self.run(lambda database: schema.add_commits(database, history, self.marks))
+        self._run_with_queues(
+            lambda database, queues: schema.add_commits(database, history, queues)
+        )
 
     def remove_commits(self, commits: Iterable[str]) -> None:
         """Remove commits that are no longer part of the history."""
         for sha in commits:
-            for (number,) in self.rows("select c from commits where sha = ?", [sha]):
+            for number in self.column("select c from commits where sha = ?", [sha]):
                 query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
-                self.mark("committed", [name for (name,) in self.rows(query, [number])])
+                self.mark("committed", self.column(query, [number]))
                 for table in ("trailer", "touch", "commits"):
                     self.rows(f"delete from {table} where c = ?", [number])

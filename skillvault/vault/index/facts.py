@@ -19,11 +19,9 @@ _OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.c
 
 
 def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
-    query = (
-        f"select distinct source_id from link where {condition} and target_kind = 'fact' "
-        "and target_id in {}"
-    )
-    return sorted({name for (name,) in reader.rows_matching(query, facts)})
+    query = f"""select distinct source_id
+        from link where {condition} and target_kind = 'fact' and target_id in {{}}"""
+    return sorted(set(reader.column_matching(query, facts)))
 
 
 class Evaluations(Folder[Evaluation]):
@@ -41,22 +39,18 @@ class Evaluations(Folder[Evaluation]):
 
         Outcomes with a neutral result are left out.
         """
-        query = (
-            "select e.was_good = e.was_right, e.was_right, count(*) from evaluation e "
-            "join outcome o on o.id = e.id where e.judge = ? and e.version = ? and e.model is ? "
-            "and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"
-        )
+        query = """select e.was_good = e.was_right, e.was_right, count(*) from evaluation e
+            join outcome o on o.id = e.id where e.judge = ? and e.version = ? and e.model is ?
+            and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"""
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
         return {(bool(is_success), bool(was_right)): count for is_success, was_right, count in rows}
 
     def latest_tested(self, judge: str, domain: str, count: int) -> list[Evaluation]:
         """Return a judge's latest verdicts in a domain, on trusted outcomes with a result."""
-        query = (
-            "select e.id from evaluation e join outcome o on o.id = e.id where e.judge = ? "
-            "and o.domain = ? and e.was_right is not null and o.trust = 'local' and o.counts "
-            "order by o.at desc, e.id desc limit ?"
-        )
-        names = [name for (name,) in self._reader.rows(query, [judge, domain, count])]
+        query = """select e.id from evaluation e join outcome o on o.id = e.id
+            where e.judge = ? and o.domain = ? and e.was_right is not null
+            and o.trust = 'local' and o.counts order by o.at desc, e.id desc limit ?"""
+        names = self._reader.column(query, [judge, domain, count])
         return list(self.get_many(names).values())
 
 
@@ -88,20 +82,18 @@ class Facts(Folder[Fact]):
     def due(self, day: str) -> list[str]:
         """Return the facts whose review is due by a day, also superseded facts."""
         query = "select id from fact where review_by is not null and substr(review_by, 1, 10) <= ?"
-        return [name for (name,) in self._reader.rows(query, [day])]
+        return self._reader.column(query, [day])
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
         """Map each fact to the outcome of the run that made it, if a run did."""
-        query = (
-            "select target_id, source_id from link where type = 'promoted' "
-            "and target_kind = 'fact' and target_id in {} order by source_id desc"
-        )
+        query = """select target_id, source_id from link where type = 'promoted'
+            and target_kind = 'fact' and target_id in {} order by source_id desc"""
         return dict(self._reader.rows_matching(query, facts))
 
     def domains_with_facts(self) -> list[str]:
         """Return the domains that have a trusted fact, by name."""
         query = domains_of("fact", "trust = 'local'")
-        return [domain for (domain,) in self._reader.rows(query)]
+        return self._reader.column(query)
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that support it."""
@@ -112,18 +104,14 @@ class Facts(Folder[Fact]):
         return self._link_counts(facts, "type = 'contradicted'")
 
     def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
-        query = (
-            f"select target_id, count(*) from link where {condition} and target_kind = 'fact' "
-            f"and target_id in {{}} and not {_OVERRULED} group by target_id"
-        )
+        query = f"""select target_id, count(*) from link where {condition} and target_kind = 'fact'
+            and target_id in {{}} and not {_OVERRULED} group by target_id"""
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
         """Map each fact to the status of the run that made it, if a run did."""
-        query = (
-            "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
-            "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
-        )
+        query = """select l.target_id, o.status from link l join outcome o on o.id = l.source_id
+            where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"""
         return dict(self._reader.rows_matching(query, facts))
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
@@ -136,12 +124,10 @@ class Facts(Folder[Fact]):
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
         """Map each fact to (supporting runs, contradicting runs), counted up to `last_run`."""
-        query = (
-            "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
-            "count(distinct iif(type = 'contradicted', source_id, null)) from link "
-            f"where source_id <= ? and (type = 'contradicted' or {_TELLS}) "
-            "and target_kind = 'fact' and target_id in {} group by target_id"
-        )
+        query = f"""select target_id, count(distinct iif(type = 'contradicted', null, source_id)),
+            count(distinct iif(type = 'contradicted', source_id, null))
+            from link where source_id <= ? and (type = 'contradicted' or {_TELLS})
+            and target_kind = 'fact' and target_id in {{}} group by target_id"""
         rows = self._reader.rows_matching(query, facts, prefix=[last_run])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
@@ -154,19 +140,14 @@ class Facts(Folder[Fact]):
         return self._are_alike("o.domain, o.action", facts)
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
-        query = (
-            f"select distinct {columns} from link l join outcome o on o.id = l.source_id "
-            f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"
-        )
+        query = f"""select distinct {columns} from link l join outcome o on o.id = l.source_id
+            where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"""
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
         """Map each fact to the (domain, action) of the outcomes that support it."""
-        query = (
-            "select distinct l.target_id, o.domain, o.action from link l "
-            f"join outcome o on o.id = l.source_id where {_TELLS} "
-            "and l.target_kind = 'fact' and l.target_id in {}"
-        )
+        query = f"""select distinct l.target_id, o.domain, o.action from link l join outcome o on
+            o.id = l.source_id where {_TELLS} and l.target_kind = 'fact' and l.target_id in {{}}"""
         actions: dict[str, set[tuple[str, str]]] = {}
         for fact, domain, action in self._reader.rows_matching(query, facts):
             actions.setdefault(fact, set()).add((domain, action))
@@ -183,11 +164,9 @@ class Facts(Folder[Fact]):
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """Return the evaluations that support a fact and whose ids begin with a time."""
-        query = (
-            f"select source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
-        )
-        return [name for (name,) in self._reader.rows(query, [fact, len(moment), moment])]
+        query = f"""select source_id from link where {_TELLS} and target_kind = 'fact'
+            and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"""
+        return self._reader.column(query, [fact, len(moment), moment])
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
         """Return at most `limit` sessions of the outcomes behind facts."""
@@ -198,7 +177,7 @@ class Facts(Folder[Fact]):
             "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {limit}" if limit is not None else "")
         )
-        return {session for (session,) in self._reader.rows_matching(query, facts)}
+        return set(self._reader.column_matching(query, facts))
 
 
 class Corrections(Topic):
@@ -342,10 +321,8 @@ class Membership(NamedTuple):
 _CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
 
 
-_RUNS = (
-    "from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact' "
-    "{} where c.{} = ?"
-)
+_RUNS = """from clustered c
+    cross join link l on l.target_id = c.fact and l.target_kind = 'fact' {} where c.{} = ?"""
 _FOR = f"and l.{_TELLS} left join outcome o on o.id = l.source_id"
 _SESSION, _ACTION = "coalesce(o.session, o.id, '')", "coalesce(o.domain || ' ' || o.action, '')"
 _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
@@ -384,13 +361,11 @@ class Clusters(Topic):
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
         """Return the first seed before a fact whose words are similar enough."""
-        marks = ",".join("?" * len(words))
-        query = (
-            "select c.fact from (select seed, size, count(*) as shared from seed_word "
-            f"where domain = ? and pool = ? and word in ({marks}) group by seed) s "
-            "join clustered c on c.fact = s.seed where c.sort_key < ? "
-            "and cast(shared as real) / (? + size - shared) > ? order by c.sort_key limit 1"
-        )
+        placeholders = ",".join("?" * len(words))
+        query = f"""select c.fact from (select seed, size, count(*) as shared
+            from seed_word where domain = ? and pool = ? and word in ({placeholders})
+            group by seed) s join clustered c on c.fact = s.seed where c.sort_key < ?
+            and cast(shared as real) / (? + size - shared) > ? order by c.sort_key limit 1"""
         values = [fact.domain, fact.pool, *words, fact.sort_key, len(words), threshold]
         seed: str | None = self._reader.value(query, values)
         return seed
@@ -424,22 +399,17 @@ class Clusters(Topic):
 
     def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:
         """Map each fact to (its last run, count of runs for it, count of runs against it)."""
-        query = (
-            "select target_id, max(source_id), sum(type != 'contradicted'), "
-            "sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {} "
-            f"and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"
-        )
+        query = f"""select target_id, max(source_id), sum(type != 'contradicted'),
+            sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {{}}
+            and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"""
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, last_link: int) -> list[FactLink]:
         """Return the links of runs to a fact after a numbered link, in the order of the runs."""
-        query = (
-            f"select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION}, "
-            f"{_SUBJECT}, {_ACTION} from link l indexed by link_to_fact "
-            "left join outcome o on o.id = l.source_id where l.target_kind = 'fact' "
-            f"and l.target_id = ? and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) "
-            "order by l.source_id"
-        )
+        query = f"""select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION},
+            {_SUBJECT}, {_ACTION} from link l indexed by link_to_fact left join outcome o
+            on o.id = l.source_id where l.target_kind = 'fact' and l.target_id = ?
+            and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) order by l.source_id"""
         return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
@@ -478,7 +448,7 @@ class FactKeys(Topic):
     def facts_with_keys(self, keys: Iterable[str]) -> set[str]:
         """Return the facts under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
-        return {fact for (fact,) in self._reader.rows_matching(query, keys)}
+        return set(self._reader.column_matching(query, keys))
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
@@ -494,43 +464,34 @@ class Insights(Topic):
     def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
         """Return the evaluations whose claims are stored."""
         query = "select distinct evaluation from saying where evaluation in {}"
-        return {name for (name,) in self._reader.rows_matching(query, evaluations)}
+        return set(self._reader.column_matching(query, evaluations))
 
     def claims(self, domain: str, keys: Iterable[str]) -> set[str]:
         """Return one run for each claim under any of these keys."""
-        query = (
-            "select distinct (select evaluation from saying s where s.domain = k.domain "
-            "and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"
-        )
+        query = """select distinct (select evaluation from saying s where s.domain = k.domain
+            and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"""
         rows = self._reader.rows_matching(query, keys, prefix=[domain])
         return {name for (name,) in rows if name is not None}
 
     def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
         """Return (run, status, session) of the runs that say any of these words."""
-        query = (
-            "select distinct evaluation, status, session from saying "
-            "where domain = ? and words in {}"
-        )
+        query = """select distinct evaluation, status, session
+            from saying where domain = ? and words in {}"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
         """Return (status, count, first session, last session) of the runs that say these words."""
-        query = (
-            "select status, count(*), min(session), max(session) from saying "
-            "where domain = ? and words in {} group by words, status"
-        )
+        query = """select status, count(*), min(session), max(session)
+            from saying where domain = ? and words in {} group by words, status"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def makers(self, domain: str, words: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
         """Return (words, fact, run that made the fact), at most `limit` for each of these words."""
-        query = (
-            "select words, fact, evaluation from (select s.words, l.target_id as fact, "
-            "s.evaluation, row_number() over "
-            "(partition by s.words order by s.evaluation, l.target_id) as number "
-            "from saying s join link l on l.source_id = s.evaluation "
-            "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
-            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"
-        )
+        query = f"""select words, fact, evaluation from (select s.words, l.target_id
+            as fact, s.evaluation, row_number() over (partition by s.words order by s.evaluation,
+            l.target_id) as number from saying s join link l on l.source_id = s.evaluation
+            and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact'
+            where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     # ── keeping ──────────────────────────────────────────────────────────────────────

@@ -14,7 +14,6 @@ from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
-from skillvault.vault.index import dirty
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import DamagedRowError, Row, decode, encode, skill_columns
 from skillvault.vault.search import ranking
@@ -23,10 +22,8 @@ _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
 _ENCODER = msgspec.msgpack.Encoder()
 _FILE = "select f.position, f.layer, f.path, f.blob, f.value from layer_file f"
 # A skill serves if it is not hidden and no skill of the vault has the same name.
-_SERVES = (
-    "not hidden and not exists "
-    f"(select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"
-)
+_SERVES = f"""not hidden and not exists
+    (select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"""
 
 
 class Layers(Topic):
@@ -58,7 +55,7 @@ class Layers(Topic):
 
     def names(self) -> list[str]:
         """Return the names of all skills, sorted."""
-        return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
+        return self._reader.column("select id from skill where n < 0 order by id")
 
     def of_name(self, name: str) -> ShelfSkill | None:
         """Return the skill of this name, even if it does not serve."""
@@ -181,7 +178,7 @@ class Layers(Topic):
         self._update_serving()
         self._keep("layers", state)
         names = sorted(old_rows.keys() ^ new_rows.keys())
-        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
+        self._reader.change(lambda _, queues: queues.mark("beside", names))
 
     def _update_serving(self) -> None:
         """Update which skills serve and can be searched."""

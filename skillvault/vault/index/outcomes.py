@@ -14,10 +14,8 @@ from skillvault.vault.search import ranking
 
 # A trusted outcome is compared with trusted outcomes, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
-HAS_EVALUATION = (
-    "o.counts and exists (select 1 from file e "
-    "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
-)
+HAS_EVALUATION = """o.counts and exists (select 1
+    from file e where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"""
 EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
 
 
@@ -30,32 +28,28 @@ class Outcomes(Folder[Outcome]):
     def domains(self, trust: Trust) -> frozenset[str]:
         """Return the domains that an outcome of this trust is compared with."""
         query = domains_of("outcome", _COMPARED[trust])
-        return frozenset(domain for (domain,) in self._reader.rows(query))
+        return frozenset(self._reader.column(query))
 
     def actions(self, domain: str) -> list[str]:
         """Return the actions of a domain's outcomes, by name."""
-        query = (
-            "select distinct action from outcome where domain = ? and action != '' order by action"
-        )
-        return [action for (action,) in self._reader.rows(query, [domain])]
+        query = """select distinct action
+            from outcome where domain = ? and action != '' order by action"""
+        return self._reader.column(query, [domain])
 
     def target_subjects(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
         """Return (action, target) of a domain's outcomes on any of these targets."""
         if not targets:
             return []
-        query = (
-            "with done (action) as (select distinct action from outcome where domain = ?) "
-            "select distinct o.action, o.target from done join outcome o "
-            "on o.domain = ? and o.action = done.action and o.target in {}"
-        )
+        query = """with done (action) as (select distinct action from outcome where domain = ?)
+            select distinct o.action, o.target from done
+            join outcome o on o.domain = ? and o.action = done.action and o.target in {}"""
         return list(self._reader.rows_matching(query, targets, prefix=[domain, domain]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the time of the latest trusted outcome, of a domain or of all."""
         names = [domain] if domain is not None else sorted(self.domains("local"))
-        query = (
-            "select at from outcome where domain = ? and trust = 'local' order by at desc limit 1"
-        )
+        query = """select at
+            from outcome where domain = ? and trust = 'local' order by at desc limit 1"""
         times = [at for name in names for (at,) in self._reader.rows(query, [name])]
         return moment(max(times)) if times else None
 
@@ -72,18 +66,14 @@ class Outcomes(Folder[Outcome]):
 
         With `trust` None, the outcomes have any trust.
         """
-        query = (
-            "select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ? "
-            f"and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"
-        )
+        query = f"""select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ?
+            and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"""
         return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
 
     def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
         """Return (id, action, target) of a domain's evaluated outcomes."""
-        query = (
-            "select distinct o.id, o.action, o.target from outcome o "
-            f"where o.domain = ? and {HAS_EVALUATION} order by o.id"
-        )
+        query = f"""select distinct o.id, o.action, o.target
+            from outcome o where o.domain = ? and {HAS_EVALUATION} order by o.id"""
         return self._reader.rows(query, [domain])
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
@@ -127,15 +117,13 @@ class Outcomes(Folder[Outcome]):
     def overruled_ids(self, ids: Iterable[str]) -> set[str]:
         """Return the outcomes that do not count, because another outcome of the decision does."""
         query = "select id from outcome where not counts and id in {}"
-        return {name for (name,) in self._reader.rows_matching(query, ids)}
+        return set(self._reader.column_matching(query, ids))
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
         """Return the failed outcomes of these decisions that count and have no lesson, by time."""
-        query = (
-            f"{FILES} join outcome o on f.n = o.n join outcome said on said.decision = o.decision "
-            "and said.agent is o.agent and said.trust = o.trust "
-            "where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {}"
-        )
+        query = f"""{FILES} join outcome o on f.n = o.n join outcome said
+            on said.decision = o.decision and said.agent is o.agent and said.trust = o.trust
+            where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {{}}"""
         outcomes = self._reader.records(self._reader.rows_matching(query, ids), Outcome)
         failures = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
         return sorted(failures.values(), key=lambda outcome: outcome.order)
@@ -154,10 +142,8 @@ class Outcomes(Folder[Outcome]):
 
     def latest_evaluated(self, domain: str, count: int) -> list[str]:
         """Return the ids of the latest trusted and evaluated outcomes of a domain, oldest first."""
-        query = (
-            f"select id from outcome o where domain = ? and {EVALUATED} "
-            "order by at desc, id desc limit ?"
-        )
+        query = f"""select id
+            from outcome o where domain = ? and {EVALUATED} order by at desc, id desc limit ?"""
         rows = self._reader.rows(query, [domain, count])
         return [name for (name,) in reversed(rows)]
 
@@ -181,9 +167,9 @@ class Outcomes(Folder[Outcome]):
             # The full-text table may split a word with other letters differently.
             terms = [f'"{word}"' for word in words(name) if word.isascii()]
             if not terms:
-                ids.update(name for (name,) in self._reader.rows("select id from outcome"))
+                ids.update(self._reader.column("select id from outcome"))
             elif all(map(occurs, terms)):
-                ids.update(name for (name,) in self._reader.rows(query, [" AND ".join(terms)]))
+                ids.update(self._reader.column(query, [" AND ".join(terms)]))
         return ids
 
 
@@ -212,7 +198,7 @@ class Recommendations(Topic):
         )
         query = f"select decision from ({union}) group by decision order by max(at) desc limit ?"
         values = [len(prefix), prefix]
-        return [name for (name,) in self._reader.rows(query, [*values, *values, limit])]
+        return self._reader.column(query, [*values, *values, limit])
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
         """Map each outcome to its own task or to the task of its recommendation."""
@@ -239,10 +225,8 @@ class Recommendations(Topic):
 
     def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
         """Map each decision to its receipts that name a task, oldest first."""
-        query = (
-            "select decision, agent, trust, at, task from recommendation "
-            "where decision in {} and task != '' order by id"
-        )
+        query = """select decision, agent, trust, at, task
+            from recommendation where decision in {} and task != '' order by id"""
         return group(
             (decision, ReceiptRow(agent, trust, moment(at), task))
             for decision, agent, trust, at, task in self._reader.rows_matching(query, decisions)
@@ -251,10 +235,8 @@ class Recommendations(Topic):
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
     """Map each decision to its trusted outcomes as claims, oldest first."""
-    query = (
-        "select decision, agent, at from outcome where decision in {} and trust = 'local' "
-        "and action != '' order by at, id"
-    )
+    query = """select decision, agent, at
+        from outcome where decision in {} and trust = 'local' and action != '' order by at, id"""
     rows = reader.rows_matching(query, decisions)
     return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
@@ -286,26 +268,22 @@ class Tasks(Topic):
 
     def latest_behind(self, name: str, limit: int) -> set[str]:
         """Return the latest outcomes behind a skill, at most `limit` for each of its sources."""
-        links = (
-            "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
-            "and source_kind"
-        )
+        links = """from link
+            where target_kind = ? and target_id = ? and type != 'contradicted' and source_kind"""
         made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
         query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
         targets = [("skill", name)]
         for target in targets:  # the loop appends targets
-            outcomes |= {source for (source,) in self._reader.rows(query, target)}
+            outcomes |= set(self._reader.column(query, target))
             targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
         return outcomes
 
     def latest_users(self, skill: str, limit: int) -> set[str]:
         """Return the latest `limit` outcomes that applied a skill."""
-        query = (
-            f"select u.outcome from used u where {_APPLIED} and u.skill = ? "
-            f"order by u.outcome desc limit {limit:d}"
-        )
-        return {outcome for (outcome,) in self._reader.rows(query, [skill])}
+        query = f"""select u.outcome
+            from used u where {_APPLIED} and u.skill = ? order by u.outcome desc limit {limit:d}"""
+        return set(self._reader.column(query, [skill]))
 
     def keep_tasks(self, tasks: Mapping[str, str]) -> None:
         """Replace the tasks by which a search finds skills; "" removes them."""

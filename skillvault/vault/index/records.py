@@ -56,10 +56,8 @@ class Folder(Mapping[str, _R], Generic[_R]):
         return (name for name, _ in self._pages())
 
     def __len__(self) -> int:
-        query = (
-            "select count(distinct ref_id) from file "
-            "where top = ? and ref_id is not null and type = ?"
-        )
+        query = """select count(distinct ref_id)
+            from file where top = ? and ref_id is not null and type = ?"""
         return int(self._reader.value(query, [self._top, self._kind.__name__]))
 
     def values(self) -> ValuesView[_R]:
@@ -68,17 +66,13 @@ class Folder(Mapping[str, _R], Generic[_R]):
 
     def get_many(self, names: Iterable[str]) -> dict[str, _R]:
         """Return the existing records of these ids."""
-        query = (
-            "select ref_id, path, blob, type, value from file "
-            "where top = ? and ref_id in {} order by ref_id, path"
-        )
+        query = """select ref_id, path, blob, type, value
+            from file where top = ? and ref_id in {} order by ref_id, path"""
         return dict(self._read(self._reader.rows_matching(query, names, prefix=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
-        query = (
-            "select ref_id, path, blob, type, value from file where top = ? and ref_id > ? "
-            f"order by ref_id, path limit {_PAGE}"
-        )
+        query = f"""select ref_id, path, blob, type, value
+            from file where top = ? and ref_id > ? order by ref_id, path limit {_PAGE}"""
         last_id = ""
         while rows := self._reader.rows(query, [self._top, last_id]):
             last_id = rows[-1][0]
@@ -111,10 +105,8 @@ class Records(Topic):
         """Return the path of a record, or None."""
         query = "select path from file where ref_kind = ? and ref_id = ? order by path limit 1"
         if ref.kind == "link":
-            query = (
-                "select path from link l join file on file.n = l.file "
-                "where ? = 'link' and l.id = ? order by path limit 1"
-            )
+            query = """select path from link l
+                join file on file.n = l.file where ? = 'link' and l.id = ? order by path limit 1"""
         path: str | None = self._reader.value(query, [ref.kind, ref.id])
         return path
 
@@ -140,14 +132,11 @@ class Records(Topic):
     def with_prefix(self, kind: RecordKind, prefix: str) -> list[Ref]:
         """Return the records of a kind whose id begins with a text."""
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        query = (
-            "select distinct ref_id from file "
-            "where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"
-        )
+        query = """select distinct ref_id
+            from file where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"""
         if kind == "link":
-            query = (
-                "select distinct id from link where ? = 'link' and id >= ? and id < ? order by id"
-            )
+            query = """select distinct id
+                from link where ? = 'link' and id >= ? and id < ? order by id"""
         return [Ref(kind, name) for (name,) in self._reader.rows(query, [kind, prefix, end])]
 
     def count_by_folder(self) -> dict[str, int]:
@@ -189,7 +178,7 @@ class Answers(Folder[Answer]):
     def about(self, subject: str) -> list[Answer]:
         """Return the answers about a subject, by key."""
         query = "select id from answer where subject = ? order by id"
-        return list(self.get_many(name for (name,) in self._reader.rows(query, [subject])).values())
+        return list(self.get_many(self._reader.column(query, [subject])).values())
 
     def count_of_session(self, session: str) -> int:
         """Return the number of answers that a session gave."""
@@ -210,7 +199,7 @@ class Sessions(Folder[Session]):
     def domains_of(self, trust: Trust) -> frozenset[str]:
         """Return the domains of the sessions with which a session of this trust is compared."""
         query = "select distinct domain from session where trust in ('local', ?)"
-        return frozenset(domain for (domain,) in self._reader.rows(query, [trust]))
+        return frozenset(self._reader.column(query, [trust]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the end of the latest trusted session, of a domain or of all."""
@@ -221,22 +210,18 @@ class Sessions(Folder[Session]):
 
     def of_outcome(self, outcome: str) -> list[str]:
         """Return the ids of the sessions that an outcome names as its source."""
-        query = (
-            "select s.id from outcome o join session s on s.name = o.session "
-            "where o.id = ? and s.trust = o.trust order by s.id"
-        )
-        return [name for (name,) in self._reader.rows(query, [outcome])]
+        query = """select s.id from outcome o join session s on s.name = o.session
+            where o.id = ? and s.trust = o.trust order by s.id"""
+        return self._reader.column(query, [outcome])
 
     def behind(self, skill: str) -> list[str]:
         """Return the ids of the sessions from which a skill was distilled, also through merges."""
-        query = (
-            "with recursive line (id) as (select ? union select l.source_id from line "
-            "join link l on l.target_id = line.id where l.type = 'merged' "
-            "and l.target_kind = 'skill' and l.source_kind = 'skill') "
-            "select distinct l.source_id from line join link l on l.target_id = line.id "
-            "where l.target_kind = 'skill' and l.source_kind = 'session' order by 1"
-        )
-        return [name for (name,) in self._reader.rows(query, [skill])]
+        query = """with recursive line (id) as
+            (select ? union select l.source_id from line join link l on l.target_id = line.id
+            where l.type = 'merged' and l.target_kind = 'skill' and l.source_kind = 'skill')
+            select distinct l.source_id from line join link l on l.target_id = line.id
+            where l.target_kind = 'skill' and l.source_kind = 'session' order by 1"""
+        return self._reader.column(query, [skill])
 
 
 _LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, metadata from link"
@@ -298,10 +283,8 @@ class Links(Topic, Mapping[str, Link]):
 
     def path_of_list(self, owner: Ref) -> str | None:
         """Return the path of a list with links of a record, or None."""
-        query = (
-            "select f.path from link l join file f on f.n = l.file "
-            "where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"
-        )
+        query = """select f.path from link l join file f on f.n = l.file
+            where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"""
         ends = [query.format("source", ""), query.format("target", "and l.source_kind = 'origin'")]
         paths = (self._reader.value(query, [owner.id, owner.kind]) for query in ends)
         return next(filter(None, paths), None)
@@ -313,34 +296,27 @@ class Links(Topic, Mapping[str, Link]):
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
         """Return the ids of the records with a link of a type to a record, sorted."""
-        query = (
-            "select source_id from link where target_kind = ? and target_id = ? and type = ? "
-            "order by source_kind, source_id"
-        )
-        return [name for (name,) in self._reader.rows(query, [target.kind, target.id, link_type])]
+        query = """select source_id from link
+            where target_kind = ? and target_id = ? and type = ? order by source_kind, source_id"""
+        return self._reader.column(query, [target.kind, target.id, link_type])
 
     def sources_among(self, refs: Iterable[Ref], target: Ref) -> set[str]:
         """Return the ids of the records that have a link to `target`."""
-        query = (
-            "select source_id from link where target_kind = ? and target_id = ? "
-            "and source_kind = ? and source_id in {}"
-        )
+        query = """select source_id from link
+            where target_kind = ? and target_id = ? and source_kind = ? and source_id in {}"""
         rows = self._reader.rows_of(query, refs, prefix=[target.kind, target.id])
         return {name for (name,) in rows}
 
     def merge_targets(self, refs: Iterable[Ref]) -> dict[str, str]:
         """Map each skill to the evolved skill that it was merged into."""
-        query = (
-            "select source_id, target_id from link "
-            "where type = 'merged' and source_kind = ? and source_id in {} order by id"
-        )
+        query = """select source_id, target_id
+            from link where type = 'merged' and source_kind = ? and source_id in {} order by id"""
         return dict(self._reader.rows_of(query, refs))
 
     def ends(self) -> dict[str, LinkEnds]:
         """Return the type and the ends of every link, by id."""
-        query = (
-            "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
-        )
+        query = """select id, type, source_kind, source_id, target_kind, target_id
+            from link order by id"""
         return {
             link_id: LinkEnds(link_type, Ref(kind, source), Ref(target_kind, target))
             for link_id, link_type, kind, source, target_kind, target in self._reader.rows(query)

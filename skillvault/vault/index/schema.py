@@ -16,10 +16,10 @@ from skillvault.model.change import FORGET
 from skillvault.model.decision_outcomes import complete_outcomes
 from skillvault.model.due import Agenda
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import Commit, Outcome, Recommendation, Ref, Skill
+from skillvault.model.records import Commit, Outcome, Recommendation, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderNames
-from skillvault.vault.index import dirty
+from skillvault.vault.index.queues import Queues
 from skillvault.vault.index.rows import (
     TYPED,
     File,
@@ -40,8 +40,7 @@ from skillvault.vault.search import ranking
 from skillvault.vault.search.ranking import Document
 
 # `file` has every file of the branch. Its `value` is the record, or null if the record must be
-# parsed
-# from the blob. The tables named after kinds have the columns that queries need.
+# parsed from the blob. The tables named after kinds have the columns that queries need.
 # `due` has the queues of the steps. `gone` has the records that a commit made and the branch lacks.
 # `said` finds the outcomes that may name a skill; removed outcomes stay there and match nothing.
 # `own` has the content of an outcome's file, if other outcomes of its decision complete it. Of the
@@ -51,8 +50,7 @@ from skillvault.vault.search.ranking import Document
 # `serves` unless it is hidden or the vault serves a skill of the same name.
 # `link` has the lines of the lists of links, each with the number of its list's `file`.
 # An address is a kind and an id. An index begins with the id, because SQLite would otherwise scan
-# all
-# records of a kind.
+# all records of a kind.
 SCHEMA = (get_data("skillvault.vault.index", "schema.sql") or b"").decode()
 # A pattern has no file of its own, so it is not in this table.
 GONE = """
@@ -63,16 +61,12 @@ and not (t.ref_kind = 'link' and exists (select 1 from link l where l.id = t.ref
 and not (t.ref_kind = 'skill' and exists (select 1 from skill s where s.formerly != ''
 and instr(char(10) || s.formerly || char(10), char(10) || t.ref_id || char(10))))
 """
-_EVALUATION = (
-    "select path, type, value from file "
-    "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
-)
+_EVALUATION = """select path, type, value
+    from file where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"""
 # Reset the accounts that counted a changed outcome.
-_COUNT_ANEW = (
-    "update account set outcomes = 0 where n in (select a.n from outcome o join account a "
-    "on a.domain = o.domain and a.action = o.action and a.trust = o.trust "
-    "where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"
-)
+_COUNT_ANEW = """update account set outcomes = 0 where n in (select a.n
+    from outcome o join account a on a.domain = o.domain and a.action = o.action and a.trust
+    = o.trust where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"""
 # An evaluation has the id of its outcome.
 _SAID = ("saying", "saying_key")
 _CLUSTERED = ("clustered", "seed_word")
@@ -128,112 +122,124 @@ def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
 
 
 def put_files(
-    database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
+    database: sqlite3.Connection, files: Mapping[str, File | None], queues: Queues
 ) -> None:
     """Set files, (blob, record) by path, or remove them (None), and mark the due records.
 
     The outcomes of each changed decision are joined.
     """
     decisions = _decisions_of_files(database, _numbers(database, files).values())
-    numbers = _replace_files(database, files, marks)
+    numbers = _replace_files(database, files, queues)
     decisions |= _decisions_of_files(database, numbers.values())
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
-    _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), marks)
+    _join_outcomes(database, decisions | _decisions_of_outcomes(database, outcomes), queues)
 
 
-def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
+def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Queues) -> None:
     """Update the outcomes of these decisions to their joined state."""
     for change in list(_find_outdated(database, names)):
-        numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
+        files = {change.path: (change.blob, change.outcome)}
+        numbers = _replace_files(database, files, queues)
         for number in numbers.values():
             database.execute("update outcome set counts = ? where n = ?", [change.counts, number])
             if change.own is not None:
                 database.execute("insert into own values (?, ?)", [number, change.own])
 
 
-def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
+def join_all_outcomes(database: sqlite3.Connection, queues: Queues) -> None:
     """Update every outcome to the joined state of its decision."""
-    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE)}, marks)
+    _join_outcomes(database, (name for (name,) in database.execute(_JOINABLE).fetchall()), queues)
 
 
 def _replace_files(
-    database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
+    database: sqlite3.Connection, files: Mapping[str, File | None], queues: Queues
 ) -> dict[str, int]:
     """Set or remove files without joining outcomes, and map each new path to its number."""
+    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
     old_numbers = _numbers(database, files)
-    links = _link_rows(database, old_numbers)
-    removed_links = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in removed_links], old=True)
+    old_links = _link_rows(database, old_numbers)
+    removed_links = old_links.keys() - _new_link_rows(files)
+    stable_links = {row: n for row, n in old_links.items() if row not in removed_links}
     # The outcomes behind a skill become due if it is new, removed or on another shelf.
     stable_paths = {
         p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
     }
-    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
-    moved_numbers = [n for path, n in old_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved_numbers, old=True)
-    rows = [(n,) for n in old_numbers.values()]
+
+    def mark_files(numbers: Mapping[str, int], *, is_before: bool = False) -> None:
+        kinds = {n: refs[path].kind for path, n in numbers.items() if path in refs}
+        moved_numbers = [n for path, n in numbers.items() if path not in stable_paths]
+        queues.mark_files(kinds, moved_numbers, is_before=is_before)
+
+    removed_numbers = [old_links[row] for row in removed_links]
+    queues.mark_files(dict.fromkeys(removed_numbers, "link"), removed_numbers, is_before=True)
+    mark_files(old_numbers, is_before=True)
+    former_names = _former_names(database, old_numbers.values())
+    _delete_rows(database, old_numbers.values())
+    if old_links:
+        query = "delete from link where file = ? and n not in (select value from json_each(?))"
+        numbers_text = msgspec.json.encode([*stable_links.values()]).decode()
+        database.executemany(query, [(n, numbers_text) for n in old_numbers.values()])
+    _delete_derived(database, refs, files, queues)
+    new_numbers = insert(
+        database, {path: file for path, file in files.items() if file}, stable_links
+    )
+    moves = [(new_numbers[row[0]], n) for row, n in stable_links.items()]
+    database.executemany("update link set file = ? where n = ?", moves)
+    links = _link_rows(database, new_numbers)
+    new_links = {row: n for row, n in links.items() if row not in old_links}
+    queues.mark_files(dict.fromkeys(new_links.values(), "link"), [*new_links.values()])
+    mark_files(new_numbers)
+    queues.mark_missing(refs.values())
+    former_names |= _former_names(database, new_numbers.values())
+    queues.mark("rewritten", former_names)  # their uses now count for another skill
+    changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
+    changed_refs |= {Ref("skill", name) for name in former_names}
+    _update_gone(database, changed_refs.union(refs.values()), queues)
+    if layout.VAULT_FILE in files:  # the policy decides which outcomes count
+        for table in ("mark", "account", "account_mark", "said_key", "rule", *_SAID, *_CLUSTERED):
+            database.execute(f"delete from {table}")
+        queues.mark_everything()
+    return new_numbers
+
+
+def _former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
+    """Return the former names of the skills in these files."""
     query = "select formerly from skill where n = ? and formerly != ''"
-    former_names = {
-        name
-        for n in old_numbers.values()
-        for (names,) in database.execute(query, [n])
-        for name in names.split("\n")
-    }
+    rows = (row for number in numbers for row in database.execute(query, [number]))
+    return {name for (names,) in rows for name in names.split("\n")}
+
+
+def _delete_rows(database: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Delete the rows of files, except their links."""
+    rows = [(n,) for n in numbers]
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
-    kept_links = {row: n for row, n in links.items() if row not in removed_links}
-    if links:
-        query = "delete from link where file = ? and n not in (select value from json_each(?))"
-        names = msgspec.json.encode([*kept_links.values()]).decode()
-        database.executemany(query, [(n, names) for n in old_numbers.values()])
+
+
+def _delete_derived(
+    database: sqlite3.Connection,
+    refs: Mapping[str, Ref],
+    files: Mapping[str, File | None],
+    queues: Queues,
+) -> None:
+    """Delete what was derived from the old state of these files."""
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
     _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
-    _forget_uses(database, outcomes, marks)
-    database.executemany("delete from mark where outcome = ?", [(bind(name),) for name in outcomes])
-    evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
-    removed_evaluations = [
-        ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]
-    ]
-    database.executemany(
-        "delete from mark where outcome = ?", [(bind(name),) for name in removed_evaluations]
-    )
-    _forget_sayings(database, [bind(name) for name in dict.fromkeys((*outcomes, *evaluations))])
-    new_numbers = insert(
-        database, {path: documents for path, documents in files.items() if documents}, kept_links
-    )
-    moves = [(new_numbers[row[0]], n) for row, n in kept_links.items()]
-    database.executemany("update link set file = ? where n = ?", moves)
-    new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
-    _mark_links(database, marks, list(new_links.values()))
-    numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
-    moved_numbers = [n for path, n in new_numbers.items() if path not in stable_paths]
-    dirty.mark_files(database, marks, numbers, moved_numbers)
-    dirty.mark_missing(database, marks, refs.values())
-    changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
-    new_skills = (file[1] for file in files.values() if file and isinstance(file[1], Skill))
-    former_names = {*former_names, *(name for skill in new_skills for name in skill.formerly)}
-    changed_refs |= {Ref("skill", name) for name in former_names}
-    dirty.mark(database, marks, "rewritten", former_names)  # their uses now count for another skill
-    _update_gone(database, {*refs.values(), *changed_refs}, marks)
-    if layout.VAULT_FILE in files:
-        # The policy decides which outcomes count.
-        account_tables = ("mark", "account", "account_mark", "said_key", "rule")
-        for table in (*account_tables, *_SAID, *_CLUSTERED):
-            database.execute(f"delete from {table}")
-        dirty.mark_everything(database, marks)
-    return new_numbers
+    _forget_uses(database, outcomes, queues)
+    evaluations = {path: ref.id for path, ref in refs.items() if ref.kind == "evaluation"}
+    removed_evaluations = [name for path, name in evaluations.items() if not files[path]]
+    marked_ids = [(bind(name),) for name in (*outcomes, *removed_evaluations)]
+    database.executemany("delete from mark where outcome = ?", marked_ids)
+    _forget_sayings(database, map(bind, dict.fromkeys((*outcomes, *evaluations.values()))))
 
 
 def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
     """Map (path, *columns of a link) to the number of its row, for the lists among these files."""
-    query = (
-        "select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata "
-        "from link where file = ?"
-    )
+    query = """select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata
+        from link where file = ?"""
     return {
         (path, *row): number
         for path, file in numbers.items()
@@ -252,16 +258,7 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
     }
 
 
-def _mark_links(
-    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, old: bool = False
-) -> None:
-    """Mark the records that become due because these links are added or removed."""
-    if numbers:
-        kinds = dict.fromkeys(numbers, "link")
-        dirty.mark_files(database, marks, kinds, numbers, old=old)
-
-
-def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
+def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], queues: Queues) -> None:
     """Update the table `gone` for these records, and mark the skills that return."""
     for ref in refs:
         values = [bind(ref.kind), bind(ref.id)]
@@ -269,7 +266,7 @@ def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty
         was_gone = database.execute(query, values).rowcount
         is_gone = database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values).rowcount
         if was_gone and not is_gone and ref.kind == "skill":
-            dirty.mark(database, marks, "readmitted", [ref.id])
+            queues.mark("readmitted", [ref.id])
 
 
 def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
@@ -295,18 +292,18 @@ def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
 
 
 def replace_uses(
-    database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], marks: dirty.Marks
+    database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], queues: Queues
 ) -> None:
     """Replace the uses of these outcomes."""
-    _forget_uses(database, outcomes, marks)
+    _forget_uses(database, outcomes, queues)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
     query = "update evidence set last = '' where key = ? and last >= ?"  # to count it again
     database.executemany(query, [(skill, outcome) for outcome, skill, *_ in rows])
-    dirty.mark(database, marks, "used", outcomes)
+    queues.mark("used", outcomes)
 
 
-def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
-    dirty.mark(database, marks, "used", outcomes)
+def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], queues: Queues) -> None:
+    queues.mark("used", outcomes)
     rows = [(bind(name),) for name in outcomes]
     query = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
     database.executemany(query, rows)
@@ -351,9 +348,9 @@ def insert(
             word_rows.append((n, " ".join(word for text in texts for word in words(text))))
     for table, table_rows in {"file": rows, **rows_by_table}.items():
         if table_rows:
-            marks = ", ".join("?" * len(table_rows[0]))
+            placeholders = ", ".join("?" * len(table_rows[0]))
             database.executemany(
-                f"insert into {table} values ({marks})",
+                f"insert into {table} values ({placeholders})",
                 [tuple(map(bind, row)) for row in table_rows],
             )
     query = f"insert into link values (null{', ?' * 9})"
@@ -386,7 +383,7 @@ def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Itera
 
 
 def add_commits(
-    database: sqlite3.Connection, history: Iterable[IndexedCommit], marks: dirty.Marks
+    database: sqlite3.Connection, history: Iterable[IndexedCommit], queues: Queues
 ) -> None:
     """Add commits, parents first."""
     first = _next_number(database, "c", "commits")
@@ -406,12 +403,12 @@ def add_commits(
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
         touched_rows = [(ref.kind, bind(ref.id), number) for ref in entry.touched]
         database.executemany("insert or ignore into touch values (?, ?, ?)", touched_rows)
-        if commit.step not in marks.steps:
+        if commit.step not in queues.steps:
             skills = [ref.id for ref in entry.touched if ref.kind == "skill"]
-            dirty.mark(database, marks, "committed", skills)
+            queues.mark("committed", skills)
         if commit.step == FORGET:
             names = (ref.removeprefix("skill:") for ref in commit.targets)
-            dirty.mark(database, marks, "readmitted", names)
+            queues.mark("readmitted", names)
     # A record that was added and removed between two states has no file in either.
     database.execute(f"{GONE} and t.c >= ?", [first])
 
@@ -461,9 +458,9 @@ def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) ->
     file_numbers = list(numbers)
     for start in range(0, len(file_numbers), _CHUNK):
         chunk = file_numbers[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
+        placeholders = ",".join("?" * len(chunk))
         for table in ("outcome", "recommendation"):
-            query = _OF_FILES.format(table) % marks
+            query = _OF_FILES.format(table) % placeholders
             decisions.update(name for (name,) in database.execute(query, chunk))
     return decisions
 

@@ -17,7 +17,6 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
-from skillvault.vault.index import dirty
 from skillvault.vault.index.connection import IndexDatabase, Pin
 from skillvault.vault.index.facts import (
     Clusters,
@@ -41,12 +40,12 @@ from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
 class Due(Topic):
-    """The queues of the steps, which `dirty` fills."""
+    """The keys in the queues of the steps; see `index.queues`."""
 
     def keys(self, step: str) -> list[str]:
         """Return the keys in the queue of a step."""
         query = "select key from due where step = ? order by key"
-        return [key for (key,) in self._reader.rows(query, [step])]
+        return self._reader.column(query, [step])
 
     def lengths(self) -> dict[str, int]:
         """Map each queue to the number of its keys; empty queues are left out."""
@@ -54,7 +53,7 @@ class Due(Topic):
 
     def mark_everything(self) -> None:
         """Put every record into every queue, as for a new index."""
-        self._reader.change(dirty.mark_everything)
+        self._reader.change(lambda _, queues: queues.mark_everything())
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """Remove keys from the queue of a step; a change makes them due again."""
@@ -72,7 +71,7 @@ class Files(Topic, Mapping[str, str]):
         return cast("str", blob)
 
     def __iter__(self) -> Iterator[str]:
-        return (path for (path,) in self._reader.rows("select path from file order by path"))
+        return iter(self._reader.column("select path from file order by path"))
 
     def __len__(self) -> int:
         return int(self._reader.value("select count(*) from file"))
@@ -87,13 +86,12 @@ class Files(Topic, Mapping[str, str]):
 
     def existing(self, paths: Iterable[str]) -> set[str]:
         """Return the paths that exist."""
-        rows = self._reader.rows_matching("select path from file where path in {}", paths)
-        return {path for (path,) in rows}
+        return set(self._reader.column_matching("select path from file where path in {}", paths))
 
     def below(self, folder: str) -> list[str]:
         """Return every path below a folder, sorted."""
         query = "select path from file where path > ? and path < ? order by path"  # "0" comes next
-        return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
+        return self._reader.column(query, [f"{folder}/", f"{folder}0"])
 
 
 class EvidenceScan(Struct, frozen=True):
@@ -175,10 +173,8 @@ class Topics:
     @property
     def domains(self) -> list[str]:
         """All domains of records and of vault.yaml, sorted."""
-        query = (
-            "select domain from outcome union select domain from fact "
-            "union select domain from session"
-        )
+        query = """select domain
+            from outcome union select domain from fact union select domain from session"""
         return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
 
     def check_domain(self, name: str | None) -> None:

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from skillvault.model.records import Correction, Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import domains_of
+from skillvault.vault.index.rows import domains_of, group
 
-_TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
+_SUPPORTS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
 # Another outcome of the same decision counts instead.
 _OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
 def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
-    query = f"""select distinct source_id
-        from link where {condition} and target_kind = 'fact' and target_id in {{}}"""
+    query = f"""select distinct source_id from link where {condition}
+        and target_kind = 'fact' and target_id in {{}}"""
     return sorted(set(reader.column_matching(query, facts)))
 
 
@@ -32,7 +32,7 @@ class Evaluations(Folder[Evaluation]):
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
         """Return the evaluations that support any of these facts, by id."""
-        return list(self.get_many(_linked_runs(self._reader, _TELLS, facts)).values())
+        return list(self.get_many(_linked_runs(self._reader, _SUPPORTS, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
         """Map (succeeded, verdict was right) to the number of judged trusted outcomes.
@@ -97,7 +97,7 @@ class Facts(Folder[Fact]):
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that support it."""
-        return self._link_counts(facts, _TELLS)
+        return self._link_counts(facts, _SUPPORTS)
 
     def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that contradict it, if there are any."""
@@ -116,7 +116,7 @@ class Facts(Folder[Fact]):
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that support any of these facts, by time."""
-        return _linked_runs(self._reader, _TELLS, facts)
+        return _linked_runs(self._reader, _SUPPORTS, facts)
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that contradict any of these facts, by time."""
@@ -126,7 +126,7 @@ class Facts(Folder[Fact]):
         """Map each fact to (supporting runs, contradicting runs), counted up to `last_run`."""
         query = f"""select target_id, count(distinct iif(type = 'contradicted', null, source_id)),
             count(distinct iif(type = 'contradicted', source_id, null))
-            from link where source_id <= ? and (type = 'contradicted' or {_TELLS})
+            from link where source_id <= ? and (type = 'contradicted' or {_SUPPORTS})
             and target_kind = 'fact' and target_id in {{}} group by target_id"""
         rows = self._reader.rows_matching(query, facts, prefix=[last_run])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
@@ -141,17 +141,16 @@ class Facts(Folder[Fact]):
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
         query = f"""select distinct {columns} from link l join outcome o on o.id = l.source_id
-            where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"""
+            where l.{_SUPPORTS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"""
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
         """Map each fact to the (domain, action) of the outcomes that support it."""
-        query = f"""select distinct l.target_id, o.domain, o.action from link l join outcome o on
-            o.id = l.source_id where {_TELLS} and l.target_kind = 'fact' and l.target_id in {{}}"""
-        actions: dict[str, set[tuple[str, str]]] = {}
-        for fact, domain, action in self._reader.rows_matching(query, facts):
-            actions.setdefault(fact, set()).add((domain, action))
-        return actions
+        query = f"""select distinct l.target_id, o.domain, o.action
+            from link l join outcome o on o.id = l.source_id
+            where {_SUPPORTS} and l.target_kind = 'fact' and l.target_id in {{}}"""
+        rows = self._reader.rows_matching(query, facts)
+        return {fact: set(pairs) for fact, pairs in group((r[0], r[1:]) for r in rows).items()}
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
         """Return the facts that another fact replaces."""
@@ -164,7 +163,7 @@ class Facts(Folder[Fact]):
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """Return the evaluations that support a fact and whose ids begin with a time."""
-        query = f"""select source_id from link where {_TELLS} and target_kind = 'fact'
+        query = f"""select source_id from link where {_SUPPORTS} and target_kind = 'fact'
             and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"""
         return self._reader.column(query, [fact, len(moment), moment])
 
@@ -173,7 +172,7 @@ class Facts(Folder[Fact]):
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
             "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
-            f"and {_TELLS} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
+            f"and {_SUPPORTS} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
             "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {limit}" if limit is not None else "")
         )
@@ -216,11 +215,11 @@ class LazyFacts(Mapping[str, Fact]):
 
     def __getitem__(self, name: str) -> Fact:
         if name not in self._cache:
-            fact = self._facts.get_many([name]).get(name)
-            self._cache[name] = fact if fact and fact.domain in self._domains else None
-        if (fact_read := self._cache[name]) is None:
+            self._cache[name] = self._facts.get(name)
+        fact = self._cache[name]
+        if fact is None or fact.domain not in self._domains:
             raise KeyError(name)
-        return fact_read
+        return fact
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_persons)
@@ -318,12 +317,12 @@ class Membership(NamedTuple):
     counted: bytes | None = None
 
 
-_CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
+_MEMBERSHIPS = f"select {', '.join(Membership._fields)} from clustered"
 
 
-_RUNS = """from clustered c
-    cross join link l on l.target_id = c.fact and l.target_kind = 'fact' {} where c.{} = ?"""
-_FOR = f"and l.{_TELLS} left join outcome o on o.id = l.source_id"
+_RUNS = """from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact'
+    {} where c.{} = ?"""
+_SUPPORT = f"and l.{_SUPPORTS} left join outcome o on o.id = l.source_id"
 _SESSION, _ACTION = "coalesce(o.session, o.id, '')", "coalesce(o.domain || ' ' || o.action, '')"
 _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
@@ -333,12 +332,12 @@ class Clusters(Topic):
 
     def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
         """Return the stored memberships of these facts."""
-        rows = self._reader.rows_matching(f"{_CLUSTERED} where fact in {{}}", facts)
+        rows = self._reader.rows_matching(f"{_MEMBERSHIPS} where fact in {{}}", facts)
         return {row[0]: Membership(*row) for row in rows}
 
     def of_pool(self, domain: str, pool: str) -> list[Membership]:
         """Return the facts of a pool, by sort key."""
-        query = f"{_CLUSTERED} where domain = ? and pool = ? order by sort_key"
+        query = f"{_MEMBERSHIPS} where domain = ? and pool = ? order by sort_key"
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
@@ -350,7 +349,9 @@ class Clusters(Topic):
             rows = [
                 Membership(*row)
                 for column, names in open_names.items()
-                for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
+                for row in self._reader.rows_matching(
+                    f"{_MEMBERSHIPS} where {column} in {{}}", names
+                )
             ]
             memberships |= {row.fact: row for row in rows}
             for column, names in open_names.items():
@@ -382,16 +383,16 @@ class Clusters(Topic):
 
     def tally(self, unit: Unit, session_limit: int) -> UnitTally:
         """Count the runs about a cluster or a fact."""
-        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
+        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_SUPPORTS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, last_run),) = self._reader.rows(query, [unit.name])
-        supporters = _RUNS.format(_FOR, unit.column)
+        supporters = _RUNS.format(_SUPPORT, unit.column)
         kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
-        name_rows = (
-            self._reader.rows(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
+        names = (
+            self._reader.column(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
             for kind, limit in kinds
         )
-        return UnitTally(count, last_run, *(tuple(name for (name,) in rows) for rows in name_rows))
+        return UnitTally(count, last_run, *map(tuple, names))
 
     def last_link(self) -> int:
         """Return the number of the latest link; a number is never used twice."""
@@ -401,7 +402,7 @@ class Clusters(Topic):
         """Map each fact to (its last run, count of runs for it, count of runs against it)."""
         query = f"""select target_id, max(source_id), sum(type != 'contradicted'),
             sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {{}}
-            and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"""
+            and (type = 'contradicted' or {_SUPPORTS}) and not {_OVERRULED} group by target_id"""
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, last_link: int) -> list[FactLink]:
@@ -409,7 +410,7 @@ class Clusters(Topic):
         query = f"""select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION},
             {_SUBJECT}, {_ACTION} from link l indexed by link_to_fact left join outcome o
             on o.id = l.source_id where l.target_kind = 'fact' and l.target_id = ?
-            and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) order by l.source_id"""
+            and l.n > ? and (l.type = 'contradicted' or l.{_SUPPORTS}) order by l.source_id"""
         return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
@@ -470,26 +471,26 @@ class Insights(Topic):
         """Return one run for each claim under any of these keys."""
         query = """select distinct (select evaluation from saying s where s.domain = k.domain
             and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"""
-        rows = self._reader.rows_matching(query, keys, prefix=[domain])
-        return {name for (name,) in rows if name is not None}
+        return set(self._reader.column_matching(query, keys, prefix=[domain])) - {None}
 
     def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
         """Return (run, status, session) of the runs that say any of these words."""
-        query = """select distinct evaluation, status, session
-            from saying where domain = ? and words in {}"""
+        query = """select distinct evaluation, status, session from saying
+            where domain = ? and words in {}"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
         """Return (status, count, first session, last session) of the runs that say these words."""
-        query = """select status, count(*), min(session), max(session)
-            from saying where domain = ? and words in {} group by words, status"""
+        query = """select status, count(*), min(session), max(session) from saying
+            where domain = ? and words in {} group by words, status"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def makers(self, domain: str, words: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
         """Return (words, fact, run that made the fact), at most `limit` for each of these words."""
-        query = f"""select words, fact, evaluation from (select s.words, l.target_id
-            as fact, s.evaluation, row_number() over (partition by s.words order by s.evaluation,
-            l.target_id) as number from saying s join link l on l.source_id = s.evaluation
+        query = f"""select words, fact, evaluation from (
+            select s.words, l.target_id as fact, s.evaluation, row_number() over
+            (partition by s.words order by s.evaluation, l.target_id) as number
+            from saying s join link l on l.source_id = s.evaluation
             and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact'
             where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))

@@ -13,9 +13,10 @@ from skillvault.vault.index.rows import domains_of, group, micros, moment, words
 from skillvault.vault.search import ranking
 
 # A trusted outcome is compared with trusted outcomes, any other with all.
-_COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
-HAS_EVALUATION = """o.counts and exists (select 1
-    from file e where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"""
+_COMPARISON: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
+HAS_EVALUATION = """o.counts and exists (select 1 from file e
+    where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"""
+_OUTCOME_FILES = f"{FILES} join outcome o on f.n = o.n"
 EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
 
 
@@ -27,13 +28,12 @@ class Outcomes(Folder[Outcome]):
 
     def domains(self, trust: Trust) -> frozenset[str]:
         """Return the domains that an outcome of this trust is compared with."""
-        query = domains_of("outcome", _COMPARED[trust])
+        query = domains_of("outcome", _COMPARISON[trust])
         return frozenset(self._reader.column(query))
 
     def actions(self, domain: str) -> list[str]:
         """Return the actions of a domain's outcomes, by name."""
-        query = """select distinct action
-            from outcome where domain = ? and action != '' order by action"""
+        query = "select distinct action from outcome where domain = ? and action != '' order by 1"
         return self._reader.column(query, [domain])
 
     def target_subjects(self, domain: str, targets: Collection[str]) -> list[tuple[str, str]]:
@@ -48,18 +48,16 @@ class Outcomes(Folder[Outcome]):
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """Return the time of the latest trusted outcome, of a domain or of all."""
         names = [domain] if domain is not None else sorted(self.domains("local"))
-        query = """select at
-            from outcome where domain = ? and trust = 'local' order by at desc limit 1"""
-        times = [at for name in names for (at,) in self._reader.rows(query, [name])]
+        query = """select at from outcome where domain = ? and trust = 'local'
+            order by at desc limit 1"""
+        times = [at for name in names for at in self._reader.column(query, [name])]
         return moment(max(times)) if times else None
 
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
         """Group these outcomes by domain."""
         query = "select distinct domain, id from outcome where id in {}"
-        ids: dict[str, set[str]] = {}
-        for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
-            ids.setdefault(domain, set()).add(outcome_id)
-        return ids
+        rows = sorted(self._reader.rows_matching(query, outcomes))
+        return {domain: set(ids) for domain, ids in group(rows).items()}
 
     def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
         """Return the evaluated outcomes of a domain since a time, latest first.
@@ -68,7 +66,7 @@ class Outcomes(Folder[Outcome]):
         """
         query = f"""select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ?
             and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"""
-        return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
+        return self._reader.column(query, [domain, micros(at), trust, trust])
 
     def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
         """Return (id, action, target) of a domain's evaluated outcomes."""
@@ -78,36 +76,33 @@ class Outcomes(Folder[Outcome]):
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """Return the outcomes with these event ids."""
-        return self._reader.records(
-            self._reader.rows_matching(_outcome_query("event in {}"), events), Outcome
-        )
+        rows = self._reader.rows_matching(f"{_OUTCOME_FILES} where event in {{}}", events)
+        return self._reader.records(rows, Outcome)
 
     def by_event_prefix(self, prefix: str) -> list[Outcome]:
         """Return the outcomes whose event ids begin with this text."""
-        rows = self._reader.rows(
-            _outcome_query("event >= ? and event < ?"), [prefix, f"{prefix}\U0010ffff"]
-        )
-        return self._reader.records(rows, Outcome)
+        return self._where("event >= ? and event < ?", prefix, f"{prefix}\U0010ffff")
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """Map each outcome to its status."""
-        return dict(
-            self._reader.rows_matching("select id, status from outcome where id in {}", ids)
-        )
+        query = "select id, status from outcome where id in {}"
+        return dict(self._reader.rows_matching(query, ids))
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
         """Return the outcomes of a session with this trust, oldest first."""
-        rows = self._reader.rows(_outcome_query("session = ? and trust = ?"), [session, trust])
-        return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
+        outcomes = self._where("session = ? and trust = ?", session, trust)
+        return sorted(outcomes, key=lambda outcome: outcome.order)
 
     def quoting(self, scope: str) -> list[Outcome]:
         """Return the outcomes of a repository or domain that quote a person's next words."""
-        rows = self._reader.rows(_outcome_query("scope = ?"), [scope])
-        return list(self._reader.records(rows, Outcome))
+        return self._where("scope = ?", scope)
 
     def by_decision(self, decision: str) -> list[Outcome]:
         """Return the outcomes of a decision; an outcome without a decision has its own id there."""
-        rows = self._reader.rows(_outcome_query("decision = ?"), [decision])
+        return self._where("decision = ?", decision)
+
+    def _where(self, condition: str, *values: str) -> list[Outcome]:
+        rows = self._reader.rows(f"{_OUTCOME_FILES} where {condition}", values)
         return self._reader.records(rows, Outcome)
 
     def ends(self, decision: str) -> list[Claim]:
@@ -121,7 +116,7 @@ class Outcomes(Folder[Outcome]):
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
         """Return the failed outcomes of these decisions that count and have no lesson, by time."""
-        query = f"""{FILES} join outcome o on f.n = o.n join outcome said
+        query = f"""{_OUTCOME_FILES} join outcome said
             on said.decision = o.decision and said.agent is o.agent and said.trust = o.trust
             where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {{}}"""
         outcomes = self._reader.records(self._reader.rows_matching(query, ids), Outcome)
@@ -130,10 +125,10 @@ class Outcomes(Folder[Outcome]):
 
     def untrusted_ids(self, ids: Iterable[str]) -> set[str]:
         """Return the untrusted records among these outcomes and recommendations."""
-        names = list(ids)
-        tables = ("outcome", "recommendation")
-        queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
-        return {name for query in queries for (name,) in self._reader.rows_matching(query, names)}
+        query = """select id from
+            (select id, trust from outcome union all select id, trust from recommendation)
+            where trust = 'untrusted' and id in {}"""
+        return set(self._reader.column_matching(query, ids))
 
     def count_evaluated(self, domain: str) -> int:
         """Return the number of a domain's trusted and evaluated outcomes."""
@@ -142,10 +137,9 @@ class Outcomes(Folder[Outcome]):
 
     def latest_evaluated(self, domain: str, count: int) -> list[str]:
         """Return the ids of the latest trusted and evaluated outcomes of a domain, oldest first."""
-        query = f"""select id
-            from outcome o where domain = ? and {EVALUATED} order by at desc, id desc limit ?"""
-        rows = self._reader.rows(query, [domain, count])
-        return [name for (name,) in reversed(rows)]
+        query = f"""select id from outcome o where domain = ? and {EVALUATED}
+            order by at desc, id desc limit ?"""
+        return self._reader.column(query, [domain, count])[::-1]
 
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
         """Return each (domain, action) of the trusted outcomes among these."""
@@ -215,13 +209,13 @@ class Recommendations(Topic):
         """Map each outcome to the task in the latest receipt of its decision."""
         receipts = self._receipts({decision for decision, _ in outcomes.values()})
         ends = _ends(self._reader, receipts)
-        tasks: dict[str, str] = {}
-        for name, (decision, claim) in outcomes.items():
+        return {
+            name: receipt.task
+            for name, (decision, claim) in outcomes.items()
             for receipt in select_receipts(
                 claim, receipts.get(decision, ()), ends.get(decision, ())
-            ):
-                tasks[name] = receipt.task
-        return tasks
+            )
+        }
 
     def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
         """Map each decision to its receipts that name a task, oldest first."""
@@ -239,10 +233,6 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
         from outcome where decision in {} and trust = 'local' and action != '' order by at, id"""
     rows = reader.rows_matching(query, decisions)
     return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
-
-
-def _outcome_query(condition: str) -> str:
-    return f"{FILES} join outcome o on f.n = o.n where {condition}"
 
 
 _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
@@ -268,8 +258,8 @@ class Tasks(Topic):
 
     def latest_behind(self, name: str, limit: int) -> set[str]:
         """Return the latest outcomes behind a skill, at most `limit` for each of its sources."""
-        links = """from link
-            where target_kind = ? and target_id = ? and type != 'contradicted' and source_kind"""
+        links = """from link where target_kind = ? and target_id = ?
+            and type != 'contradicted' and source_kind"""
         made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
         query = f"select source_id {links} = 'evaluation' order by source_id desc limit {limit:d}"
         outcomes: set[str] = set()
@@ -281,9 +271,9 @@ class Tasks(Topic):
 
     def latest_users(self, skill: str, limit: int) -> set[str]:
         """Return the latest `limit` outcomes that applied a skill."""
-        query = f"""select u.outcome
-            from used u where {_APPLIED} and u.skill = ? order by u.outcome desc limit {limit:d}"""
-        return set(self._reader.column(query, [skill]))
+        query = f"""select u.outcome from used u where {_APPLIED} and u.skill = ?
+            order by u.outcome desc limit ?"""
+        return set(self._reader.column(query, [skill, limit]))
 
     def keep_tasks(self, tasks: Mapping[str, str]) -> None:
         """Replace the tasks by which a search finds skills; "" removes them."""

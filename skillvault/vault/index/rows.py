@@ -138,20 +138,12 @@ def typed_rows(
     match record:
         case records.Outcome():
             source, decision = record.source, record.decision
-            origin_values = (
-                record.trust,
-                micros(record.occurred_at),
-                record.event_id,
-                source.session,
-            )
+            at = micros(record.occurred_at)
+            origin_values = (record.trust, at, record.event_id, source.session)
             # A decision without an id gets the id of its outcome.
-            decision_values = (
-                decision.id or ref.id,
-                record.result.status,
-                decision.task,
-                source.agent,
-                scope_of(record) if record.result.next_words else None,
-            )
+            decision_id, status = decision.id or ref.id, record.result.status
+            scope = scope_of(record) if record.result.next_words else None
+            decision_values = (decision_id, status, decision.task, source.agent, scope)
             # It counts until another outcome of its decision is indexed.
             yield "outcome", ref.id, *record.subject, *origin_values, *decision_values, True
             # Columns that assign the decision to an episode.
@@ -164,9 +156,7 @@ def typed_rows(
         case records.Fact():
             columns = (ref.id, record.domain, record.trust, record.supersedes, record.kind)
             yield "fact", *columns, record.review_by
-        case records.Skill() if (
-            ref.id != records.LEARNED
-        ):  # the skill with the patterns is in no table
+        case records.Skill() if ref.id != records.LEARNED:  # the patterns are in no table
             yield "skill", *skill_columns(ref.id, top, record, blob), False, top == layout.SERVED
         case records.Recommendation():
             values = (record.decision, record.trust, record.task, record.agent)
@@ -213,9 +203,8 @@ def skill_columns(
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
         *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags, formerly),
-        *((counts.times_applied, counts.success_rate) if counts else (None, None)),
-        layer,
-    )
+        *((counts.times_applied, counts.success_rate) if counts else (None, None)), layer,
+    )  # fmt: skip
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -242,10 +231,7 @@ def bind(value: Any) -> Any:
 
 def unbind(data: bytes) -> str:
     """Decode a text that `bind` escaped."""
-    text = data.decode()
-    return (
-        _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text) if "\0" in text else text
-    )
+    return _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), data.decode())
 
 
 def domains_of(table: str, condition: str) -> str:

@@ -80,8 +80,9 @@ class Skills(Folder[Skill]):
         A new skill would inherit the other skill's links and rejections.
         """
         query = """select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?)
-            or exists (select 1 from link where target_kind = 'skill' and target_id = ?) or exists
-            (select 1 from trailer where ref_kind = 'skill' and ref_id = ? and role = 'target')"""
+            or exists (select 1 from link where target_kind = 'skill' and target_id = ?)
+            or exists (select 1 from trailer
+            where ref_kind = 'skill' and ref_id = ? and role = 'target')"""
         return name == LEARNED or bool(self._reader.value(query, [name] * 3))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
@@ -113,14 +114,14 @@ class Skills(Folder[Skill]):
 
         The times are texts, as in the files.
         """
-        query = """select id from skill where shelf = ? and status != 'pinned' and (expires
-            < ? or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"""
+        query = """select id from skill where shelf = ? and status != 'pinned' and (expires < ?
+            or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"""
         return self._reader.column(query, [shelf, latest_end, oldest_creation])
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
         """Map each skill in skills/ or archive/ to the creation time in its file."""
-        query = """select id, coalesce(created, '')
-            from skill where shelf in ('archive', 'skills') and id in {} order by shelf"""
+        query = """select id, coalesce(created, '') from skill
+            where shelf in ('archive', 'skills') and id in {} order by shelf"""
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
@@ -163,16 +164,17 @@ class Skills(Folder[Skill]):
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
         """Return the skills made from outcomes of these actions, through any links."""
-        query = """with recursive made (kind, id) as (select 'evaluation', id
-            from outcome where domain = ? and action in {} union select l.target_kind, l.target_id
+        query = """with recursive made (kind, id) as (
+            select 'evaluation', id from outcome where domain = ? and action in {}
+            union select l.target_kind, l.target_id
             from link l join made m on l.source_id = m.id and l.source_kind = m.kind
             where l.type != 'contradicted') select id from made where kind = 'skill'"""
         return set(self._reader.column_matching(query, actions, prefix=[domain]))
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
         """Map each skill in skills/ to the subject in its file, if there is one."""
-        query = """select id, subject
-            from skill where +shelf = 'skills' and subject is not null and id in {}"""
+        query = """select id, subject from skill
+            where +shelf = 'skills' and subject is not null and id in {}"""
         return dict(self._reader.rows_matching(query, names))
 
     def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
@@ -186,8 +188,8 @@ class Skills(Folder[Skill]):
 
     def from_memory(self, name: str) -> bool:
         """Return True if facts made a skill."""
-        query = """select exists (select 1
-            from link where target_kind = 'skill' and target_id = ? and type = 'derived')"""
+        query = """select exists (select 1 from link
+            where target_kind = 'skill' and target_id = ? and type = 'derived')"""
         return bool(self._reader.value(query, [name]))
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
@@ -219,8 +221,8 @@ class Skills(Folder[Skill]):
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)
-        query = """select target_kind, target_id, source_kind, source_id
-            from link where target_kind = ? and target_id in {} and type != 'contradicted'"""
+        query = """select target_kind, target_id, source_kind, source_id from link
+            where target_kind = ? and target_id in {} and type != 'contradicted'"""
         while level:
             sources |= {ref: [] for ref in level}
             for kind, name, *source in self._reader.rows_of(query, level):

@@ -173,9 +173,9 @@ class Topics:
     @property
     def domains(self) -> list[str]:
         """All domains of records and of vault.yaml, sorted."""
-        query = """select domain
-            from outcome union select domain from fact union select domain from session"""
-        return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
+        query = """select domain from outcome union select domain from fact
+            union select domain from session"""
+        return sorted({*self._reader.column(query), *self.policy.domains})
 
     def check_domain(self, name: str | None) -> None:
         """Raise UsageError for a domain that the vault does not have; None is any domain."""

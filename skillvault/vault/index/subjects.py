@@ -9,18 +9,15 @@ from typing import Any, Literal, NamedTuple
 from skillvault.model.records import IndexedOutcome, Position, Subject
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Topic
+from skillvault.vault.index.rows import group
 
 _SEPARATOR = "\n"
-
-
 Scope = Literal["action", "subject"]
 SCOPES: tuple[Scope, ...] = ("action", "subject")
-_ALIKE: Mapping[Scope, str] = {
-    "action": "o.domain = s.domain and o.action = s.action and o.trust = s.trust",
-    "subject": (
-        "o.domain = s.domain and o.action = s.action and o.target is s.target and o.trust = s.trust"
-    ),
-}
+_SAME_ACTION = "o.domain = s.domain and o.action = s.action and o.trust = s.trust"
+_SAME_ACCOUNT: Mapping[Scope, str] = {
+    "action": _SAME_ACTION, "subject": f"{_SAME_ACTION} and o.target is s.target",
+}  # fmt: skip
 _TARGET: Mapping[Scope, str] = {"action": "? is null", "subject": "o.target is ?"}
 _EVALUATED = {
     scope: (
@@ -64,7 +61,7 @@ class Subjects(Topic):
         The list is empty if the outcome no longer exists.
         """
         query = f"""select o.at, o.id, {HAS_EVALUATION}, m.marks
-            from outcome s join outcome o on {_ALIKE[scope]}
+            from outcome s join outcome o on {_SAME_ACCOUNT[scope]}
             left join mark m on m.outcome = o.id where s.id = ? order by o.at, o.id"""
         rows = self._reader.rows(query, [outcome_id])
         return list({row[1]: _parse_row(row) for row in rows}.values())
@@ -76,13 +73,8 @@ class Subjects(Topic):
         query = f"""select o.domain, o.action, o.trust,
             {"o.target" if scope == "subject" else "null"}, o.at, o.id, {HAS_EVALUATION}, m.marks
             from outcome o left join mark m on m.outcome = o.id where o.id in {{}}"""
-        accounts: dict[AccountKey, list[IndexedOutcome]] = {}
-        for domain, action, trust, target, *outcome_row in self._reader.rows_matching(
-            query, outcomes
-        ):
-            account = AccountKey(scope, domain, action, trust, target)
-            accounts.setdefault(account, []).append(_parse_row(outcome_row))
-        return accounts
+        rows = self._reader.rows_matching(query, outcomes)
+        return group((AccountKey(scope, *row[:4]), _parse_row(row[4:])) for row in rows)
 
     def position(self, account: AccountKey) -> Position:
         """Return the position up to which an account was counted."""
@@ -115,9 +107,10 @@ class Subjects(Topic):
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
         """Return the keys of a domain's actions, by name."""
-        query = f"""select s.action, s.first, s.keys, s.tries, s.rules
-            from said_key s where s.domain = ? and exists
-            (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION}) order by s.action"""
+        query = f"""select s.action, s.first, s.keys, s.tries, s.rules from said_key s
+            where s.domain = ?
+            and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION})
+            order by s.action"""
         rows = self._reader.rows(query, [domain])
         return [
             ActionKeys(action, first, _split(keys), *sizes) for action, first, keys, *sizes in rows
@@ -160,8 +153,8 @@ class Subjects(Topic):
             query = """insert into account (scope, domain, action, trust, target)
                 values (?, ?, ?, ?, ?)"""
             change(query, account)
-        query = f"""update account set outcomes = ?, at = ?,
-            id = ?, until_at = ?, until_id = ?, point_at = ?, point_id = ? where {_ACCOUNT}"""
+        query = f"""update account set outcomes = ?, at = ?, id = ?, until_at = ?, until_id = ?,
+            point_at = ?, point_id = ? where {_ACCOUNT}"""
         ends = (*position.last, *position.until, *position.point)
         change(query, [position.outcomes, *ends, *account])
         query = f"insert or replace into account_mark select n, ?, ? from account where {_ACCOUNT}"

@@ -94,9 +94,9 @@ class Uses(Topic):
 
     def exposures(self, domain: str, end: SumsEnd) -> list[ExposureRow]:
         """Return the uses by a domain's closed decisions up to `end`, by time."""
-        query = f"""select u.outcome,
-            u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence, u.offer from used u
-            join outcome o on o.id = u.outcome where {_SUMMED} and {_CLOSED} order by o.at, o.id"""
+        query = f"""select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence,
+            u.offer from used u join outcome o on o.id = u.outcome
+            where {_SUMMED} and {_CLOSED} order by o.at, o.id"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return [ExposureRow(*row) for row in rows]
 
@@ -122,20 +122,20 @@ class Uses(Topic):
 
     def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
         """Return the closed decisions of a domain up to `end`."""
-        query = f"""select o.id,
-            o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task
-            from outcome o cross join decided d on d.id = o.id where {_SUMMED} and {_CLOSED}"""
+        query = f"""select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent,
+            d.task from outcome o cross join decided d on d.id = o.id
+            where {_SUMMED} and {_CLOSED}"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return list(map(DecisionRow._make, rows))
 
     def by_skill(self, skills: Iterable[str], last_counted: str = "") -> list[UseRow]:
         """Return the uses of these skills by closed decisions, after `last_counted`."""
         query = f"""select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c)
-            from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u join
-            outcome o on o.id = u.outcome where u.outcome > ? and u.skill in {{}} and {_CLOSED}"""
-        return list(
-            map(UseRow._make, self._reader.rows_matching(query, skills, prefix=[last_counted]))
-        )
+            from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome)
+            from used u join outcome o on o.id = u.outcome
+            where u.outcome > ? and u.skill in {{}} and {_CLOSED}"""
+        rows = self._reader.rows_matching(query, skills, prefix=[last_counted])
+        return list(map(UseRow._make, rows))
 
     def large_commits(self, commits: Iterable[int], minimum: int) -> set[int]:
         """Return the commits that touch at least `minimum` records."""
@@ -178,9 +178,10 @@ class Uses(Topic):
         """Return the merges that concern these skills."""
         query = f"""with recursive near (id) as (select value from json_each(?)
             union select l.target_id from near join link l on l.source_id = near.id
-            where l.source_kind = 'skill' and l.type = 'merged' union select l.source_id
-            from near join link l on l.target_id = near.id where l.target_kind = 'skill'
-            and l.type = 'merged') select {_MERGED} and source_id in near order by id"""
+            where l.source_kind = 'skill' and l.type = 'merged'
+            union select l.source_id from near join link l on l.target_id = near.id
+            where l.target_kind = 'skill' and l.type = 'merged')
+            select {_MERGED} and source_id in near order by id"""
         former_names = History(self._reader).former_names()
         present_names = {former_names.get(name, name) for name in skills}
         names = msgspec.json.encode(sorted(present_names)).decode()

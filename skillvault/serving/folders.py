@@ -84,7 +84,7 @@ class Folders:
 
         A folder that is named twice is listed at its last position.
         """
-        folders, problems = layers.domains(self._store.root, rules.dirs, readable)
+        folders, problems = layers.find_layers(self._store.root, rules.dirs, readable)
         for folder in self._added:
             if folder.is_dir():
                 folders.append(folder)

@@ -97,7 +97,7 @@ class Shelf:
         Raise UsageError for a folder of the vault that is never served.
         """
         if shelves.is_never_served(self._store.root, Path(folder)):
-            raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
+            raise UsageError(f"{folder}: {shelves.NEVER_SERVED}; add another folder")
         path = layout.real_path(Path(folder))
         self._folders.add_folder(path)
         return [problem for problem in self.problems if Path(problem.path).is_relative_to(path)]

@@ -50,7 +50,7 @@ def is_alive(pid: int) -> bool:
     return not state.startswith("Z")
 
 
-_TROUBLE = {
+_REASONS = {
     errno.ENOSPC: "no space left",
     errno.EDQUOT: "the quota is used up",
     errno.EIO: "an input/output error",
@@ -59,7 +59,7 @@ _TROUBLE = {
     errno.ENFILE: "too many open files",
 }
 # The same errors in messages of git and libgit2, which have no number.
-_MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
+_MESSAGES = {os.strerror(number).lower(): text for number, text in _REASONS.items()} | {
     "out of diskspace": "no space left",
     "couldn't write": "a file could not be written",
 }
@@ -67,10 +67,10 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.item
 
 def trouble(error: OSError | GitError | ImportError) -> str | None:
     """Describe an error of the disk; None if the error has another cause."""
-    if isinstance(error, OSError) and error.errno in _TROUBLE:
-        return _TROUBLE[error.errno]
-    words = str(error).lower()
-    return next((text for message, text in _MESSAGES.items() if message in words), None)
+    if isinstance(error, OSError) and error.errno in _REASONS:
+        return _REASONS[error.errno]
+    error_text = str(error).lower()
+    return next((text for message, text in _MESSAGES.items() if message in error_text), None)
 
 
 @contextmanager
@@ -79,12 +79,10 @@ def pause_on_disk_errors() -> Iterator[None]:
     try:
         yield
     except (OSError, GitError, ImportError) as error:  # an import reads a file, too
-        reason = trouble(error)
-        if reason is None:
+        if (reason := trouble(error)) is None:
             raise
-        raise PausedError(
-            f"paused: disk: {reason}; free space or repair the disk, inbox/ waits until then"
-        ) from error
+        advice = "free space or repair the disk, inbox/ waits until then"
+        raise PausedError(f"paused: disk: {reason}; {advice}") from error
 
 
 def sync_disks(*folders: Path) -> None:

@@ -97,10 +97,8 @@ def check_domains(domains: Sequence[str]) -> None:
     """Raise UsageError if a name of the option cannot be a domain."""
     for name in domains:
         if not is_slug(name):
-            raise UsageError(
-                f"--domain {name}: cannot be a folder name; use lower-case letters, digits "
-                "and single hyphens"
-            )
+            advice = "use lower-case letters, digits and single hyphens"
+            raise UsageError(f"--domain {name}: cannot be a folder name; {advice}")
 
 
 def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
@@ -146,9 +144,8 @@ def open_repository(root: Path) -> tuple[Git, str]:
     git.dirs()
     branch = git.branch()
     if branch is None:
-        raise UsageError(
-            f"{root}: HEAD is detached; run `git switch BRANCH` (the branch that learns)"
-        )
+        advice = "run `git switch BRANCH` (the branch that learns)"
+        raise UsageError(f"{root}: HEAD is detached; {advice}")
     return git, branch
 
 
@@ -156,8 +153,7 @@ def add_local_files(root: Path, git: Git, report: SetupReport, *, post_merge: bo
     """Create what a clone lacks: the inbox, the hooks, and settings of git."""
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
-    hooks = ["pre-commit", *(["post-merge"] if post_merge else [])]
-    for name in hooks:
+    for name in HOOKS if post_merge else HOOKS[:1]:
         _install_hook(root, git, name, report)
     _exclude_inbox(root, git, report)
     _install_driver(root, git)
@@ -196,15 +192,13 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
             f"{name} hook was installed; call there, for this vault: {_hook_command(name)}"
         )
         return
-    if target.exists():
-        old_text = target.read_text(encoding="utf-8", errors="replace")
-        if old_text == text:
-            return
-        if _MARK not in old_text:
-            report.left.append(
-                f"{target} is yours and was not changed; add to it: {_hook_command(name)}"
-            )
-            return
+    old_text = _read_text(target)
+    if old_text == text:
+        return
+    if target.exists() and _MARK not in old_text:
+        advice = f"add to it: {_hook_command(name)}"
+        report.left.append(f"{target} is yours and was not changed; {advice}")
+        return
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     target.chmod(0o755)
@@ -242,8 +236,7 @@ def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
     For clones without the driver, .gitattributes names `union`. That would join two appended rules,
     because both sides end with the same separator.
     """
-    attributes_file = git.dirs()[1] / "info" / "attributes"
-    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(attributes_file)
+    attributes_file, attributes = _read_attributes(root, git)
     merges = _RULES_MERGE.findall(attributes)
     if any(name != "union" for name in merges):
         return
@@ -257,11 +250,17 @@ def _install_driver(root: Path, git: Git) -> None:
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
-    attributes_file = git.dirs()[1] / "info" / "attributes"
-    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(attributes_file):
+    attributes_file, attributes = _read_attributes(root, git)
+    if ATTRIBUTE not in attributes:
         template = layout.resource("vault_template") / ".gitattributes"
         lines = [line for line in _read_text(template).splitlines() if ATTRIBUTE in line]
         _append_lines(attributes_file, lines)
+
+
+def _read_attributes(root: Path, git: Git) -> tuple[Path, str]:
+    """Return (the local file of attributes, the attributes of the vault and of that file)."""
+    file = git.dirs()[1] / "info" / "attributes"
+    return file, _read_text(root / ".gitattributes") + "\n" + _read_text(file)
 
 
 def configured_driver(root: Path, git: Git) -> str | None:

@@ -23,12 +23,12 @@ from skillvault.vault.failpoint import reach
 _HOUR = 3600.0
 _HOURLY_TRIES = 4  # the most requests in an hour, while none is answered
 _MAX_FAILURES = 3  # so many failures in a row open the circuit
-_PAUSE = _HOUR / 2  # the time until the next probe
+_PAUSE_SECONDS = _HOUR / 2  # the time until the next probe
 _CALL_SECONDS = 660.0  # after so long, an open call belongs to a killed process
-_RETENTION = 30 * 24 * _HOUR  # the age at which replies and calls are deleted
-_BUSY = 10.0  # seconds to wait for another process that writes
+_RETENTION_SECONDS = 30 * 24 * _HOUR  # the age at which replies and calls are deleted
+_BUSY_SECONDS = 10.0  # to wait for another process that writes
 
-_LOST = "in a batch whose number was lost; `skillvault run --retry` asks again"
+_LOST_BATCH = "in a batch whose number was lost; `skillvault run --retry` asks again"
 
 _SCHEMA = """
 create table if not exists call (
@@ -93,23 +93,22 @@ class Ledger:
         the circuit forbids the call.
         """
         with self._transaction() as db:
-            now = self._now()
-            circuit = _circuit(db)
-            if now < circuit.until and _is_open(db, circuit.probe, now):
-                return None
+            now, circuit = self._now(), _circuit(db)
             if now < circuit.until:
+                if _is_open(db, circuit.probe, now):
+                    return None
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
             _check_caps(db, (usd, tokens), _day(now), rules)
             first = _first_unanswered(db, now, circuit)
-            if first is not None and not circuit.failures:
-                return None
             if first is not None:
+                if not circuit.failures:
+                    return None
                 clock = _clock(first + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
             call = db.execute(sql, (now, _day(now), usd, tokens)).lastrowid
             if circuit.failures >= _MAX_FAILURES:
-                probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
+                probing = msgspec.structs.replace(circuit, until=now + _PAUSE_SECONDS, probe=call)
                 _set_circuit(db, probing)
             return call
 
@@ -117,11 +116,11 @@ class Ledger:
         """Close an answered call, and store its cost and its replies by key."""
         reach("reply-received")
         with self._transaction() as db:
-            now = self._now()
             self._keep_replies(db, call, replies, cost)
             _set_circuit(db, Circuit())
-            db.execute("delete from reply where at < ?", (now - _RETENTION,))
-            db.execute("delete from call where at < ?", (now - _RETENTION,))
+            earliest_time = self._now() - _RETENTION_SECONDS
+            db.execute("delete from reply where at < ?", (earliest_time,))
+            db.execute("delete from call where at < ?", (earliest_time,))
         reach("reply-journalled")
 
     def record_refusal(self, call: int) -> None:
@@ -141,7 +140,7 @@ class Ledger:
             if pause is not None:
                 failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
             elif failures >= _MAX_FAILURES:
-                pause = _PAUSE
+                pause = _PAUSE_SECONDS
             pause_end = self._now() + pause if pause is not None else 0.0
             _set_circuit(db, Circuit(failures, pause_end, reason))
 
@@ -207,7 +206,7 @@ class Ledger:
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
-        return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
+        return f"in batch {rows[0][0]}" if rows[0][0] else _LOST_BATCH
 
     def record_batch_replies(
         self, batch: str, replies: Mapping[str, str], cost: AnswerCost
@@ -233,9 +232,8 @@ class Ledger:
         last failure of the item, so that an outage does not give up items.
         """
         with self._transaction() as db:
-            (answer,) = db.execute(
-                "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
-            ).fetchone()
+            sql = "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
+            (answer,) = db.execute(sql).fetchone()
             sql = "select attempts, answered from letter where item = ?"
             attempts, last_answer = db.execute(sql, (subject,)).fetchone() or (0, answer)
             attempts += 1 if not service or answer > last_answer else 0
@@ -304,7 +302,7 @@ class Ledger:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
+            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             with closing(connection) as db:
                 db.execute("pragma synchronous = full")
                 (version,) = db.execute("pragma user_version").fetchone()
@@ -365,11 +363,9 @@ def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> f
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
         if db.execute(sql, (now - _HOUR,)).fetchone():
             return None
-    count, first = db.execute(
-        "select count(*), min(at) from call"
-        " where at > ? and (state = 'failed' or (state = 'open' and at > ?))",
-        (now - _HOUR, now - _CALL_SECONDS),
-    ).fetchone()
+    sql = """select count(*), min(at) from call
+        where at > ? and (state = 'failed' or (state = 'open' and at > ?))"""
+    count, first = db.execute(sql, (now - _HOUR, now - _CALL_SECONDS)).fetchone()
     return first if count >= _HOURLY_TRIES else None
 
 

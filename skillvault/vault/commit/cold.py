@@ -29,17 +29,13 @@ from skillvault.vault.disk import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import COLD
-from skillvault.vault.git.index_file import Entries, SparsePaths
+from skillvault.vault.git.index_file import Entries, SparsePaths, path_list
 from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
 WORTHWHILE = 20_000  # files from which `doctor` proposes it
-_SETTINGS = (
-    "core.sparseCheckoutCone",
-    "index.sparse",
-    COLD,
-    "core.sparseCheckout",
-)  # in this order
+# In the order in which they are set.
+_SETTINGS = ("core.sparseCheckoutCone", "index.sparse", COLD, "core.sparseCheckout")
 _DRAFT = re.compile(r"\.skillvault-(?P<name>.+)-[0-9]+-[0-9]+\.tmp")  # a file before its removal
 _YEAR_DEPTH = 3  # names in the path of the folder of a year, the first that `cold` may leave out
 _TRIES = 3
@@ -227,9 +223,8 @@ class _WindowChange:
         if not missing_paths:
             return
         self._git.objects.fetch_missing(entries[path].id for path in missing_paths)
-        names = "".join(f"{path}\0" for path in missing_paths).encode(errors="surrogateescape")
-        options = ("--ignore-skip-worktree-bits", "-z", "--stdin")
-        self._git.run("checkout-index", *options, stdin=names, env=self._env, ok=(0, 1))
+        words = ("checkout-index", "--ignore-skip-worktree-bits", "-z", "--stdin")
+        self._git.run(*words, stdin=path_list(missing_paths), env=self._env, ok=(0, 1))
         for path in missing_paths:
             if not os.path.lexists(self._root / path):
                 raise GitError(f"{path}: could not be written; make room, and run it again")

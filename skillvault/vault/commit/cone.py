@@ -8,6 +8,7 @@ from itertools import compress
 from pathlib import Path
 
 from skillvault.vault.disk import draft_name
+from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
 
 _FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
@@ -98,7 +99,7 @@ def _leaves(areas: Iterable[str], months: Iterable[str]) -> set[str]:
 
 def _write_cone(git: Git, leaves: set[str]) -> None:
     """Write the folders that stay whole, in the form of git's cone mode."""
-    parents = {f[:i] for f in leaves for i, char in enumerate(f) if char == "/"} - leaves
+    parents = {folder for leaf in leaves for folder in layout.folders_above(leaf)} - leaves
     lines = [_ALL, _NO_FOLDER]
     for parent in sorted(parents):
         lines += [f"/{parent}/", f"!/{parent}/*/"]

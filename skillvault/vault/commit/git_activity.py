@@ -1,8 +1,7 @@
 """Find the lock files and processes of git in a vault, and remove stale lock files.
 
 A lock file is removed only if no visible process uses it, and if it is old or a killed writer of
-skillvault made it. Without /proc no process is visible and
-nothing is removed.
+skillvault made it. Without /proc no process is visible and nothing is removed.
 """
 
 import os
@@ -21,10 +20,18 @@ from skillvault.model.text.text import shorten
 from skillvault.vault.git.process import is_own_git
 
 _PROC = Path("/proc")
-_STALE = 60.0  # seconds: an older lock that nobody uses was left behind
+_LOCK_SECONDS = 60.0  # an older lock that nobody uses was left behind
 _OPEN_COMMIT_SECONDS = 600.0  # an older commit is forgotten in its editor
-_OPTIONS = {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
-_WORDS = 60  # characters of a command
+_OPTIONS_WITH_VALUE = {
+    "-c",
+    "-C",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--config-env",
+    "--exec-path",
+}
+_COMMAND_CHARACTERS = 60  # of a command line in a message
 
 
 class GitLock(Struct, frozen=True):
@@ -37,7 +44,7 @@ class GitLock(Struct, frozen=True):
     @property
     def stale(self) -> bool:
         """True if the lock file is old and unused, so that it may be removed."""
-        return self.age > _STALE and not self.used
+        return self.age > _LOCK_SECONDS and not self.used
 
 
 def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
@@ -95,7 +102,7 @@ def _descriptors() -> Iterator[tuple[str, str]]:
     """Yield (process, descriptor) of all visible processes."""
     for pid in _process_ids():
         try:
-            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_find_processes`)
+            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `git_processes`)
         except OSError:  # the process ended, or belongs to somebody else
             continue
         yield from ((pid, name) for name in names)
@@ -133,7 +140,7 @@ class GitProcess(NamedTuple):
         """The git command, such as `commit` or `gc`, or ""."""
         words = iter(self.words[1:])
         for word in words:
-            if word in _OPTIONS:
+            if word in _OPTIONS_WITH_VALUE:
                 next(words, None)
             elif not word.startswith("-"):
                 return word
@@ -141,27 +148,20 @@ class GitProcess(NamedTuple):
 
     def __str__(self) -> str:
         line = " ".join(["git", *self.words[1:]])
-        return f"process {self.pid}, `{shorten(' '.join(line.split()), _WORDS)}`"
+        return f"process {self.pid}, `{shorten(' '.join(line.split()), _COMMAND_CHARACTERS)}`"
 
 
 def git_processes(*folders: Path) -> Iterator[GitProcess]:
     """Yield the visible git processes that work in these folders."""
-    for pid in _find_processes(tuple(f"{folder}/" for folder in folders)):
-        words = tuple(command_line(pid))
-        since = _start_time(pid)
+    # Path objects would be slow, and a person's git waits meanwhile.
+    prefixes = tuple(f"{folder}/" for folder in folders)
+    for pid in map(int, _process_ids()):
+        folder = _link_target(f"{_PROC}/{pid}/cwd")
+        if folder is None or not f"{folder}/".startswith(prefixes):
+            continue
+        words, since = tuple(command_line(pid)), _start_time(pid)
         if words and Path(words[0]).name == "git" and since is not None:
             yield GitProcess(pid, words, since)
-
-
-def _find_processes(folders: tuple[str, ...]) -> Iterator[int]:
-    """Yield the processes whose working directory is in one of these folders, which end in `/`.
-
-    Path objects would be slow, and a person's git waits meanwhile.
-    """
-    for pid in _process_ids():
-        folder = _link_target(f"{_PROC}/{pid}/cwd")
-        if folder and f"{folder}/".startswith(folders):
-            yield int(pid)
 
 
 def open_commit(*folders: Path) -> GitProcess | None:
@@ -209,7 +209,7 @@ def _stat(pid: int) -> list[str]:
 
 def _link_target(link: str) -> str | None:
     try:
-        return os.readlink(link)  # noqa: PTH115 (no path object: see `_find_processes`)
+        return os.readlink(link)  # noqa: PTH115 (no path object: see `git_processes`)
     except OSError:  # the process ended, or belongs to somebody else
         return None
 

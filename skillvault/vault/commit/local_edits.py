@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.vault.commit.files import AppendedPrefix
+from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.history import find_new_path
 from skillvault.vault.git.index_file import SparsePaths
@@ -52,7 +53,7 @@ def read_git_state(
     root = git.objects.root(commit) if commit else None
     clashes, folders = git.objects.clashes(root, paths)
     staged = git.index_file.current().differences
-    folders |= {folder for path in paths for folder in _folders_of(path) if staged.get(folder)}
+    folders |= {f for path in paths for f in layout.folders_above(path) if staged.get(f)}
     tree = git.objects.entries(root, [path for path in paths if path not in clashes])
     index = git.index_file.entries([*paths, *sorted(folders)])
     changed_paths = [path for path in files if index.get(path) != tree.get(path)]
@@ -123,22 +124,17 @@ def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
     """Map paths to a reason, if a folder is staged instead of the file or the reverse."""
     reasons: dict[str, str] = {}
     for path in files:
-        for folder in _folders_of(path):
+        for folder in layout.folders_above(path):
             if folder in state.missing_folders and folder in state.index:
                 reasons[path] = f"a file of yours is staged at {folder}, where a folder is needed"
                 break
     for staged_path in state.index:
         reasons |= {
             path: f"{staged_path} of yours is staged below it"
-            for path in _folders_of(staged_path)
+            for path in layout.folders_above(staged_path)
             if path in files
         }
     return reasons
-
-
-def _folders_of(path: str) -> list[str]:
-    """Return the folders above a path, the top folder first."""
-    return [path[:i] for i, char in enumerate(path) if char == "/"]
 
 
 class _TargetFile(NamedTuple):
@@ -189,7 +185,7 @@ def _read_type(root: Path, path: str) -> int | None:
 
 def _find_special_folder(root: Path, path: str) -> str | None:
     """Return the first parent of a path that is not a plain folder, such as a link."""
-    for folder in _folders_of(path):
+    for folder in layout.folders_above(path):
         mode = _read_type(root, folder)
         if mode is None:
             return None

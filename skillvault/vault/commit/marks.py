@@ -5,7 +5,8 @@
 the mark goes, unless a person had set it there.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -27,7 +28,7 @@ from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.history import History
 
-INTERNAL_KEY = ("metadata", "internal")
+INTERNAL_KEY, WRITTEN_KEY = ("metadata", "internal"), ("metadata", "written")
 
 
 def is_internal(content: bytes) -> bool:
@@ -44,14 +45,18 @@ def mark_internal(path: str, content: bytes) -> bytes:
     """Mark a skill's file as internal; UncommittedEditError if other text would change."""
     if is_internal(content):
         return content
-    try:
+    with _name_broken_file(path):
         front_matter.text_of(content)
         return front_matter.with_key(content, INTERNAL_KEY, value=True)
+
+
+@contextmanager
+def _name_broken_file(path: str) -> Iterator[None]:
+    """Convert a BadInputError to an UncommittedEditError that names the file."""
+    try:
+        yield
     except BadInputError as error:
         raise UncommittedEditError(f"{path}: {error}") from None
-
-
-KEY = ("metadata", "written")
 
 
 def encode_marked(skill: Record) -> bytes:
@@ -85,7 +90,7 @@ def mark_changed_sections(
             marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
         words = format_marks(marks)
         if words != skill.written:
-            marked_files[path] = front_matter.with_key(content, KEY, words)
+            marked_files[path] = front_matter.with_key(content, WRITTEN_KEY, words)
     return marked_files
 
 
@@ -105,10 +110,8 @@ def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git
         if layout.shelf_of(path) != layout.SERVED:
             marks[path] = mark_internal(path, content)
         elif is_internal(content) and _has_shelf_mark(path, origins.get(path), history, git):
-            try:
+            with _name_broken_file(path):
                 marks[path] = front_matter.without_key(content, INTERNAL_KEY)
-            except BadInputError as error:
-                raise UncommittedEditError(f"{path}: {error}") from None
     return files | marks
 
 

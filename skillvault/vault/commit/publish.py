@@ -20,12 +20,7 @@ from skillvault.model.errors import GitError, UncommittedEditError, VaultBusyErr
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_files
 from skillvault.vault.commit.cone import extend_cone
-from skillvault.vault.commit.files import (
-    AppendedFile,
-    AppendedPrefix,
-    ReplacedFile,
-    find_open_writer,
-)
+from skillvault.vault.commit.files import AppendedFile, AppendedPrefix, ReplacedFile
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
 from skillvault.vault.commit.journal import Intent, Journal, PathChange
 from skillvault.vault.commit.local_edits import (
@@ -46,7 +41,7 @@ from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
 
-_REST_SECONDS = 5.0  # the longest wait for a person's git that is always at work
+_GIT_SECONDS = 5.0  # the longest wait for a person's git that is always at work
 _LOCK_SECONDS = 5.0  # the longest wait for the index; then outcomes stay in the inbox
 _CLEAN_SECONDS = 1.0  # the longest wait for a `git clean` that began before us
 _PAUSE = 0.01
@@ -190,9 +185,8 @@ class Writer:
                 index = self._git.index_file.draft(entries, base.settings.staging)
                 publication = _Publication(group, base, entries, new_files, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
-                refs.begin(
-                    [RefUpdate(branch, new_tip, parent or ABSENT), RefUpdate(pin, ABSENT, new_tip)]
-                )
+                branch_update = RefUpdate(branch, new_tip, parent or ABSENT)
+                refs.begin([branch_update, RefUpdate(pin, ABSENT, new_tip)])
                 is_published = self._publish(publication, refs)
         return list(zip(commits, group.by_commit, strict=True)) if is_published else None
 
@@ -225,11 +219,10 @@ class Writer:
         """Raise UncommittedEditError if a process may still append to a file of the group."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
-            process = None if is_unchanged else find_open_writer(self._root, path)
+            process = None if is_unchanged else work_files.find_open_writer(self._root, path)
             if process:
-                raise UncommittedEditError(
-                    f"{path}: process {process} holds it open; let it close it"
-                )
+                message = f"{path}: process {process} holds it open; let it close it"
+                raise UncommittedEditError(message)
 
     def _settle_replaced(self) -> None:
         while self._replaced_files:
@@ -264,9 +257,8 @@ class Writer:
             try:
                 self._journal.roll_back(intent)
             except (OSError, GitError) as second_error:  # the next writer has the journal
-                error.add_note(
-                    f"the next command that writes undoes the unfinished change ({second_error})"
-                )
+                note = f"the next command that writes undoes the unfinished change ({second_error})"
+                error.add_note(note)
             raise
 
     def _replace_state(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
@@ -313,8 +305,6 @@ class Writer:
     def _restore_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
         """Restore files that a `git clean` removed because it had read the index too early."""
         self._restore_missing(files, intent)
-        if not self._is_cleaning():
-            return
         deadline = time.monotonic() + _CLEAN_SECONDS
         while self._is_cleaning() and time.monotonic() < deadline:
             time.sleep(_PAUSE)
@@ -337,7 +327,7 @@ class Writer:
 
         Such a commit holds no lock, and fails at its end if the branch has moved.
         """
-        deadline = time.monotonic() + _REST_SECONDS
+        deadline = time.monotonic() + _GIT_SECONDS
         while (commit := open_commit(self._root, *self._git.dirs())) is not None:
             if time.monotonic() >= deadline:
                 raise VaultBusyError(
@@ -361,7 +351,7 @@ class Writer:
     @contextmanager
     def _lock_at_rest(self) -> Iterator[None]:
         """Hold index.lock while no git is half-way; stop waiting after a while."""
-        deadline = time.monotonic() + _REST_SECONDS
+        deadline = time.monotonic() + _GIT_SECONDS
         while True:
             seconds = self._git.index_file.seconds_until_quiet()
             if seconds and time.monotonic() < deadline:

@@ -14,10 +14,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.errors import BadInputError
 from skillvault.model.records import Trust
 from skillvault.vault.disk import draft_name, is_alive, private_mode
 from skillvault.vault.failpoint import reach
@@ -31,6 +32,7 @@ from skillvault.vault.files.arrival import (
     free_names,
     identity_of,
     is_untrusted,
+    link_to_free_name,
     plain_name,
 )
 from skillvault.vault.files.quarantine import Quarantine, RefusedFile
@@ -44,8 +46,8 @@ _OBSTACLES = {
     stat.S_IFSOCK: "a socket, and no file; remove it",
 }
 _DEVICE = "a device, and no file; remove it"
-_ABANDONED = 60.0  # seconds; an older draft of an ended process is deleted
-_PATIENCE = 10.0  # the longest wait for a file that changes all the time, in seconds
+_DRAFT_SECONDS = 60.0  # an older draft of an ended process is deleted
+_CHANGING_SECONDS = 10.0  # the longest wait for a file that changes all the time
 _PAUSE = 0.05
 
 
@@ -104,12 +106,11 @@ class Inbox:
         waiting_files: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
-                file_stat = (self.root / layout.INBOX / name).lstat()
+                state = (self.root / layout.INBOX / name).lstat()
             except FileNotFoundError:
                 continue  # another run took it
-            waiting_files.append(
-                WaitingFile(file_stat.st_mtime_ns, name, min(file_stat.st_size, MAX_OUTCOME))
-            )
+            size = min(state.st_size, MAX_OUTCOME)
+            waiting_files.append(WaitingFile(state.st_mtime_ns, name, size))
         return sorted(waiting_files)
 
     def wait_until_stable(
@@ -124,7 +125,7 @@ class Inbox:
         """
         names = self.names() if names is None else names
         start = time.monotonic()
-        longest = seconds + _PATIENCE if patience is None else patience
+        longest = seconds + _CHANGING_SECONDS if patience is None else patience
         deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
@@ -138,13 +139,12 @@ class Inbox:
         self, name: str, seconds: float, first_seen: dict[tuple[str, int, int], float]
     ) -> bool:
         try:
-            file_stat = (self.root / layout.INBOX / name).lstat()
+            state = (self.root / layout.INBOX / name).lstat()
         except FileNotFoundError:
             return False
-        age = time.time() - file_stat.st_mtime
-        seen_at = first_seen.setdefault(
-            (name, file_stat.st_size, file_stat.st_mtime_ns), time.monotonic()
-        )
+        age = time.time() - state.st_mtime
+        version = name, state.st_size, state.st_mtime_ns
+        seen_at = first_seen.setdefault(version, time.monotonic())
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> ReceivedFile | None:
@@ -156,9 +156,8 @@ class Inbox:
             return None  # another run took it
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise BadInputError(
-                    "a symbolic link; drop the file itself", code="not-a-file"
-                ) from None
+                message = "a symbolic link; drop the file itself"
+                raise BadInputError(message, code="not-a-file") from None
             raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None
         state = os.fstat(descriptor)
         self._read[name] = identity_of(state)
@@ -171,9 +170,8 @@ class Inbox:
         _check_size(len(content))
         self._digests[name] = hashlib.sha256(content).hexdigest()
         if not name.endswith(ENDINGS):
-            raise BadInputError(
-                f"the name must end with {', '.join(ENDINGS)}; rename it", code="unknown-ending"
-            )
+            message = f"the name must end with {', '.join(ENDINGS)}; rename it"
+            raise BadInputError(message, code="unknown-ending")
         trust: Trust = "untrusted" if is_untrusted(name) else "local"
         return ReceivedFile(name, content, trust)
 
@@ -206,37 +204,30 @@ class Inbox:
             draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            for name in free_names(base):
-                try:
-                    os.link(draft, folder / name)
-                except FileExistsError:
-                    continue
-                reach("inbox-filled")
-                return name
+            name = link_to_free_name(draft, folder, base)
+            reach("inbox-filled")
+            return name
         finally:
             draft.unlink(missing_ok=True)
-        raise UsageError(f"{base}: every such name is taken in inbox/; run skillvault run first")
 
     def sweep_drafts(self) -> None:
         """Remove drafts of killed processes."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
-        for entry in (
-            entry for folder in folders if folder.is_dir() for entry in os.scandir(folder)
-        ):
+        for entry in chain.from_iterable(os.scandir(f) for f in folders if f.is_dir()):
             draft = DRAFT.fullmatch(entry.name)
             try:
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             except FileNotFoundError:
                 continue
-            if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
+            if draft and age > _DRAFT_SECONDS and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
         """Move committed files out of the inbox; a file that has changed since stays."""
         for name in names:
             with suppress(FileNotFoundError):  # a person removed it
-                file_stat = (self.root / layout.INBOX / name).lstat()
-                if identity_of(file_stat) == self._read.get(name):
+                state = (self.root / layout.INBOX / name).lstat()
+                if identity_of(state) == self._read.get(name):
                     taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:

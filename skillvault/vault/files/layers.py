@@ -34,9 +34,9 @@ _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
 SEEDS = "seed_skills"
-SHUT = "skills of this folder of the vault are never served"
-_SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
-_MAX_SKILL = 1024 * 1024
+NEVER_SERVED = "skills of this folder of the vault are never served"
+_CLOSED_FOLDERS = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
+_MAX_SKILL_BYTES = 1024 * 1024
 
 
 class ProseFile(Struct, frozen=True):
@@ -51,10 +51,9 @@ def seeds() -> Path:
 def is_never_served(root: Path, folder: Path) -> bool:
     """Return True if a folder contains, or is in, a folder of the vault that is never served."""
     real_folder = layout.real_path(folder)
-    closed_folders = [layout.real_path(root / name) for name in _SHUT]
+    closed_folders = (layout.real_path(root / name) for name in _CLOSED_FOLDERS)
     return any(
-        real_folder.is_relative_to(closed_folder) or closed_folder.is_relative_to(real_folder)
-        for closed_folder in closed_folders
+        f.is_relative_to(real_folder) or real_folder.is_relative_to(f) for f in closed_folders
     )
 
 
@@ -70,7 +69,7 @@ def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
     return tuple(layout.real_path(root / os.path.expanduser(name)) for name in names)  # noqa: PTH111
 
 
-def domains(
+def find_layers(
     root: Path, dirs: Iterable[str], readable: Collection[Path] = ()
 ) -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems): installed packages by name, then the policy's folders in order.
@@ -82,14 +81,14 @@ def domains(
     packages, problems = plugins()
     for folder in packages:
         if is_never_served(root, folder):
-            message = f"{SHUT}; install the package that brings it elsewhere"
+            message = f"{NEVER_SERVED}; install the package that brings it elsewhere"
             problems.append(Problem(str(folder), None, "not-served", message))
         else:
             folders.append(folder)
     for name in dirs:
         folder = layout.real_path(root / name)
         if is_never_served(root, folder):
-            message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
+            message = f"{NEVER_SERVED}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
         elif outside_folders(root, [name]) and not any(map(folder.is_relative_to, readable)):
             message = (
@@ -142,7 +141,9 @@ def _check_link(path: Path, folder: Path) -> None:
         )
     vaults = (parent for parent in target.parents if (parent / layout.VAULT_FILE).is_file())
     if any(is_never_served(vault, target) for vault in vaults):
-        raise BadInputError(f"a link to {target.parent}: {SHUT}; remove it", code="not-served")
+        raise BadInputError(
+            f"a link to {target.parent}: {NEVER_SERVED}; remove it", code="not-served"
+        )
 
 
 def _decode(name: str, content: bytes) -> Skill:
@@ -162,10 +163,9 @@ def skill_bytes(path: Path) -> bytes:
     """Read a skill's file; BadInputError if it is not a regular file of at most 1 MiB."""
     try:
         state = path.stat()
-        if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:
-            raise BadInputError(
-                f"not a regular file of at most {_MAX_SKILL // 1024} KiB", code="not-a-file"
-            )
+        if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL_BYTES:
+            message = f"not a regular file of at most {_MAX_SKILL_BYTES // 1024} KiB"
+            raise BadInputError(message, code="not-a-file")
         return path.read_bytes()
     except OSError as error:
         raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None
@@ -224,11 +224,11 @@ def _folder(package: str) -> Path:
     """Return the folder of a package without an import; BadInputError if there is none."""
     top, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (top, *subfolders)):
-        raise _bad_package(package, "no package has such a name")
+        raise _package_error(package, "no package has such a name")
     folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(top)]
     folder = next((package_folder for package_folder in folders if package_folder.is_dir()), None)
     if folder is None:
-        raise _bad_package(package, _describe_missing(folders))
+        raise _package_error(package, _describe_missing(folders))
     return folder
 
 
@@ -252,6 +252,6 @@ def _package_folders(name: str) -> Iterator[Path]:
         yield Path(spec.origin)
 
 
-def _bad_package(package: str, reason: str) -> BadInputError:
+def _package_error(package: str, reason: str) -> BadInputError:
     message = f"{package}: {reason}; correct the plugin's entry point, or install it unzipped"
     return BadInputError(message, code="no-package")

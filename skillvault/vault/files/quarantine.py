@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import stamp
+from skillvault.model.records import Trust, stamp
 from skillvault.vault.disk import draft_name, private_mode
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
@@ -29,6 +29,7 @@ from skillvault.vault.files.arrival import (
     free_names,
     identity_of,
     is_untrusted,
+    link_to_free_name,
     make_printable,
     plain_name,
 )
@@ -37,8 +38,6 @@ _NO_REASON = (
     "no reason is stored beside it, so its source is unknown; "
     "retry it, which makes it untrusted, or drop it"
 )
-
-
 _NOTES = "sessions/"  # the origin of notes of an agent's session begins so
 
 
@@ -127,7 +126,7 @@ class Quarantine:
             "from": name,
         }
         # The reason comes first; after a kill, the file is refused once more.
-        reason_file = folder / f"{target.name}{ERROR}"
+        reason_file = _reason_file(target)
         _write_whole(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
         reach("quarantine-told")
         try:
@@ -148,25 +147,21 @@ class Quarantine:
 
     def files(self) -> list[QuarantinedFile]:
         """Return the quarantined files by name, each with a printable reason."""
-        return [
-            _describe(name, _read_reason(self._folder / (name + ERROR)))
-            for name in self.file_names()
-        ]
+        return [_describe(name, _read_reason(self._folder / name)) for name in self.file_names()]
 
     def changed_files(self) -> list[ReceivedFile]:
         """Return the quarantined files that a person changed, as files that arrive again."""
-        return [
-            ReceivedFile(
-                origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local"
-            )
-            for path, origin in self._find_changed()
-        ]
+        files: list[ReceivedFile] = []
+        for path, origin in self._find_changed():
+            trust: Trust = "untrusted" if is_untrusted(origin) else "local"
+            files.append(ReceivedFile(origin, path.read_bytes(), trust))
+        return files
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
         """Yield (path, original name) of each quarantined file that was changed."""
         for name in self.file_names():
             path = self._folder / name
-            reason = _read_reason(path.with_name(name + ERROR))
+            reason = _read_reason(path)
             origin = str((reason or {}).get("from", name))
             if reason is not None and not origin.startswith(_NOTES) and _has_changed(path, reason):
                 yield path, origin
@@ -183,7 +178,7 @@ class Quarantine:
             try:
                 path.rename(target)
                 reach("requeued")
-                path.with_name(path.name + ERROR).unlink()
+                _reason_file(path).unlink()
             except FileNotFoundError:
                 continue  # another run took it
             names.append(prefix + target.name)
@@ -192,7 +187,7 @@ class Quarantine:
     def obstacle(self, name: str) -> str | None:
         """Return the reason why a file cannot go back to the inbox, or None."""
         path = self._folder / name
-        if str((_read_reason(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
+        if str((_read_reason(path) or {}).get("from")).startswith(_NOTES):
             return "notes of an agent's session, and no outcome; read them, then drop them"
         if path.is_symlink() or not path.is_file():
             return "not a regular file; put the file itself into inbox/"
@@ -208,18 +203,13 @@ class Quarantine:
         self.create_folders()
         prefix, file_name = self._arrival(name)
         source = self._folder / name
-        for free_name in free_names(file_name):
-            try:
-                # A link never replaces a file.
-                os.link(source, self._inbox / prefix / free_name, follow_symlinks=False)
-            except FileExistsError:
-                continue
-            except FileNotFoundError:
-                return None  # another run took it
-            # `remove` deletes the reason first, so a kill leaves a file that a person sees.
-            self.remove(name)
-            return prefix + free_name
-        raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
+        try:
+            free_name = link_to_free_name(source, self._inbox / prefix, file_name)
+        except FileNotFoundError:
+            return None  # another run took it
+        # `remove` deletes the reason first, so a kill leaves a file that a person sees.
+        self.remove(name)
+        return prefix + free_name
 
     def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
         """Move files back to the inbox with their old trust; without `names`, all files.
@@ -257,27 +247,24 @@ class Quarantine:
     def _check_names(self, names: Sequence[str] | None) -> list[str]:
         """Return these names, each once; UsageError for a name that is not in quarantine/."""
         if self._folder.is_symlink():
-            raise UsageError(
-                "quarantine/ is a symbolic link and is not followed; remove the files by hand"
-            )
+            message = "quarantine/ is a symbolic link and is not followed; remove the files by hand"
+            raise UsageError(message)
         existing_names = self.file_names()
         for name in names or ():
             if name not in existing_names:
-                raise UsageError(
-                    f"{name}: no such file in quarantine/; see `skillvault quarantine list`"
-                )
+                message = "no such file in quarantine/; see `skillvault quarantine list`"
+                raise UsageError(f"{name}: {message}")
         return existing_names if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
         """Delete a quarantined file, or link, and its reason."""
         path = self._folder / name
-        path.with_name(name + ERROR).unlink(missing_ok=True)
+        _reason_file(path).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
     def _arrival(self, name: str) -> tuple[str, str]:
         """Return (`untrusted/` or "", file name) with which a file arrived."""
-        reason = _read_reason(self._folder / (name + ERROR)) or {}
-        origin = reason.get("from")
+        origin = (_read_reason(self._folder / name) or {}).get("from")
         if not isinstance(origin, str):
             return "untrusted/", plain_name(name)
         file_name = plain_name(Path(origin).name)
@@ -290,7 +277,7 @@ def _find_same_file(folder: Path, name: str, origin: str, digest: str) -> str | 
     for file_name in free_names(name):
         if not os.path.lexists(folder / file_name):
             return None
-        reason = _read_reason(folder / (file_name + ERROR)) or {}
+        reason = _read_reason(folder / file_name) or {}
         if (reason.get("sha256"), reason.get("from")) == (digest, origin):
             return file_name
     return None
@@ -328,15 +315,14 @@ def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
 
     A reason for a missing file of the same `origin` does not count.
     """
-    return next(
-        free_name
-        for free_name in free_names(name)
-        if not os.path.lexists(folder / free_name)
-        and (
-            not os.path.lexists(folder / (free_name + ERROR))
-            or (origin and (_read_reason(folder / (free_name + ERROR)) or {}).get("from") == origin)
-        )
-    )
+    for free_name in free_names(name):
+        path = folder / free_name
+        has_reason = os.path.lexists(_reason_file(path))
+        if has_reason and origin and (_read_reason(path) or {}).get("from") == origin:
+            has_reason = False
+        if not (has_reason or os.path.lexists(path)):
+            break
+    return free_name
 
 
 def _describe_unread(path: Path) -> tuple[str | None, Identity | None]:
@@ -361,12 +347,17 @@ def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
     )
 
 
+def _reason_file(path: Path) -> Path:
+    return path.with_name(path.name + ERROR)
+
+
 def _read_reason(path: Path) -> dict[str, object] | None:
-    """Read a reason from its file; None if that fails."""
-    if path.is_symlink() or not path.is_file():
+    """Read the reason beside a quarantined file; None if that fails."""
+    file = _reason_file(path)
+    if file.is_symlink() or not file.is_file():
         return None
     try:
-        reason = json.loads(path.read_text(encoding="utf-8"))
+        reason = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     return reason if isinstance(reason, dict) else None

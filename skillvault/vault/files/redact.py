@@ -53,7 +53,7 @@ _JSON_WEB_TOKEN = regex(r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=]
 _MARKER = "[redacted: Secret Keyword]"
 _MARK = regex(r"\[redacted: ([^\]]+)\]")
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
-_LONG_NUMBER = 100_000  # a smaller number under the name of a secret is a count
+_MIN_SECRET_NUMBER = 100_000  # a smaller number under the name of a secret is a count
 
 
 @cache
@@ -67,9 +67,8 @@ def _compile_tail(tail: str) -> re.Pattern[str]:
         pattern += f"{re.escape(tail[end : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
         pattern += f"{{{minimum},{limit}}}"
         end = part.end()
-    return re.compile(
-        pattern + re.escape(tail[end:]) + "(?![A-Za-z0-9])" * (maximum is not None), re.ASCII
-    )
+    boundary = "(?![A-Za-z0-9])" if maximum is not None else ""
+    return re.compile(pattern + re.escape(tail[end:]) + boundary, re.ASCII)
 
 
 @cache
@@ -78,14 +77,15 @@ def _formats_of(start: str) -> list[tuple[int, str, str]]:
 
     A token that begins with `sk-ant-` also begins with `sk-`, and may have the format of either.
     """
-    return [
-        (len(other), kind, tail)
-        for other, kind, tail in FORMATS
-        if other and start.startswith(other)
-    ]
+    beginnings = (row for row in FORMATS if row[0] and start.startswith(row[0]))
+    return [(len(beginning), kind, tail) for beginning, kind, tail in beginnings]
 
 
-_WITHOUT_START = [(kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start]
+_WITHOUT_START = [
+    *((kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start),
+    ("JSON Web Token", _JSON_WEB_TOKEN),
+    ("Token", _UNLISTED),
+]
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
@@ -98,10 +98,6 @@ def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
                 break
     for kind, pattern in _WITHOUT_START:
         yield from ((match.start(), match.end(), kind) for match in pattern.finditer(run))
-    yield from (
-        (match.start(), match.end(), "JSON Web Token") for match in _JSON_WEB_TOKEN.finditer(run)
-    )
-    yield from ((match.start(), match.end(), "Token") for match in _UNLISTED.finditer(run))
 
 
 def _is_generated(tail: str) -> bool:
@@ -134,10 +130,7 @@ def redact_text(text: str) -> str:
     if len({version.count("\n") for version in versions}) > 1:
         return without_secrets
     lines = zip(*(version.split("\n") for version in versions), strict=True)
-    return "\n".join(
-        line if plain_line == redacted_line else redacted_line
-        for line, plain_line, redacted_line in lines
-    )
+    return "\n".join(line if plain == redacted else redacted for line, plain, redacted in lines)
 
 
 def secret_kinds(text: str) -> list[str]:
@@ -160,9 +153,8 @@ def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, An
                 code="duplicate-key",
                 key=name,
             )
-        clean_values[name] = redact_value(
-            member, secret=secret or is_secret_name(name) or (is_pair and name.lower() == "value")
-        )
+        is_secret = secret or is_secret_name(name) or (is_pair and name.lower() == "value")
+        clean_values[name] = redact_value(member, secret=is_secret)
     return clean_values
 
 
@@ -184,6 +176,6 @@ def redact_value(value: Any, *, secret: bool = False) -> Any:
         return _redact_mapping(value, secret=secret)
     if isinstance(value, list | tuple):
         return [redact_value(member, secret=secret) for member in value]
-    if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
+    if isinstance(value, int | float) and abs(value) >= _MIN_SECRET_NUMBER and secret:
         return _MARKER
     return value

@@ -6,7 +6,7 @@ repetitions, and each looks ahead for a limited length, so that no text makes th
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -32,10 +32,7 @@ _COPULAS, _WEAK = frozenset(_DATA["copulas"]), frozenset(_DATA["weak"])
 # Scripts without spaces between words; their characters end a value.
 _UNSPACED = r"\u0e00-\u0e7f\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _QUOTES = "'\"`\u00ab\u2018\u2019\u201c\u201d\u201e\u300c\u300e"
-_BARE = (
-    rf"(?:[^\s'\"`<>{{}}()\[\],;|\\&\u2010-\u201f\u00ab\u00bb{_UNSPACED}]"
-    r"|&(?!\w{1,40}=))"
-)
+_BARE = rf"(?:[^\s'\"`<>{{}}()\[\],;|\\&\u2010-\u201f\u00ab\u00bb{_UNSPACED}]|&(?!\w{{1,40}}=))"
 _QUOTED_CHARACTER = r"[^'\"`\r\n\\<>\u00bb\u2019\u201d\u300d\u300f]"
 # The beginning of a value is enough to judge it; `_whole_cut` finds the end.
 _VALUE = (
@@ -117,6 +114,7 @@ _PINS = ("passcode", "暗証番号", "الرقم السري", "pin")
 _KEY_OF_WHAT = regex(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
 _IDENTIFIER = "-_.$@abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _TWO_WORD_SETTERS = ("env ", "setx ", "set ", "put ", "-x ", "config ")
+_OWNERS_OF_KEYS = ("api", "auth", "account", "private", "service", "client", "db")
 _PARTS = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
@@ -171,10 +169,9 @@ def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
     """Return the cut of a whole value, which may be longer than its match."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
-    if match.end() - start >= 100 and (
-        continuation := _CONTINUATION[group].match(match.string, match.end())
-    ):
-        end = continuation.end()
+    if match.end() - start >= 100:
+        continuation = _CONTINUATION[group].match(match.string, match.end())
+        end = continuation.end() if continuation else end
     return _Cut(start, end, kind)
 
 
@@ -287,13 +284,12 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
         return None
     if not (is_near_sign or name.is_password) and text[end:reach] == lowered[end:reach]:
         return None
-    is_option = text.startswith(("-", "/"), name.start) or lowered.endswith(
-        _TWO_WORD_SETTERS, 0, name.start
-    )
-    for pattern, is_secret in (
-        (_OPTION_VALUE if is_option else _ASSIGNED_VALUE, _is_assigned_secret),
-        *(((_STATED, _is_stated_secret),) if is_near_sign else ()),
-    ):
+    is_option = text.startswith(("-", "/"), name.start)
+    is_option = is_option or lowered.endswith(_TWO_WORD_SETTERS, 0, name.start)
+    checks = [(_OPTION_VALUE if is_option else _ASSIGNED_VALUE, _is_assigned_secret)]
+    if is_near_sign:
+        checks.append((_STATED, _is_stated_secret))
+    for pattern, is_secret in checks:
         match = pattern.match(lowered, end)
         if match and not _describes_secret(text, match) and is_secret(text, name, match):
             is_option = text.startswith("-", name.start)
@@ -443,23 +439,15 @@ def is_secret_name(name: str) -> bool:
     for start, word in _find_names(lowered):
         secret_name = _read_name(name, lowered, start, word)
         suffix_words = [part.lower() for part in _PARTS.findall(name[start + len(word) :])]
-        if (
-            secret_name is None
-            or not _ABOUT.isdisjoint(suffix_words)
-            or (suffix_words and suffix_words[0] not in ("s", "base", "key", "value"))
-        ):
+        if secret_name is None or not _ABOUT.isdisjoint(suffix_words):
             continue
-        if (
-            secret_name.is_password
-            or word == "secret"
-            or (word not in ("token", "key") and not suffix_words)
-        ):
+        if suffix_words and suffix_words[0] not in ("s", "base", "key", "value"):
+            continue
+        is_whole_name = word not in ("token", "key") and not suffix_words
+        if secret_name.is_password or word == "secret" or is_whole_name:
             return True
         parts = [part.lower() for part in _PARTS.findall(name[:start])]
-        if parts and (
-            word == "token"
-            or parts[-1] in ("api", "auth", "account", "private", "service", "client", "db")
-        ):
+        if parts and (word == "token" or parts[-1] in _OWNERS_OF_KEYS):
             return True
     return False
 
@@ -500,14 +488,9 @@ def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut
                     yield _Cut(at, at + len(value), "Secret Keyword")
 
 
-def _command(template: str) -> Cue:
+def _compile_command(template: str) -> Cue:
     """Compile a command with `SECRET` in it to a cue."""
-    pattern = (
-        re.escape(template)
-        .replace(r"\ ", r"\s{1,3}")
-        .replace("…", r"[^\n]{0,200}?")
-        .replace(r"\ ", " ")
-    )
+    pattern = re.escape(template).replace(r"\ ", r"\s{1,3}").replace("…", r"[^\n]{0,200}?")
     pattern = pattern.replace(r"\s{1,3}[^\n]{0,200}?\s{1,3}", r"\s[^\n]{0,200}?(?<=\s)")
     sign = re.split(r" |…|USER|SECRET", template)[0]
     # Stop where the same command begins again, so that each line is read once.
@@ -525,19 +508,12 @@ def _command(template: str) -> Cue:
     return Cue("Password Option", (sign,), regex(rf"(?<![\w./-]){pattern}"))
 
 
-CUES = (
-    *(
-        Cue(
-            cue["kind"],
-            tuple(cue["signs"]),
-            regex("".join(cue["pattern"]).replace("LONG", _LONG)),
-            cue.get("strength", 0),
-        )
-        for cue in _DATA["cue"]
-    ),
-    *map(_command, COMMANDS),
-)
-_CUES_OF = {
-    sign: [cue for cue in CUES if sign in cue.signs] for sign in {s for c in CUES for s in c.signs}
-}
+def _read_cue(row: Mapping[str, Any]) -> Cue:
+    pattern = "".join(row["pattern"]).replace("LONG", _LONG)
+    return Cue(row["kind"], tuple(row["signs"]), regex(pattern), row.get("strength", 0))
+
+
+CUES = (*map(_read_cue, _DATA["cue"]), *map(_compile_command, COMMANDS))
+_SIGNS = {sign for cue in CUES for sign in cue.signs}
+_CUES_OF = {sign: [cue for cue in CUES if sign in cue.signs] for sign in _SIGNS}
 _SIGN_FINDER = _build_finder(_CUES_OF)

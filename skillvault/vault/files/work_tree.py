@@ -76,8 +76,7 @@ class WorkTreeView:
         """The path of every record by `<kind>:<id>`, readable or not."""
         paths: dict[str, str] = {}
         for path in sorted(self.contents):
-            ref = layout.ref_of(path)
-            if ref is not None:
+            if ref := layout.ref_of(path):
                 paths.setdefault(str(ref), path)
         return paths
 
@@ -101,9 +100,8 @@ def policy_of(content: bytes) -> Policy:
     try:
         return parse_policy(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
-        raise BadInputError(
-            f"{layout.VAULT_FILE}: {error.message}", code=error.code, key=error.key, line=error.line
-        ) from None
+        message = f"{layout.VAULT_FILE}: {error.message}"
+        raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
 
 
 def blob_id(content: bytes) -> str:

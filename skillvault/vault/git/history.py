@@ -14,7 +14,7 @@ from skillvault.vault.git.objects import SUBMODULE, Entry
 from skillvault.vault.git.process import Runner, as_environment
 from skillvault.vault.git.refs import ABSENT
 
-_RAW = ("-z", "--raw", "--no-renames", "--no-abbrev")
+_DIFF_OPTIONS = ("-z", "--raw", "--no-renames", "--no-abbrev")
 # Only ssh knows the keys of a vault, and no program that the config names is asked.
 _VERIFIERS = {
     "gpg.ssh.program": "ssh-keygen",
@@ -23,7 +23,7 @@ _VERIFIERS = {
     "gpg.openpgp.program": "false",
     "gpg.x509.program": "false",
 }
-_NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")
+_ONLY_IN_REFLOG = ("--reflog", "--not", "--branches", "--remotes")
 
 
 class Diff(NamedTuple):
@@ -80,10 +80,9 @@ class History:
         Without `submodules`, a submodule counts as missing.
         """
         diffs = diff_entries(self._git, "diff-tree", "-r", base, tip)
-        entries = {path: diff.after for path, diff, _ in diffs}
         return {
-            path: entry if submodules or entry is None or entry.mode != SUBMODULE else None
-            for path, entry in entries.items()
+            path: entry if submodules or (entry and entry.mode != SUBMODULE) else None
+            for path, (_, entry), _ in diffs
         }
 
     def reflog(self, branch: str) -> set[str]:
@@ -101,7 +100,7 @@ class History:
         # A commit begins with an empty field, which no path is.
         format_text = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
         options = ("--topo-order", "--reverse", "--root", f"--format={format_text}")
-        fields = self._git.fields("log", *_RAW, *options, *span, "--")
+        fields = self._git.fields("log", *_DIFF_OPTIONS, *options, *span, "--")
         commit: PastCommit | None = None
         for field in fields:
             if field and commit:
@@ -151,9 +150,8 @@ class History:
         if not paths:
             return ""
         safe_options = ("--no-ext-diff", "--no-textconv", "--no-color")
-        out = self._git.run(
-            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe_options, commit, "--", *paths
-        )
+        options = ("-p", "--root", "--no-commit-id", "-M", *safe_options)
+        out = self._git.run("diff-tree", *options, commit, "--", *paths)
         return out.decode(errors="replace")
 
     def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
@@ -182,14 +180,14 @@ class History:
 
     def find_lost_commits(self) -> list[PastCommit]:
         """Return the commits of skillvault that only a reflog has, oldest first."""
-        return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
+        return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_ONLY_IN_REFLOG))
 
 
 def diff_entries(
     git: Runner, command: str, *words: str, env: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Diff, str]]:
     """Yield (path, entries before and after, git's letter for the change) of a diff."""
-    fields = git.fields(command, *_RAW, *words, env=env)
+    fields = git.fields(command, *_DIFF_OPTIONS, *words, env=env)
     for field in fields:
         yield os.fsdecode(next(fields)), *_parse_diff(field)
 

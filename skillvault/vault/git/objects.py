@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from skillvault.model.change import Program
 from skillvault.model.errors import GitError
+from skillvault.vault.files import layout
 from skillvault.vault.git.process import PARTIAL
 
 FOLDER, SUBMODULE = "40000", "160000"  # modes of entries that are not files
@@ -83,18 +84,6 @@ class Tree:
         return b"".join(self._lines)
 
 
-def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
-    """Return the folders of these paths by depth, the deepest first, the root ("") last."""
-    folders = {""}
-    for path in paths:
-        parts = path.split("/")
-        folders.update("/".join(parts[:i]) for i in range(1, len(parts)))
-    by_depth: dict[int, list[str]] = {}
-    for folder in sorted(folders):
-        by_depth.setdefault(folder.count("/") + bool(folder), []).append(folder)
-    return [by_depth[depth] for depth in sorted(by_depth, reverse=True)]
-
-
 def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
     """Yield the entries of a tree object."""
     pos = 0
@@ -122,8 +111,8 @@ def _encode_name(name: str) -> bytes:
 _MAX_COMMITS = 2000  # the number of commits that are searched for a revert
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
-_CACHE_SIZE = 32  # trees; each commit needs the tree of a wide folder
-_NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
+_CACHED_TREES = 32  # each commit needs the tree of a wide folder
+_TYPE_NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
 class Objects:
@@ -251,7 +240,7 @@ class Objects:
         reasons: dict[str, str] = {}
         missing_folders: set[str] = set()
         for path in paths:
-            for folder in (path[:i] for i, char in enumerate(path) if char == "/"):
+            for folder in layout.folders_above(path):
                 entries = self._descend(folders, folder)
                 if entries is None:
                     reasons[path] = f"a file is committed at {folder}, where a folder is needed"
@@ -275,13 +264,13 @@ class Objects:
 
     def _cache_tree(self, tree: str, entries: Tree) -> None:
         self._trees[tree] = entries
-        while len(self._trees) > _CACHE_SIZE:
+        while len(self._trees) > _CACHED_TREES:
             del self._trees[next(iter(self._trees))]
 
     def _object(self, name: str, kind: int) -> bytes:
         node = self._node(name)
         if node.type != kind:
-            raise GitError(f"object {name} is no {_NAMES[kind]}; run `git fsck`")
+            raise GitError(f"object {name} is no {_TYPE_NAMES[kind]}; run `git fsck`")
         return bytes(node.data if kind == _BLOB else node.read_raw())
 
     def _node(self, name: Any) -> Any:
@@ -321,27 +310,28 @@ class Objects:
 
         The cost depends on the folders on the paths, not on the vault's size.
         """
-        levels = folder_levels(entries)
-        folders = self.folders(base, [folder for level in levels for folder in level])
+        folders = {folder for path in entries for folder in layout.folders_above(path)}
+        trees = self.folders(base, ["", *folders])
         for path, entry in entries.items():
             folder, _, name = path.rpartition("/")
-            folders[folder].set(name, entry)
-        for level in levels:
-            nonempty = [folder for folder in level if folders[folder] or not folder]
-            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in nonempty}
-            for folder in nonempty:  # the next commit needs these trees
-                self._cache_tree(ids[folder], folders[folder])
-            for folder in filter(None, level):  # an empty folder is removed from its parent
-                parent, _, name = folder.rpartition("/")
-                node = Entry(FOLDER, ids[folder]) if folder in ids else None
-                folders[parent].set(name, node)
-        return ids[""]
+            trees[folder].set(name, entry)
+        for folder in sorted(folders, key=lambda folder: folder.count("/"), reverse=True):
+            parent, _, name = folder.rpartition("/")
+            # An empty folder is removed from its parent.
+            node = Entry(FOLDER, self._write_folder(trees[folder])) if trees[folder] else None
+            trees[parent].set(name, node)
+        return self._write_folder(trees[""])
+
+    def _write_folder(self, tree: Tree) -> str:
+        tree_id = self._write(_TREE, tree.encode_tree())
+        self._cache_tree(tree_id, tree)  # the next commit needs it
+        return tree_id
 
     def _write(self, kind: int, content: bytes) -> str:
         try:
             return str(self._repository.write(kind, content))
         except (self._failed, OSError) as error:
-            raise GitError(f"a {_NAMES[kind]} cannot be written: {error}") from None
+            raise GitError(f"a {_TYPE_NAMES[kind]} cannot be written: {error}") from None
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:

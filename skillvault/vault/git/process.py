@@ -32,22 +32,13 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_OFF = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "core.editor=true",
-    "core.sshCommand=false",
-    "core.quotePath=false",
-    "diff.external=",
-    "submodule.recurse=false",
-    "gc.auto=0",
-    "log.showSignature=false",
-    "i18n.commitEncoding=UTF-8",
-    "i18n.logOutputEncoding=UTF-8",
-    "trailer.separators=:",
-)  # fmt: skip
-_SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
+_SAFE_SETTINGS = (
+    "core.hooksPath=/dev/null core.fsmonitor=false core.pager=cat core.editor=true "
+    "core.sshCommand=false core.quotePath=false diff.external= submodule.recurse=false gc.auto=0 "
+    "log.showSignature=false i18n.commitEncoding=UTF-8 i18n.logOutputEncoding=UTF-8 "
+    "trailer.separators=:".split()
+)
+_OPTIONS = tuple(part for setting in _SAFE_SETTINGS for part in ("-c", setting))
 OWNER_REMEDY = "git config --global --add safe.directory"  # in git's message about the owner
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
 PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
@@ -63,7 +54,7 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 def is_own_git(words: Sequence[str]) -> bool:
     """Return True if skillvault started the git with this command line."""
-    return tuple(words[1 : 1 + len(_SETTINGS)]) == _SETTINGS
+    return tuple(words[1 : 1 + len(_OPTIONS)]) == _OPTIONS
 
 
 def failure_of(command: str, err: bytes) -> str:
@@ -75,7 +66,7 @@ def failure_of(command: str, err: bytes) -> str:
     return f"git {command}: {words}" + (f"; {PARTIAL}" if "promisor remote" in words else "")
 
 
-_CHUNK = 1 << 18  # bytes
+_CHUNK_BYTES = 1 << 18  # that are read at once from git
 
 
 class Runner:
@@ -154,7 +145,7 @@ class Runner:
         assert process.stdout
         try:
             remainder = b""
-            while chunk := process.stdout.read(_CHUNK):
+            while chunk := process.stdout.read(_CHUNK_BYTES):
                 *fields, remainder = (remainder + chunk).split(b"\0")
                 yield from fields
         except BaseException:
@@ -195,7 +186,7 @@ class Runner:
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.
             process = git.Git(self._root).execute(
-                [*prefix, "git", *_SETTINGS, "-C", str(self._root.absolute()), *args],
+                [*prefix, "git", *_OPTIONS, "-C", str(self._root.absolute()), *args],
                 as_process=True,  # else git gets no stdin, and its children outlive a timeout
                 istream=subprocess.PIPE,
                 env=settings,

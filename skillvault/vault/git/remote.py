@@ -21,14 +21,14 @@ from msgspec import Struct
 from skillvault.model.errors import GitError
 from skillvault.model.text.text import slug
 from skillvault.vault.git.config import CLONE
-from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, Objects, with_mode
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, SUBMODULE, Entry, Objects, with_mode
 from skillvault.vault.git.process import Runner, failure_of
-from skillvault.vault.git.promisor import SECONDS, call_remote
+from skillvault.vault.git.promisor import SECONDS, SSH, call_remote
 from skillvault.vault.git.refs import ABSENT, RefUpdate
 from skillvault.vault.git.repository import Git
 
 PROPOSAL = "proposal/"  # the folder of the branches that approve a proposal
-_USER = 24  # characters of a user's name
+_USER_CHARACTERS = 24  # of a user's name in the name of a clone
 
 
 def clone_name(git: Git) -> str:
@@ -36,7 +36,7 @@ def clone_name(git: Git) -> str:
     if name := git.settings().clone:
         return name
     try:
-        user = slug(getpass.getuser(), limit=_USER)
+        user = slug(getpass.getuser(), limit=_USER_CHARACTERS)
     except (KeyError, OSError):  # a container's user may have no name
         user = ""
     name = f"{user or 'clone'}-{secrets.token_hex(2)}"
@@ -44,9 +44,9 @@ def clone_name(git: Git) -> str:
     return name
 
 
-_ABSENT = "couldn't find remote ref"
+_NO_BRANCH = "couldn't find remote ref"  # in git's message
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-_REFUSED = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
+_REFUSAL = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
 # A remote answers so if another push came a moment earlier.
 _RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
 
@@ -77,7 +77,7 @@ class Upstream:
         try:
             self._call("fetch", "--prune", *_OPTIONS, "--", self.remote, spec, proposals)
         except GitError as error:
-            if _ABSENT in str(error):
+            if _NO_BRANCH in str(error):
                 return None
             raise
         return self._git.text("rev-parse", "--verify", f"{tracking_ref}^{{commit}}")
@@ -112,7 +112,7 @@ class Upstream:
         code, out = self._call(*words, ok=(0, 1))
         if code == 0:
             return "accepted"
-        refusal = _REFUSED.search(out.decode(errors="replace"))
+        refusal = _REFUSAL.search(out.decode(errors="replace"))
         if refusal and (refusal["origin"] == "rejected" or _RACE.search(refusal["reason"])):
             return "outrun"
         reason = refusal["reason"] if refusal else "failed without a message"
@@ -162,11 +162,8 @@ _FETCH_SETTINGS = {
     "fetch.recurseSubmodules": "false",
     "core.askPass": "",
 }
-_FETCH_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "https:ssh:file",
-    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20",
-}
-_LINK, _SUBMODULE = "120000", "160000"  # modes
+_FETCH_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_SSH_COMMAND": SSH}
+_LINK = "120000"  # the mode of a symbolic link
 
 
 class RemoteFiles(Struct, frozen=True):
@@ -244,7 +241,7 @@ def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
         elif mode == _LINK:
             link_blobs[path] = blob
         else:
-            unusable_paths[path] = "a submodule" if mode == _SUBMODULE else "no plain file"
+            unusable_paths[path] = "a submodule" if mode == SUBMODULE else "no plain file"
     blobs = objects.blobs(link_blobs.values())
     links = {path: blobs[blob].decode(errors="replace") for path, blob in link_blobs.items()}
     return RemoteFiles(commit, entries, sizes, unusable_paths, links, objects)

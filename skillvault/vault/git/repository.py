@@ -46,8 +46,8 @@ _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"
 _LINE = re.compile(
     r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
 )
-_DOUBTFUL = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
-_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
+_SPECIAL_KEY = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
+_PLAIN_VALUE = re.compile(r"\s*(?:bare = false|repositoryformatversion = [01])\s*")
 _NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 _BRANCH = re.compile(rb"ref: refs/heads/(%s)\n" % _NAME.pattern.encode())
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
@@ -117,9 +117,8 @@ class Git:
             ) from None
         prefix, git_dir, common, id_format = os.fsdecode(output).removesuffix("\n").split("\n")
         if id_format != "sha1":
-            raise NotAVaultError(
-                f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
-            )
+            message = f"{self.root}: a {id_format} repository; a vault needs one with sha1 ids"
+            raise NotAVaultError(message)
         if prefix:
             raise NotAVaultError(
                 f"{self.root}: a vault must be the root of its git repository, and this is "
@@ -198,13 +197,8 @@ class Git:
 
     def init(self, branch: str) -> None:
         """Make the root a repository whose first branch is `branch`."""
-        self.run(
-            "init",
-            "--quiet",
-            f"--initial-branch={branch}",
-            "--template=",
-            "--object-format=sha1",  # the ids that `blob_id` computes
-        )
+        options = ("--quiet", f"--initial-branch={branch}", "--template=")
+        self.run("init", *options, "--object-format=sha1")  # the ids that `blob_id` computes
 
     def hooks_dir(self) -> Path:
         """Return the folder of git's hooks, which the person's `core.hooksPath` may name."""
@@ -337,8 +331,8 @@ def _is_trusted(folder: Path) -> bool:
 
 def _is_plain(config: bytes) -> bool:
     lines = config.decode(errors="replace").split("\n")
-    doubtful_lines = [line for line in lines if _DOUBTFUL.search(line)]
-    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful_lines))
+    special_lines = [line for line in lines if _SPECIAL_KEY.search(line)]
+    return all(map(_LINE.fullmatch, lines)) and all(map(_PLAIN_VALUE.fullmatch, special_lines))
 
 
 def _read_plain_file(path: Path) -> bytes:

@@ -13,7 +13,7 @@ import msgspec
 from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
-from skillvault.vault.files.listing import FolderListing
+from skillvault.vault.files.listing import EMPTY, FolderListing
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import DamagedRowError, Row, decode, encode, skill_columns
 from skillvault.vault.search import ranking
@@ -101,14 +101,10 @@ class Layers(Topic):
                 self._move_folder(folder, positions.get(folder))
                 is_changed = True
         for position, (layer, folder) in enumerate(folders):
-            old_listing, listing = old_listings.get(folder), listings[folder]
-            removed_paths = (
-                [path for path in old_listing.files if path not in listing.files]
-                if old_listing
-                else []
-            )
+            old_listing, listing = old_listings.get(folder, EMPTY), listings[folder]
+            removed_paths = [path for path in old_listing.files if path not in listing.files]
             is_changed |= self._remove_files(folder, removed_paths)
-            paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
+            paths = listing.changed_files(old_listing)
             is_changed |= self._read_files(position, layer, folder, paths)
         if listings != old_listings:
             try:
@@ -155,11 +151,9 @@ class Layers(Topic):
 
         The serving skills are added to the search. `state` identifies these layers.
         """
-        query_rows = self._reader.rows
-        files: dict[str, int] = dict(
-            query_rows("select path, max(n) from layer_file group by path")
-        )
-        old_rows = {row[1]: row for row in query_rows("select * from skill where n < 0")}
+        query = "select path, max(n) from layer_file group by path"
+        files: dict[str, int] = dict(self._reader.rows(query))
+        old_rows = {row[1]: row for row in self._reader.rows("select * from skill where n < 0")}
         new_rows = {
             winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
             for winner in winners
@@ -210,11 +204,9 @@ def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes |
 
 def _columns(winner: ShelfSkill, file: int, hidden: bool) -> Row:
     """Return a row of `skill` without its `serves`."""
-    return (
-        -file,
-        *skill_columns(winner.skill.name, "", winner.skill, winner.blob, layer=winner.layer),
-        int(hidden),
-    )
+    skill = winner.skill
+    columns = skill_columns(skill.name, "", skill, winner.blob, layer=winner.layer)
+    return (-file, *columns, int(hidden))
 
 
 def _problem(path: str, value: bytes | None) -> Problem:

@@ -6,7 +6,6 @@ An unreadable file becomes a Problem, and the other records are still read.
 import sqlite3
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from contextlib import closing
-from functools import cached_property
 from typing import cast
 
 import msgspec
@@ -141,6 +140,7 @@ class Topics:
         reader = Reader(source, blobs)
         self.rows = reader.rows
         self._source = source
+        self._policy: tuple[str | None, Policy] | None = None  # with the blob of vault.yaml
         self.files = Files(reader)
         self.records = Records(reader)
         self.outcomes = Outcomes(reader)
@@ -193,8 +193,11 @@ class Topics:
     def policy(self) -> Policy:
         """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.VAULT_FILE)
-        cached = self._source.policy(blob) if blob else None
-        return cached or policy_of(self.files.read([layout.VAULT_FILE]).get(layout.VAULT_FILE, b""))
+        if self._policy is None or self._policy[0] != blob:
+            policy = self._source.policy(blob) if blob else None
+            content = {} if policy else self.files.read([layout.VAULT_FILE])
+            self._policy = blob, policy or policy_of(content.get(layout.VAULT_FILE, b""))
+        return self._policy[1]
 
     def search(
         self,
@@ -216,21 +219,14 @@ class Topics:
         # Untrusted records get a separate index, because they must not influence other searches.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
-            documents = (
-                make_document(path, decode(kind, value))
-                for path, kind, value in self.rows(_UNTRUSTED)
-            )
+            rows = self.rows(_UNTRUSTED)
+            documents = (make_document(path, decode(kind, value)) for path, kind, value in rows)
             ranking.add_documents(database, filter(None, documents))
             return ranking.search_texts(database, text, limit, filters, nearness=nearness)
 
 
 class Snapshot(Topics):
     """The vault of one commit; later changes do not affect it."""
-
-    @cached_property
-    def policy(self) -> Policy:
-        """The policy in vault.yaml; BadInputError names its bad key."""
-        return super().policy
 
 
 class Staging(Topics):
@@ -245,26 +241,16 @@ class Staging(Topics):
         self._committed = blobs
         self.files_staged: dict[str, bytes | None] = {}  # uncommitted bytes by path
         self._by_blob: dict[str, bytes] = {}
-        self._policy: tuple[str | None, Policy] | None = None
-
-    @property
-    def policy(self) -> Policy:
-        """The policy in vault.yaml; BadInputError names its bad key."""
-        blob = self.files.get(layout.VAULT_FILE)
-        if self._policy is None or self._policy[0] != blob:
-            self._policy = blob, super().policy
-        return self._policy[1]
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:
         """Stage files: new bytes by path, None for a removed file."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
-        self._database.put_files(
-            {
-                path: None if data is None else (blob_id(data), parse_file(path, data))
-                for path, data in files.items()
-            }
-        )
+        parsed_files = {
+            path: None if data is None else (blob_id(data), parse_file(path, data))
+            for path, data in files.items()
+        }
+        self._database.put_files(parsed_files)
 
     def drop_staged(self) -> None:
         """Drop the staged files after a commit or a rollback."""

@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -106,8 +105,11 @@ def local_edits(
         entry = state.tree.get(path) or state.tree.get(origins.get(path, path))
         modes = {mode_of(content or b"", entry), mode_of(b"", entry)}
         blob = blob_id(content) if content is not None else None
-        target = _TargetFile(path, blob, frozenset(modes), prefixes.get(path))
-        if reason := clashes.get(path) or _edit_reason(root, state, target):
+        prefix = prefixes.get(path)
+        reason = clashes.get(path) or _edit_reason(
+            root, state, path, blob, modes=modes, prefix=prefix
+        )
+        if reason:
             reasons[path] = reason
     for target_path, source in origins.items():
         if source not in state.tree:
@@ -137,17 +139,16 @@ def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
     return reasons
 
 
-class _TargetFile(NamedTuple):
-    """A file after a change: its blob (None for a removed file) and its modes."""
-
-    path: str
-    blob: str | None
-    modes: frozenset[str]
-    prefix: AppendedPrefix | None
-
-
-def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None:
-    path, blob, modes, prefix = target
+def _edit_reason(
+    root: Path,
+    state: GitState,
+    path: str,
+    blob: str | None,
+    *,
+    modes: set[str],
+    prefix: AppendedPrefix | None,
+) -> str | None:
+    """Return the reason if a file is edited locally; a change gives it this blob and mode."""
     base = state.tree[path].id if path in state.tree else None
     lost_blobs = state.lost_blobs.get(path, frozenset())
     if blob is not None:  # a moved file is not written at its old path: it would exist twice

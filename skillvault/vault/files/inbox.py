@@ -22,19 +22,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.records import Trust
 from skillvault.vault.disk import draft_name, is_alive, private_mode
 from skillvault.vault.failpoint import reach
-from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import (
-    DRAFT,
-    IGNORED,
-    MAX_OUTCOME,
-    Identity,
-    ReceivedFile,
-    free_names,
-    identity_of,
-    is_untrusted,
-    link_to_free_name,
-    plain_name,
-)
+from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
@@ -66,7 +54,7 @@ class Inbox:
         self.root = root
         self.quarantine = Quarantine(root)
         # The identities and digests of the files that were read, by name.
-        self._read: dict[str, Identity] = {}
+        self._read: dict[str, arrival.Identity] = {}
         self._digests: dict[str, str] = {}
         self._dropping = threading.Lock()
         self._reserved: set[str] = set()  # files that another thread dropped and will take itself
@@ -98,18 +86,18 @@ class Inbox:
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             path = self.root / folder
             for entry in os.scandir(path) if path.is_dir() else ():
-                if not IGNORED.search(entry.name):
+                if not arrival.IGNORED.search(entry.name):
                     yield prefix + entry.name, entry
 
     def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
         """Return the untrusted files among these, the oldest first."""
         waiting_files: list[WaitingFile] = []
-        for name in filter(is_untrusted, names):
+        for name in filter(arrival.is_untrusted, names):
             try:
                 state = (self.root / layout.INBOX / name).lstat()
             except FileNotFoundError:
                 continue  # another run took it
-            size = min(state.st_size, MAX_OUTCOME)
+            size = min(state.st_size, arrival.MAX_OUTCOME)
             waiting_files.append(WaitingFile(state.st_mtime_ns, name, size))
         return sorted(waiting_files)
 
@@ -131,7 +119,7 @@ class Inbox:
         while True:
             young_names = [name for name in names if self._is_young(name, seconds, first_seen)]
             now = time.monotonic()
-            if all(now >= deadlines[is_untrusted(name)] for name in young_names):
+            if all(now >= deadlines[arrival.is_untrusted(name)] for name in young_names):
                 return [name for name in names if name not in young_names], young_names
             time.sleep(_PAUSE)
 
@@ -147,7 +135,7 @@ class Inbox:
         seen_at = first_seen.setdefault(version, time.monotonic())
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
-    def read_file(self, name: str) -> ReceivedFile | None:
+    def read_file(self, name: str) -> arrival.ReceivedFile | None:
         """Read a waiting file; None if it is gone, BadInputError if it cannot be taken."""
         path = self.root / layout.INBOX / name
         try:
@@ -160,20 +148,20 @@ class Inbox:
                 raise BadInputError(message, code="not-a-file") from None
             raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None
         state = os.fstat(descriptor)
-        self._read[name] = identity_of(state)
+        self._read[name] = arrival.identity_of(state)
         if not stat.S_ISREG(state.st_mode):
             os.close(descriptor)
             raise BadInputError("not a regular file", code="not-a-file")
         with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
             _check_size(state.st_size)
-            content = file.read(MAX_OUTCOME + 1)
+            content = file.read(arrival.MAX_OUTCOME + 1)
         _check_size(len(content))
         self._digests[name] = hashlib.sha256(content).hexdigest()
         if not name.endswith(ENDINGS):
             message = f"the name must end with {', '.join(ENDINGS)}; rename it"
             raise BadInputError(message, code="unknown-ending")
-        trust: Trust = "untrusted" if is_untrusted(name) else "local"
-        return ReceivedFile(name, content, trust)
+        trust: Trust = "untrusted" if arrival.is_untrusted(name) else "local"
+        return arrival.ReceivedFile(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
         """Drop files into the inbox under free names; yield each name."""
@@ -198,13 +186,13 @@ class Inbox:
 
     def _drop(self, base: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
-        base = plain_name(base).lstrip(".") or "outcome"
+        base = arrival.plain_name(base).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
             draft.touch(mode=private_mode(folder) & 0o666)  # its content is not redacted yet
             draft.write_bytes(content)
             reach("inbox-drafted")
-            name = link_to_free_name(draft, folder, base)
+            name = arrival.link_to_free_name(draft, folder, base)
             reach("inbox-filled")
             return name
         finally:
@@ -214,7 +202,7 @@ class Inbox:
         """Remove drafts of killed processes."""
         folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
         for entry in chain.from_iterable(os.scandir(f) for f in folders if f.is_dir()):
-            draft = DRAFT.fullmatch(entry.name)
+            draft = arrival.DRAFT.fullmatch(entry.name)
             try:
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             except FileNotFoundError:
@@ -227,7 +215,7 @@ class Inbox:
         for name in names:
             with suppress(FileNotFoundError):  # a person removed it
                 state = (self.root / layout.INBOX / name).lstat()
-                if identity_of(state) == self._read.get(name):
+                if arrival.identity_of(state) == self._read.get(name):
                     taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:
@@ -241,9 +229,9 @@ def _is_file(entry: "os.DirEntry[str]") -> bool:
 
 
 def _check_size(size: int) -> None:
-    if size > MAX_OUTCOME:
+    if size > arrival.MAX_OUTCOME:
         raise BadInputError(
-            f"{size / 1024:.0f} KiB; an outcome may have {MAX_OUTCOME // 1024} KiB, "
+            f"{size / 1024:.0f} KiB; an outcome may have {arrival.MAX_OUTCOME // 1024} KiB, "
             "shorten result.evidence to the lines that show the error",
             code="too-large",
         )
@@ -301,7 +289,7 @@ class TakenFiles:
 def _move(source: Path, target: Path, mode: int) -> None:
     """Move a file to this name; if the name is taken, add a number."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for name in free_names(target.name):
+    for name in arrival.free_names(target.name):
         try:
             _link(source, target.with_name(name), mode)
         except FileExistsError:

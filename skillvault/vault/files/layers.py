@@ -226,18 +226,13 @@ def _folder(package: str) -> Path:
     if not all(part.isidentifier() for part in (top, *subfolders)):
         raise _package_error(package, "no package has such a name")
     folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(top)]
-    folder = next((package_folder for package_folder in folders if package_folder.is_dir()), None)
-    if folder is None:
-        raise _package_error(package, _describe_missing(folders))
-    return folder
-
-
-def _describe_missing(folders: Iterable[Path]) -> str:
-    """Return the reason why none of these paths is a folder."""
+    if folder := next(filter(Path.is_dir, folders), None):
+        return folder
     files = [part for folder in folders for part in (folder, *folder.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
-        return "lies in a zip file, where its skills cannot be read"
-    return "is a module without a folder" if files else "no such package is installed"
+        raise _package_error(package, "lies in a zip file, where its skills cannot be read")
+    reason = "is a module without a folder" if files else "no such package is installed"
+    raise _package_error(package, reason)
 
 
 def _package_folders(name: str) -> Iterator[Path]:

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from skillvault.model.errors import GitError
 
@@ -69,6 +70,16 @@ def failure_of(command: str, err: bytes) -> str:
 _CHUNK_BYTES = 1 << 18  # that are read at once from git
 
 
+class CallOptions(TypedDict, total=False):
+    """The options of a git call; see `Runner.answer`."""
+
+    stdin: bytes
+    env: Mapping[str, str] | None
+    ok: Sequence[int]
+    patience: float | None
+    hold_lock: bool
+
+
 class Runner:
     """A launcher of git in one repository. `index` is the index file that git handed to a hook."""
 
@@ -89,19 +100,9 @@ class Runner:
         finally:
             self._lock = None
 
-    def run(
-        self,
-        *args: str,
-        stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
-        ok: Sequence[int] = (0,),
-        patience: float | None = None,
-        hold_lock: bool = False,
-    ) -> bytes:
+    def run(self, *args: str, **options: Unpack[CallOptions]) -> bytes:
         """Return the standard output of a git call; arguments as for `answer`."""
-        return self.answer(
-            *args, stdin=stdin, env=env, ok=ok, patience=patience, hold_lock=hold_lock
-        )[1]
+        return self.answer(*args, **options)[1]
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
         """Return the standard output of a git call as one stripped text."""

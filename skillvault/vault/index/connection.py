@@ -27,11 +27,11 @@ from skillvault.vault.search import ranking
 
 _Result = TypeVar("_Result")
 
-_BUSY = 2.0  # seconds to wait for another process that writes
+_BUSY_SECONDS = 2.0  # to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Errors of an unusable disk; but a file that is too short is damaged.
-_DISK = {
+_DISK_CODES = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
@@ -86,12 +86,12 @@ class Connection(Rows):
 
     def pin(self) -> "Pin":
         """Pin the present state of the index, without staged changes."""
-        return self.run(lambda database: self._pin(self._path, database))
+        return self.run(self._pin)
 
-    def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
-        if path is None:
+    def _pin(self, database: sqlite3.Connection) -> "Pin":
+        if self._path is None:
             return Pin(self, self._shared_copy(database))
-        pin = Pin(self, self._begin_reading(path))
+        pin = Pin(self, self._begin_reading(self._path))
         weakref.finalize(pin, _release, pin.database, self._idle).atexit = False
         return pin
 
@@ -236,7 +236,7 @@ class Connection(Rows):
         """
         _refuse_busy(self.name, error)
         is_short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
-        is_damaged = is_short or _code(error) not in _DISK
+        is_damaged = is_short or _code(error) not in _DISK_CODES
         if is_damaged and not isinstance(error, ReplacedError):
             _LOG.warning("%s: damaged (%s); it is built anew from git", self.name, error)
         self._close()
@@ -354,7 +354,9 @@ def _read_commit(database: sqlite3.Connection) -> str | None:
 def _connect(name: str) -> sqlite3.Connection:
     """Connect to a file, or to a database in memory."""
     # Each thread has its own connections, but any thread may give back that of a pin.
-    database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
+    database = sqlite3.connect(
+        name, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
+    )
     database.execute("pragma synchronous = off")  # a lost write is read again from git
     database.execute("pragma temp_store = memory")
     return database
@@ -388,7 +390,7 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         with suppress(sqlite3.ProgrammingError):  # it was closed, because a copy is used
-            database.execute(f"pragma busy_timeout = {round(_BUSY * 1000)}")
+            database.execute(f"pragma busy_timeout = {round(_BUSY_SECONDS * 1000)}")
 
 
 def _refuse_busy(name: str, error: Exception) -> None:
@@ -447,7 +449,7 @@ class IndexDatabase(Connection):
     @property
     def branch(self) -> str | None:
         """The branch named by the last stored policy, or None."""
-        stored_policy = self.kept_policy()
+        stored_policy = self.stored_policy()
         return stored_policy[1].branch if stored_policy else None
 
     def keep_boundary(self, boundary: str) -> None:

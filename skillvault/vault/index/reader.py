@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 Blobs = Callable[[Iterable[str]], Mapping[str, bytes]]
 
 _POLICY = msgspec.msgpack.Decoder(Policy)
-_BLOB = 40  # characters of a blob's id
+_ID_CHARACTERS = 40  # of a blob
 _CHUNK = 500  # values in one query
 
 FILE = "select path, blob, type, value from file"
@@ -113,14 +113,14 @@ class Rows(ABC):
 
     def policy(self, blob: str) -> Policy | None:
         """Return the stored policy if it belongs to this blob of vault.yaml, or None."""
-        stored_policy = self.kept_policy()
+        stored_policy = self.stored_policy()
         return stored_policy[1] if stored_policy and stored_policy[0] == blob else None
 
-    def kept_policy(self) -> tuple[str, Policy] | None:
+    def stored_policy(self) -> tuple[str, Policy] | None:
         """Return (blob, policy) of the last readable vault.yaml, or None."""
 
         def decode_policy(value: bytes) -> tuple[str, Policy]:
-            return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
+            return value[:_ID_CHARACTERS].decode(), _POLICY.decode(value[_ID_CHARACTERS:])
 
         query = "select name, value from state where name = 'policy'"
         return self.decode_values(query, decode_policy).get("policy")

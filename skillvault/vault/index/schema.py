@@ -178,8 +178,8 @@ def _replace_files(
     _delete_rows(database, old_numbers.values())
     if old_links:
         query = "delete from link where file = ? and n not in (select value from json_each(?))"
-        numbers_text = msgspec.json.encode([*stable_links.values()]).decode()
-        database.executemany(query, [(n, numbers_text) for n in old_numbers.values()])
+        stable_numbers = _json_list(stable_links.values())
+        database.executemany(query, [(n, stable_numbers) for n in old_numbers.values()])
     _delete_derived(database, refs, files, queues)
     new_numbers = insert(
         database, {path: file for path, file in files.items() if file}, stable_links
@@ -310,6 +310,11 @@ def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], queues: 
     database.executemany("delete from used where outcome = ?", rows)
 
 
+def _json_list(numbers: Iterable[int]) -> str:
+    """Encode numbers for a query with `json_each`."""
+    return msgspec.json.encode(list(numbers)).decode()
+
+
 def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
     rows = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
@@ -323,38 +328,30 @@ def insert(
 
     `known_links` are the links that exist already: (path, *columns of a link).
     """
-    rows: list[Row] = []
-    rows_by_table: dict[str, list[Row]] = {table: [] for table in TYPED}
+    rows_by_table: dict[str, list[Row]] = {table: [] for table in ("file", *TYPED, "link")}
     word_rows: list[Row] = []
-    links: list[Row] = []
     numbers: dict[str, int] = {}
     for n, (path, (blob, record)) in enumerate(files.items(), _next_number(database, "n", "file")):
-        ref = layout.ref_of(path)
+        ref, top = layout.ref_of(path), layout.shelf_of(path)
         kind, value = (type(record).__name__, encode(record)) if record else (None, None)
-        top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
-        rows.append((n, path, blob, top, *address, kind, value))
+        rows_by_table["file"].append((n, path, blob, top, *address, kind, value))
         numbers[path] = n
         for table, *values in typed_rows(ref, top, record, blob) if ref else ():
             rows_by_table[table].append((n, *values))
         if isinstance(record, LinkList):
-            links += [
-                (n, *values)
+            rows_by_table["link"] += [
+                (None, n, *values)
                 for values in map(link_row, record.links)
                 if (path, *map(bind, values)) not in known_links
             ]
         if isinstance(record, Outcome):
             texts = (record.decision.reasoning, *(record.applied or ()))
             word_rows.append((n, " ".join(word for text in texts for word in words(text))))
-    for table, table_rows in {"file": rows, **rows_by_table}.items():
-        if table_rows:
-            placeholders = ", ".join("?" * len(table_rows[0]))
-            database.executemany(
-                f"insert into {table} values ({placeholders})",
-                [tuple(map(bind, row)) for row in table_rows],
-            )
-    query = f"insert into link values (null{', ?' * 9})"
-    database.executemany(query, [tuple(map(bind, row)) for row in links])
+    for table, rows in rows_by_table.items():
+        if rows:
+            query = f"insert into {table} values ({', '.join('?' * len(rows[0]))})"
+            database.executemany(query, [tuple(map(bind, row)) for row in rows])
     database.executemany("insert into said (rowid, text) values (?, ?)", word_rows)
     if any(map(has_raw_bytes, files)):
         database.execute("insert or replace into state values ('odd', '')")
@@ -365,14 +362,12 @@ def insert(
 
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
     """Yield the documents of these files, and of evaluations whose outcomes are among them."""
-    refs = filter(None, map(layout.ref_of, files))
+    refs = list(filter(None, map(layout.ref_of, files)))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
     trusted_ids = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
     parsed_files = [(path, record) for path, (_, record) in files.items() if is_searchable(path)]
-    outcome_ids = {
-        ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
-    }
+    outcome_ids = {ref.id for ref in refs if ref.kind == "outcome"}
     for name in sorted(trusted_ids & outcome_ids):
         for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
@@ -413,8 +408,10 @@ def add_commits(
     database.execute(f"{GONE} and t.c >= ?", [first])
 
 
-_CHUNK = 500
-_OF_FILES = "select distinct decision from {} where n in (%s)"
+_OF_FILES = """
+select decision from outcome where n in (select value from json_each(:numbers))
+union select decision from recommendation where n in (select value from json_each(:numbers))
+"""
 _MEMBERS = """
 select f.path, f.blob, coalesce(w.value, f.value), f.value, o.counts
 from outcome o join file f on f.n = o.n left join own w on w.n = o.n
@@ -454,15 +451,8 @@ class _OutcomeChange(NamedTuple):
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
     """Return the decisions of the outcomes and receipts in these files."""
-    decisions: set[str] = set()
-    file_numbers = list(numbers)
-    for start in range(0, len(file_numbers), _CHUNK):
-        chunk = file_numbers[start : start + _CHUNK]
-        placeholders = ",".join("?" * len(chunk))
-        for table in ("outcome", "recommendation"):
-            query = _OF_FILES.format(table) % placeholders
-            decisions.update(name for (name,) in database.execute(query, chunk))
-    return decisions
+    rows = database.execute(_OF_FILES, {"numbers": _json_list(numbers)})
+    return {decision for (decision,) in rows}
 
 
 def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:

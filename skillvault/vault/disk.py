@@ -20,6 +20,14 @@ def draft_name() -> str:
     return f"{os.getpid()}-{next(_numbers)}"
 
 
+def read_state(path: Path | str) -> os.stat_result | None:
+    """Return the state of a path, without following a link; None if nothing is there."""
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def private_mode(folder: Path) -> int:
     """Return a mode for a new folder that only users with write access to `folder` may read."""
     mode = folder.stat().st_mode

@@ -55,18 +55,17 @@ def check_root(root: Path, domains: Sequence[str], *, nested: bool = False) -> N
     check_domains(domains)
     if advice := layout.explain_bare_repository(root):
         raise UsageError(f"{root}: {advice}")
-    parent = next(filter(layout.explain_bare_repository, root.parents), None)
-    if parent is not None or root.name == ".git":
+    if root.name == ".git" or any(map(layout.explain_bare_repository, root.parents)):
         raise UsageError(f"{root}: is a git directory; choose a folder outside it")
     if files := [name for name in layout.UNTRACKED if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
-    parent = next((f for f in root.parents if (f / layout.VAULT_FILE).is_file()), None)
-    if parent is not None and not (root / layout.VAULT_FILE).is_file():
-        raise UsageError(f"{root}: is inside the vault {parent}; choose a folder outside it")
-    parent = next((folder for folder in root.parents if (folder / ".git").exists()), None)
-    if parent is not None and not nested and not (root / ".git").exists():
+    vault = layout.vault_above(root)
+    if vault not in (None, root):
+        raise UsageError(f"{root}: is inside the vault {vault}; choose a folder outside it")
+    repository = next((f for f in (root, *root.parents) if (f / ".git").exists()), root)
+    if repository != root and not nested:
         raise UsageError(
-            f"{root}: is inside the git repository {parent}, which would not hold the vault's "
+            f"{root}: is inside the git repository {repository}, which would not hold the vault's "
             "files; choose a folder outside it, or pass --nested for a repository of its own"
         )
 

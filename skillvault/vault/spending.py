@@ -333,28 +333,26 @@ def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
 
 
 def _check_caps(
-    db: sqlite3.Connection, most: tuple[float, int], day: str, rules: JudgePolicy
+    db: sqlite3.Connection, price: tuple[float, int], day: str, rules: JudgePolicy
 ) -> None:
-    """UnavailableError if a call of at most so many (dollars, tokens) would pass a day's cap."""
-    usd, new_tokens = most
+    """Raise UnavailableError if a call of at most (dollars, tokens) would pass a day's cap."""
+    usd, new_tokens = price
     sql = "select count(*), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) from call"
     calls, cost, tokens = db.execute(f"{sql} where day = ?", (day,)).fetchone()
     key = "client_calls_per_day" if rules.provider == "client" else "calls_per_day"
     most_calls: int = getattr(rules, key)
+    most_tokens, most_usd = rules.client_tokens_per_day, rules.usd_per_day
     if calls >= most_calls:
-        raise UnavailableError(
-            f"the day's {most_calls} calls are sent (judge.{key}); the rest waits for midnight UTC"
-        )
-    if rules.provider == "client" and tokens + new_tokens > rules.client_tokens_per_day:
-        raise UnavailableError(
-            f"the day's {rules.client_tokens_per_day} tokens (judge.client_tokens_per_day) leave "
-            f"no room for a call of {new_tokens}; the rest waits for midnight UTC"
-        )
-    if cost + usd > rules.usd_per_day:
-        raise UnavailableError(
-            f"the day's ${rules.usd_per_day:g} (judge.usd_per_day) leave no room for a call of "
-            f"up to ${usd:.4f}; the rest waits for midnight UTC"
-        )
+        reason = f"the day's {most_calls} calls are sent (judge.{key})"
+    elif rules.provider == "client" and tokens + new_tokens > most_tokens:
+        reason = f"the day's {most_tokens} tokens (judge.client_tokens_per_day) leave no room for"
+        reason = f"{reason} a call of {new_tokens}"
+    elif cost + usd > most_usd:
+        reason = f"the day's ${most_usd:g} (judge.usd_per_day) leave no room for a call of up to"
+        reason = f"{reason} ${usd:.4f}"
+    else:
+        return
+    raise UnavailableError(f"{reason}; the rest waits for midnight UTC")
 
 
 def _first_unanswered(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:

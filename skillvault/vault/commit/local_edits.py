@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.vault.commit.files import AppendedPrefix
+from skillvault.vault.disk import read_state
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.history import find_new_path
@@ -170,27 +171,19 @@ def _edit_reason(
 
 def read_mode(root: Path, path: str) -> str | None:
     """Return the mode that git would record for a file in the work tree; None without a file."""
-    mode = _read_type(root, path)
-    if mode is None or not stat.S_ISREG(mode):
+    state = read_state(f"{root}/{path}")
+    if state is None or not stat.S_ISREG(state.st_mode):
         return None
-    return EXECUTABLE if mode & 0o100 else REGULAR
-
-
-def _read_type(root: Path, path: str) -> int | None:
-    """Return the type bits of a path, without following links; None if nothing exists there."""
-    try:
-        return os.lstat(f"{root}/{path}").st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    return EXECUTABLE if state.st_mode & 0o100 else REGULAR
 
 
 def _find_special_folder(root: Path, path: str) -> str | None:
     """Return the first parent of a path that is not a plain folder, such as a link."""
     for folder in layout.folders_above(path):
-        mode = _read_type(root, folder)
-        if mode is None:
+        state = read_state(f"{root}/{folder}")
+        if state is None:
             return None
-        if not stat.S_ISDIR(mode):
+        if not stat.S_ISDIR(state.st_mode):
             return folder
     return None
 
@@ -216,10 +209,10 @@ def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
     """Return the reason if the file of the work tree has none of these blobs."""
     if folder := _find_special_folder(root, path):
         return f"{folder} is not a plain folder"
-    mode = _read_type(root, path)
-    if mode is None:
+    state = read_state(f"{root}/{path}")
+    if state is None:
         return None if None in blobs else "deleted in the work tree and not committed"
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(state.st_mode):
         return "not a regular file"
     if blob_id((root / path).read_bytes()) in blobs:
         return None

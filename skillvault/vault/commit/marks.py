@@ -10,18 +10,9 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from skillvault.model import codec
+from skillvault.model import codec, section_marks
 from skillvault.model.errors import BadInputError, UncommittedEditError
 from skillvault.model.records import Record, Skill
-from skillvault.model.section_marks import (
-    DESCRIPTION,
-    format_marks,
-    heading_mark,
-    marks_of,
-    read_marks,
-    text_mark,
-    update_marks,
-)
 from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
@@ -62,7 +53,9 @@ def _name_broken_file(path: str) -> Iterator[None]:
 def encode_marked(skill: Record) -> bytes:
     """Encode a new skill of the program, with a mark for each section."""
     assert isinstance(skill, Skill)
-    words = format_marks(marks_of(skill.description, skill.body.strip()))
+    words = section_marks.format_marks(
+        section_marks.marks_of(skill.description, skill.body.strip())
+    )
     return codec.encode(replace(skill, written=words))
 
 
@@ -85,10 +78,14 @@ def mark_changed_sections(
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
         headings = foreign_sections.get(path, ())
-        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, headings)
+        marks = section_marks.update_marks(
+            section_marks.read_marks(old_skill.written), old_skill.body, skill.body, headings
+        )
         if skill.description != old_skill.description:
-            marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
-        words = format_marks(marks)
+            marks[section_marks.heading_mark(section_marks.DESCRIPTION)] = section_marks.text_mark(
+                skill.description
+            )
+        words = section_marks.format_marks(marks)
         if words != skill.written:
             marked_files[path] = front_matter.with_key(content, WRITTEN_KEY, words)
     return marked_files

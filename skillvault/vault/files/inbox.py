@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Trust
-from skillvault.vault.disk import draft_name, is_alive, private_mode
+from skillvault.vault.disk import draft_name, is_alive, private_mode, read_state
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.quarantine import Quarantine, RefusedFile
@@ -93,12 +93,9 @@ class Inbox:
         """Return the untrusted files among these, the oldest first."""
         waiting_files: list[WaitingFile] = []
         for name in filter(arrival.is_untrusted, names):
-            try:
-                state = (self.root / layout.INBOX / name).lstat()
-            except FileNotFoundError:
-                continue  # another run took it
-            size = min(state.st_size, arrival.MAX_OUTCOME)
-            waiting_files.append(WaitingFile(state.st_mtime_ns, name, size))
+            if state := read_state(self.root / layout.INBOX / name):  # else another run took it
+                size = min(state.st_size, arrival.MAX_OUTCOME)
+                waiting_files.append(WaitingFile(state.st_mtime_ns, name, size))
         return sorted(waiting_files)
 
     def wait_until_stable(
@@ -126,9 +123,8 @@ class Inbox:
     def _is_young(
         self, name: str, seconds: float, first_seen: dict[tuple[str, int, int], float]
     ) -> bool:
-        try:
-            state = (self.root / layout.INBOX / name).lstat()
-        except FileNotFoundError:
+        state = read_state(self.root / layout.INBOX / name)
+        if state is None:
             return False
         age = time.time() - state.st_mtime
         version = name, state.st_size, state.st_mtime_ns

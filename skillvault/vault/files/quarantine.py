@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Trust, stamp
-from skillvault.vault.disk import draft_name, private_mode
+from skillvault.vault.disk import draft_name, private_mode, read_state
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import arrival, layout
 
@@ -279,9 +279,8 @@ def _has_changed(path: Path, reason: dict[str, object]) -> bool:
 
     A file with unchanged metadata is not read.
     """
-    try:
-        state = path.lstat()
-    except FileNotFoundError:
+    state = read_state(path)
+    if state is None:
         return False  # another run took it
     if reason.get("state") == list(arrival.identity_of(state)[1:]):
         return False
@@ -318,9 +317,8 @@ def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
 
 def _describe_unread(path: Path) -> tuple[str | None, arrival.Identity | None]:
     """Return (digest, identity) of a file that was not read; a very large one gets no digest."""
-    try:
-        state = path.lstat()
-    except FileNotFoundError:
+    state = read_state(path)
+    if state is None:
         return None, None
     return arrival.digest_of(
         path

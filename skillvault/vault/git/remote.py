@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import GitError
 from skillvault.model.text.text import slug
+from skillvault.vault.disk import read_state
 from skillvault.vault.git.config import CLONE
 from skillvault.vault.git.objects import EXECUTABLE, REGULAR, SUBMODULE, Entry, Objects, with_mode
 from skillvault.vault.git.process import Runner, failure_of
@@ -217,14 +218,9 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
 
 
 def _folder_size(root: Path) -> int:
-    size = 0
-    for folder, _, names in os.walk(root):
-        for name in names:
-            try:
-                size += (Path(folder) / name).lstat().st_size
-            except FileNotFoundError:  # git has moved the file meanwhile
-                continue
-    return size
+    paths = (f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names)
+    # Git may move a file meanwhile.
+    return sum(state.st_size for state in map(read_state, paths) if state)
 
 
 def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:

@@ -413,7 +413,7 @@ class Clusters(Topic):
             and l.n > ? and (l.type = 'contradicted' or l.{_SUPPORTS}) order by l.source_id"""
         return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_unit_tally(self, facts: Iterable[str], tally: UnitTally | None) -> None:
         """Store the tally that a step last saw of these facts."""
         query, value = "update clustered set told = ? where fact = ?", tally and encode(tally)
@@ -451,7 +451,7 @@ class FactKeys(Topic):
         query = "select distinct fact from fact_key where key in {}"
         return set(self._reader.column_matching(query, keys))
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
         """Store exactly these keys of a fact."""
         self._reader.change_rows("delete from fact_key where fact = ?", [fact])
@@ -495,7 +495,7 @@ class Insights(Topic):
             where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"""
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:
         """Store the words that a run, with its status and session, says."""
         evaluation, status, session = run

@@ -82,7 +82,7 @@ class Layers(Topic):
         """Return True if the skill of this name serves."""
         return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
 
     def keep_files(
         self, folders: Sequence[tuple[str, str]], listings: Mapping[str, FolderListing]

@@ -84,14 +84,13 @@ class IndexedCommit(Struct, frozen=True):
     touched: Sequence[Ref]
 
 
-def index_parts(
-    parts: Sequence[Commit], depth: int, touched_refs: Sequence[Ref]
-) -> Iterator[IndexedCommit]:
-    """Yield the parts of a commit; a touched record that no part names goes to the first part."""
+def index_parts(parts: Sequence[Commit], depth: int, refs: Sequence[Ref]) -> list[IndexedCommit]:
+    """Index the parts of a commit; a touched record that no part names goes to the first part."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
-    for part in parts:
-        refs = [ref for ref in touched_refs if owners.get(str(ref), parts[0]) is part]
-        yield IndexedCommit(part, depth, refs)
+    return [
+        IndexedCommit(part, depth, [r for r in refs if owners.get(str(r), parts[0]) is part])
+        for part in parts
+    ]
 
 
 @cache
@@ -138,7 +137,8 @@ def put_files(
 
 def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Queues) -> None:
     """Update the outcomes of these decisions to their joined state."""
-    for change in list(_find_outdated(database, names)):
+    changes = [change for name in sorted(names) for change in _find_outdated(database, name)]
+    for change in changes:
         files = {change.path: (change.blob, change.outcome)}
         numbers = _replace_files(database, files, queues)
         for number in numbers.values():
@@ -149,7 +149,7 @@ def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Q
 
 def join_all_outcomes(database: sqlite3.Connection, queues: Queues) -> None:
     """Update every outcome to the joined state of its decision."""
-    _join_outcomes(database, (name for (name,) in database.execute(_JOINABLE).fetchall()), queues)
+    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE)}, queues)
 
 
 def _replace_files(
@@ -462,17 +462,11 @@ def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]
     return {decision for rows_of_outcome in rows for (decision,) in rows_of_outcome}
 
 
-def _find_outdated(
-    database: sqlite3.Connection, decisions: Iterable[str]
-) -> Iterator[_OutcomeChange]:
-    """Yield the outcomes of these decisions that differ from their joined state."""
-    for decision in sorted(decisions):
-        (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
-        if not is_alone:
-            yield from _find_outdated_of(database, decision)
-
-
-def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
+def _find_outdated(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
+    """Yield the outcomes of a decision that differ from their joined state."""
+    (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
+    if is_alone:
+        return
     rows = database.execute(_MEMBERS, [bind(decision)]).fetchall()
     values = {path: value for path, _, value, _, _ in rows}
     members = [record for value in values.values() if (record := _decode_outcome(value))]
@@ -483,24 +477,20 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
     ]
     # Two files of one id get the same outcome.
     outcomes_by_id = {member.id: member for member in members}
-    retracted_outcomes = {
-        name: outcomes_by_id.pop(name)
-        for name in list(outcomes_by_id)
-        if database.execute(_RETRACTED, [bind(name)]).fetchone()
+    retracted_ids = {
+        name for name in outcomes_by_id if database.execute(_RETRACTED, [bind(name)]).fetchone()
     }
-    completed_by_id = {
-        completion.outcome.id: completion
-        for completion in complete_outcomes(outcomes_by_id.values(), receipts)
-    }
+    valid_outcomes = [o for name, o in outcomes_by_id.items() if name not in retracted_ids]
+    completions = {c.outcome.id: c for c in complete_outcomes(valid_outcomes, receipts)}
     for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)
-        if record and record.id in retracted_outcomes:  # it joins nothing and does not count
+        if record is None:
+            continue
+        if record.id in retracted_ids:  # it joins nothing and does not count
             if counts or record != _decode_outcome(shown_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
-        completion = completed_by_id[record.id] if record else None
-        if record is None or completion is None:
-            continue
+        completion = completions[record.id]
         if completion.outcome != _decode_outcome(shown_value) or completion.counts != bool(counts):
             own_value = value if completion.outcome != record else None
             yield _OutcomeChange(path, blob, completion.outcome, own_value, completion.counts)

@@ -127,7 +127,7 @@ class Subjects(Topic):
             from outcome o where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"""
         return self._reader.rows(query, [domain, trust])
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
         """Store the marks of outcomes, by id."""
         rows = [(name, _SEPARATOR.join(outcome_marks)) for name, outcome_marks in marks.items()]

@@ -217,14 +217,14 @@ class Uses(Topic):
     @property
     def state(self) -> str | None:
         """A text that changes with the evidence."""
-        state: str | None = self._reader.value("select value from state where name = 'uses'")
-        return state
+        states = self._reader.column("select value from state where name = 'uses'")
+        return next(iter(states), None)
 
     def _decode_values(self, query: str, kind: type[_Value], *values: str) -> dict[str, _Value]:
         decode: Callable[[bytes], _Value] = msgspec.msgpack.Decoder(kind).decode
         return self._reader.source.decode_values(query, decode, values)
 
-    # ── keeping ──────────────────────────────────────────────────────────────────────
+    # ── storing ──────────────────────────────────────────────────────────────────────
 
     def keep(self, outcomes: Sequence[str], rows: Iterable[SkillUse]) -> None:
         """Replace the uses of these outcomes."""

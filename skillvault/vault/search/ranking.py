@@ -19,15 +19,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.english import (
-    FULL,
-    FUNCTION_WORDS,
-    REQUEST_WORDS,
-    WORK_WORDS,
-    other_forms,
-    translate,
-    weight,
-)
+from skillvault.model import english
 from skillvault.model.records import PROGRAM_ORIGINS, Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
@@ -132,6 +124,7 @@ from ranked r left join ranked_text t on t.rowid = r.number
 # The tasks that find a document of an id.
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
+_COMMON_WORDS = english.FUNCTION_WORDS | english.REQUEST_WORDS
 _CLAUSE_ENDS = re.compile(
     r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s(?=not\b)|\s(?=\(not\b)|(?<=\))\s+", re.IGNORECASE
 )
@@ -339,7 +332,7 @@ def find(
     if not index.ids:
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
-        words = [*_words(query)[:_MAX_WORDS], *translate(query[:_MAX_CHARACTERS])]
+        words = [*_words(query)[:_MAX_WORDS], *english.translate(query[:_MAX_CHARACTERS])]
         asked_terms, forms = _query_terms(stems, words)
         terms = index.weigh({**forms, **asked_terms})
         best_hits = index.best(index.scores(terms), max(limit, _MAX_COMPARED) if texts else limit)
@@ -361,7 +354,7 @@ def find(
 
 
 def _is_name(word: str) -> bool:
-    return word[0].isupper() and len(word) > 1 and word.lower() not in FUNCTION_WORDS
+    return word[0].isupper() and len(word) > 1 and word.lower() not in english.FUNCTION_WORDS
 
 
 def _word_worth(field: str, text: str) -> float:
@@ -375,7 +368,7 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
     A phrase has at least two words that are common neither in English nor in requests.
     """
     words = _WORD.findall(query.lower())[:_MAX_WORDS]
-    is_content = [word not in FUNCTION_WORDS and word not in REQUEST_WORDS for word in words]
+    is_content = [word not in _COMMON_WORDS for word in words]
     phrases = {
         start: f" {' '.join(words[start : start + _PHRASE_WORDS])} "
         for start in range(len(words) - _PHRASE_WORDS + 1)
@@ -395,7 +388,7 @@ def _phrase_bits(query: str, descriptions: Sequence[str]) -> list[float]:
 
 def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
     """Return (terms of the words of a query, terms of other forms of its irregular words)."""
-    forms = sorted({form for word in words for form in other_forms(word)})
+    forms = sorted({form for word in words for form in english.other_forms(word)})
     form_weights = _weights(stems, forms)
     return _weights(stems, words), {
         term: _FORM_WEIGHT * weight for term, weight in form_weights.items()
@@ -404,7 +397,8 @@ def _query_terms(stems: Stems, words: Sequence[str]) -> tuple[Terms, Terms]:
 
 def _words(text: str) -> list[str]:
     """Return the words of a text without function words."""
-    return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
+    words = _WORD.findall(split_unspaced(text).lower())
+    return [word for word in words if word not in english.FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
@@ -420,12 +414,12 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
 
 def _is_specific(word: str) -> bool:
     """Return True for a word that may point at a subject."""
-    return word not in WORK_WORDS and not _is_general(word)
+    return word not in english.WORK_WORDS and not _is_general(word)
 
 
 def _is_general(word: str) -> bool:
     """Return True for a word that is common in requests, or a number below 1000."""
-    return word in REQUEST_WORDS or (len(word) < len("2000") and word.isdecimal())
+    return word in english.REQUEST_WORDS or (len(word) < len("2000") and word.isdecimal())
 
 
 # ── meaning ──────────────────────────────────────────────────────────────────────────
@@ -527,10 +521,9 @@ class _Index:
 
         Documents of general English are included, because a vault may have only a few.
         """
-        documents = (
-            min(1.0, _ENGLISH_DOCUMENT_WORDS * 2.0 ** (-weight(term) / 2)) * _ENGLISH_DOCUMENTS
-        )
-        return _BASE_BITS - math.log2((count + documents) / (self._total + _ENGLISH_DOCUMENTS))
+        share = min(1.0, _ENGLISH_DOCUMENT_WORDS * 2.0 ** (-english.weight(term) / 2))
+        documents, total = share * _ENGLISH_DOCUMENTS, self._total + _ENGLISH_DOCUMENTS
+        return _BASE_BITS - math.log2((count + documents) / total)
 
     def scores(self, terms: Terms) -> dict[int, float]:
         """Map each number to the share of the terms' weight that the document carries, 0..1."""
@@ -559,7 +552,7 @@ class _Index:
             for number, worth in self._evidence[term].items():
                 if number in evidence:
                     evidence[number] += bits * worth
-                    matches[number] += 1 if weight(term) < FULL else len(terms)
+                    matches[number] += 1 if english.weight(term) < english.FULL else len(terms)
         return [
             0.0 if bits < 0 or self._is_chance(number, matches[number], len(terms)) else bits
             for number, bits in evidence.items()

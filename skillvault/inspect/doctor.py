@@ -296,7 +296,7 @@ def _head(exam: Examination) -> Iterator[Row]:
         yield Row(
             "head", "ok" if branch else "note", f"{position} at {commit_id[:10]}, {files} files"
         )
-        if files >= cold.WORTHWHILE:
+        if files >= cold.MIN_FILES:
             yield _light_clone(exam)
 
 

@@ -22,7 +22,7 @@ from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Objects
 from skillvault.vault.git.process import Runner
 
 MAX_FILE = 1 << 20  # bytes of a file that is searched
-_BATCH = 200  # files that are read at once
+_BATCH_FILES = 200  # files that are read at once
 _SKIPPED_ENDINGS = (".lock", ".min.js", ".min.css", ".map")
 _DOCUMENT_ENDINGS = (".yaml", ".yml", ".md")  # searched only for a rule whose scope names them
 # Files that repeat the rules themselves or are generated from them.
@@ -85,9 +85,9 @@ class CodeBase(Struct, frozen=True):
 
     def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield (path, bytes) of some files; UnreadableCodeError if a file cannot be read."""
-        for start in range(0, len(paths), _BATCH):
+        for start in range(0, len(paths), _BATCH_FILES):
             try:
-                contents = self.read(paths[start : start + _BATCH])
+                contents = self.read(paths[start : start + _BATCH_FILES])
             except (GitError, OSError) as error:
                 raise UnreadableCodeError(self.name, reason_of(error)) from None
             yield from contents.items()

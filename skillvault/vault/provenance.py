@@ -12,7 +12,7 @@ from skillvault.vault.index.snapshot import Topics
 
 _Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
 
-_MIN_PREFIX = 6
+_MIN_CHARACTERS = 6
 # An outcome and its evaluation have the same id; backward, the id means the evaluation.
 _BACKWARD_KINDS: tuple[RecordKind, ...] = (
     "skill",
@@ -56,7 +56,7 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
     matches = {
         ref.id: ref
         for kind in reversed(kinds)
-        if len(prefix) >= _MIN_PREFIX
+        if len(prefix) >= _MIN_CHARACTERS
         for ref in snapshot.records.with_prefix(kind, prefix)
     }
     if len(matches) == 1:
@@ -68,7 +68,7 @@ def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> R
         raise UsageError(f"{text}: {count}; write more characters")
     raise UsageError(
         f"{text}: no such skill, fact, session, evaluation, outcome, pattern or rule in HEAD; "
-        f"see `skillvault skill list` and `skillvault log` (of an id, {_MIN_PREFIX} characters "
+        f"see `skillvault skill list` and `skillvault log` (of an id, {_MIN_CHARACTERS} characters "
         "are enough)"
     )
 

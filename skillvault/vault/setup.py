@@ -32,12 +32,12 @@ KEY_LINE = "^[A-Za-z_]+:.*$"
 # checksum of the index. Values of the person stay.
 MANY_FILES = {"index.version": "4", "core.untrackedCache": "true"}
 HOOKS = ("pre-commit", "post-merge")
-_MARK = "# Installed by `skillvault init"
+_HOOK_MARK = "# Installed by `skillvault init"
 _RULES_MERGE = re.compile(
     rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
 )
-_PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
-_TEMPLATE = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
+_PYTHON_LINE = re.compile(r"^python=(.*)$", re.MULTILINE)
+_TEMPLATE_FILES = (layout.VAULT_FILE, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
 
 
 class SetupReport(Struct):
@@ -76,7 +76,7 @@ def undo_on_failure(root: Path) -> Iterator[None]:
 
     A commit in an existing repository stays, with its files.
     """
-    names = (".git", ".git/skillvault", *_TEMPLATE, *layout.UNTRACKED)
+    names = (".git", ".git/skillvault", *_TEMPLATE_FILES, *layout.UNTRACKED)
     missing_paths = [path for path in (root / name for name in names) if not os.path.lexists(path)]
     folders = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
@@ -116,7 +116,8 @@ def commit_first(store: Store, branch: str, domains: Sequence[str], now: datetim
 def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
     """Return the first commit of a vault: the files of the template that are missing."""
     source = layout.resource("vault_template")
-    files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
+    missing_names = [name for name in _TEMPLATE_FILES if not (root / name).exists()]
+    files = {name: (source / name).read_bytes() for name in missing_names}
     if layout.VAULT_FILE in files:
         domain_line = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         branch_line = f"branch: {strict_yaml.scalar(branch)}"
@@ -194,7 +195,7 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
     old_text = _read_text(target)
     if old_text == text:
         return
-    if target.exists() and _MARK not in old_text:
+    if target.exists() and _HOOK_MARK not in old_text:
         advice = f"add to it: {_hook_command(name)}"
         report.left.append(f"{target} is yours and was not changed; {advice}")
         return
@@ -206,9 +207,12 @@ def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
 
 def find_hooks(git: Git) -> dict[Path, str]:
     """Map each hook that `init` installed to the Python that it names."""
-    paths = [git.hooks_dir() / name for name in HOOKS]
-    pythons = {path: _PYTHON.search(text) for path in paths if _MARK in (text := _read_text(path))}
-    return {path: "".join(shlex.split(python[1])) for path, python in pythons.items() if python}
+    pythons: dict[Path, str] = {}
+    for path in (git.hooks_dir() / name for name in HOOKS):
+        text = _read_text(path)
+        if _HOOK_MARK in text and (python := _PYTHON_LINE.search(text)):
+            pythons[path] = "".join(shlex.split(python[1]))
+    return pythons
 
 
 def _append_lines(path: Path, lines: Sequence[str]) -> None:

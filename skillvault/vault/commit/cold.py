@@ -33,7 +33,7 @@ from skillvault.vault.git.index_file import Entries, SparsePaths, path_list
 from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
 
-WORTHWHILE = 20_000  # files from which `doctor` proposes it
+MIN_FILES = 20_000  # files from which `doctor` proposes it
 # In the order in which they are set.
 _SETTINGS = ("core.sparseCheckoutCone", "index.sparse", COLD, "core.sparseCheckout")
 _DRAFT = re.compile(r"\.skillvault-(?P<name>.+)-[0-9]+-[0-9]+\.tmp")  # a file before its removal
@@ -41,7 +41,7 @@ _YEAR_DEPTH = 3  # names in the path of the folder of a year, the first that `co
 _TRIES = 3
 _LOCK_SECONDS = 5.0
 _STATUS = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-_INTENDED = " A"  # in the output of `git status`: staged by `git add --intent-to-add`
+_INTENT_TO_ADD = " A"  # in the output of `git status`: staged by `git add --intent-to-add`
 
 
 class ColdReport(Struct):
@@ -165,7 +165,7 @@ class _WindowChange:
         if [path for path in edits if _put_back_draft(self._root / path)]:
             return self._read_edits()
         for path, state in edits.items():
-            if state == _INTENDED:
+            if state == _INTENT_TO_ADD:
                 raise UncommittedEditError(
                     f"{path}: added by `git add --intent-to-add`, beside which git loses entries "
                     f"of a sparse index; `git add` it or `git reset -- {path}`"

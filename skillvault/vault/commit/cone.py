@@ -14,7 +14,7 @@ from skillvault.vault.git.repository import Git
 _FOLDERS = ("outcomes", "evaluations", "recommendations")  # each with a folder for each month
 _MONTH = re.compile(rf"(?:{'|'.join(_FOLDERS)})/[^/]+/(?P<month>[0-9]{{4}}/[0-9]{{2}})/")
 _MONTH_DEPTH = 4  # names in the path of a month's folder
-_ALL, _NO_FOLDER = "/*", "!/*/"
+_FILES, _NO_FOLDER = "/*", "!/*/"
 
 
 def list_months(today: date, keep: int) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Window:
     def write(self, git: Git) -> None:
         """Write the cone with all folders and domains of HEAD."""
         if self._months is None:
-            _write_lines(git, [_ALL])
+            _write_lines(git, [_FILES])
             return
         head = git.head() or "HEAD"
         tops = _subfolders(git, head)
@@ -72,7 +72,9 @@ def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
     areas = {_area_of(path) for path in paths if "/" in path}
     areas = {area for area in areas if f"/{_escape(area)}/" not in lines}
     if areas and _NO_FOLDER in lines:  # without this line the cone has all folders
-        is_leaf = (line[0] == "/" and line != _ALL and f"!{line}*/" not in lines for line in lines)
+        is_leaf = (
+            line[0] == "/" and line != _FILES and f"!{line}*/" not in lines for line in lines
+        )
         leaves = {line.strip("/") for line in compress(lines, is_leaf)}
         _write_cone(git, leaves.union(map(_escape, _leaves(areas, list_months(today, keep)))))
 
@@ -100,7 +102,7 @@ def _leaves(areas: Iterable[str], months: Iterable[str]) -> set[str]:
 def _write_cone(git: Git, leaves: set[str]) -> None:
     """Write the folders that stay whole, in the form of git's cone mode."""
     parents = {folder for leaf in leaves for folder in layout.folders_above(leaf)} - leaves
-    lines = [_ALL, _NO_FOLDER]
+    lines = [_FILES, _NO_FOLDER]
     for parent in sorted(parents):
         lines += [f"/{parent}/", f"!/{parent}/*/"]
     _write_lines(git, [*lines, *(f"/{leaf}/" for leaf in sorted(leaves))])

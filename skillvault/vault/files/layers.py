@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 # The errors that importlib raises for unreadable metadata.
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
+_METADATA_ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
 SEEDS = "seed_skills"
@@ -203,18 +203,18 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     names: set[str] = set()
     for distribution in distributions():
         text, name = "", "a package without a name"
-        with suppress(*_UNREADABLE):  # its group cannot be read
+        with suppress(*_METADATA_ERRORS):  # its group cannot be read
             text = distribution.read_text("entry_points.txt") or ""
         if GROUP not in text:
             continue
-        with suppress(*_UNREADABLE):  # late, because it parses all metadata
+        with suppress(*_METADATA_ERRORS):  # late, because it parses all metadata
             name = str(distribution.metadata["Name"] or name).lower()
         if name in names:
             continue
         names.add(name)
         try:
             entry_points += [point for point in distribution.entry_points if point.group == GROUP]
-        except _UNREADABLE:
+        except _METADATA_ERRORS:
             message = "its entry points cannot be read; install the package anew, or remove it"
             problems.append(Problem(name, None, "bad-entry-points", message))
     return entry_points, problems

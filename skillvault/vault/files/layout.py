@@ -33,7 +33,7 @@ FOLDERS = (
 )
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
-_DATED = re.compile(
+_DATED_PATH = re.compile(
     r"^(?P<folder>outcomes|evaluations|recommendations|retractions)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
@@ -46,7 +46,7 @@ _REFERENCE_FILE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
 _SKILL = re.compile(r"^(?:skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
-_TRIED = re.compile(r"skills/[^/]+/references/tried\.md")
+_TRIES_FILE = re.compile(r"skills/[^/]+/references/tried\.md")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _CORRECTION = re.compile(r"^(?:proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _PATHS: dict[records.RecordKind, re.Pattern[str]] = {
@@ -171,7 +171,7 @@ def ref_of(path: str) -> records.Ref | None:
     """Return the record at a path; None for any other path."""
     if path.endswith(_LINKS):
         return None
-    if match := _DATED.match(path):
+    if match := _DATED_PATH.match(path):
         kind = cast("records.RecordKind", match["folder"].removesuffix("s"))
         return records.Ref(kind, match["id"])
     for kind, pattern in _PATHS.items():
@@ -208,7 +208,7 @@ def holds_records(path: str) -> bool:
 
 def is_tries_file(path: str) -> bool:
     """Return True for the file that lists the tries of a guide."""
-    return _TRIED.fullmatch(path) is not None
+    return _TRIES_FILE.fullmatch(path) is not None
 
 
 def kind_of(path: str) -> str | None:
@@ -230,7 +230,7 @@ def is_skill(path: str) -> bool:
 
 def domain_of(path: str) -> str | None:
     """Return the domain in the path of a record, None for a skill and a session."""
-    patterns = (_DATED, _FACT, _CORRECTION, _ANSWER)
+    patterns = (_DATED_PATH, _FACT, _CORRECTION, _ANSWER)
     match = next((match for pattern in patterns if (match := pattern.match(path))), None)
     return match["domain"] if match else None
 

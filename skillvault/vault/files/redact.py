@@ -21,11 +21,11 @@ _TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(
 FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
 _STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=True)
 # A token may follow `_` or `-`, as in `key_hf_…`, but no letter or digit.
-_START = regex(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
-_RUN = regex(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
-_PART = regex(r"\{(\w+):(\d+)(?:-(\d+))?\}")
+_TOKEN_START = regex(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
+_UNSPACED_TEXT = regex(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
+_FORMAT_PART = regex(r"\{(\w+):(\d+)(?:-(\d+))?\}")
 # A token of an unlisted vendor: a short name, then generated characters.
-_UNLISTED = regex(
+_UNLISTED_TOKEN = regex(
     r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])"
     r"[A-Za-z0-9]{32,4000}"
@@ -51,8 +51,8 @@ _KEY_BODY = regex(
 )
 _JSON_WEB_TOKEN = regex(r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=][\w.=-]{0,4000})?")
 _MARKER = "[redacted: Secret Keyword]"
-_MARK = regex(r"\[redacted: ([^\]]+)\]")
-_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
+_MARKER_PATTERN = regex(r"\[redacted: ([^\]]+)\]")
+_ASCII_OF_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _MIN_SECRET_NUMBER = 100_000  # a smaller number under the name of a secret is a count
 
 
@@ -61,7 +61,7 @@ def _compile_tail(tail: str) -> re.Pattern[str]:
     """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
     end = 0
-    for part in _PART.finditer(tail):
+    for part in _FORMAT_PART.finditer(tail):
         alphabet, minimum, maximum = part.groups()
         limit = maximum or ("" if part.end() == len(tail) else "400")
         pattern += f"{re.escape(tail[end : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
@@ -81,22 +81,22 @@ def _formats_of(start: str) -> list[tuple[int, str, str]]:
     return [(len(beginning), kind, tail) for beginning, kind, tail in beginnings]
 
 
-_WITHOUT_START = [
+_PATTERNS_WITHOUT_START = [
     *((kind, _compile_tail(tail)) for start, kind, tail in FORMATS if not start),
     ("JSON Web Token", _JSON_WEB_TOKEN),
-    ("Token", _UNLISTED),
+    ("Token", _UNLISTED_TOKEN),
 ]
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of each token in a run without spaces."""
-    for match in _START.finditer(run):
+    for match in _TOKEN_START.finditer(run):
         for length, kind, tail in _formats_of(match[0]):
             token = _compile_tail(tail).match(run, match.start() + length)
             if token and _is_generated(token[0]):
                 yield match.start(), token.end(), kind
                 break
-    for kind, pattern in _WITHOUT_START:
+    for kind, pattern in _PATTERNS_WITHOUT_START:
         yield from ((match.start(), match.end(), kind) for match in pattern.finditer(run))
 
 
@@ -119,11 +119,11 @@ def redact_text(text: str) -> str:
 
     Full-width characters are read as ASCII; lines without a secret keep them.
     """
-    plain_text = text.translate(_FULL_WIDTH)
+    plain_text = text.translate(_ASCII_OF_FULL_WIDTH)
     without_secrets = plain_text
     for pattern in (_PRIVATE_KEY, _KEY_BODY):
         without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
-    without_secrets = mark_secrets(_RUN.sub(_replace_tokens, without_secrets))
+    without_secrets = mark_secrets(_UNSPACED_TEXT.sub(_replace_tokens, without_secrets))
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
@@ -136,7 +136,7 @@ def redact_text(text: str) -> str:
 def secret_kinds(text: str) -> list[str]:
     """Return the kinds of the secrets in a text, each once."""
     redacted_text = redact_text(text)
-    markers = () if redacted_text == text else _MARK.findall(redacted_text)
+    markers = () if redacted_text == text else _MARKER_PATTERN.findall(redacted_text)
     return list(dict.fromkeys(kind for kind in markers if f"[redacted: {kind}]" not in text))
 
 

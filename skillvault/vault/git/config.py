@@ -48,8 +48,8 @@ _SIGNERS = {
     "gpg.ssh.defaultkeycommand": "",
 }
 _LOCAL_SCOPES = ("local", "worktree")
-_TRUE = frozenset({"true", "yes", "on", "1"})
-_NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
+_TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
+_IDENTITY_KEY = re.compile(r"(user|author|committer)\.(name|email)$")
 _DIRS = "skillvault.dirs"
 _REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
 _PROMISOR = re.compile(r"remote\.(?P<name>.+)\.promisor")
@@ -172,7 +172,7 @@ class Settings:
 
     @cached_property
     def _identity_lines(self) -> tuple[tuple[str, str | None], ...]:
-        lines = {line.key: line.value for line in self.lines if _NAMING.match(line.key)}
+        lines = {line.key: line.value for line in self.lines if _IDENTITY_KEY.match(line.key)}
         return tuple(lines.items())
 
     @cached_property
@@ -205,7 +205,7 @@ class Settings:
 
     def _flag(self, key: str, *, default: bool) -> bool:
         values = self._values(key)
-        return default if not values else values[-1] is None or values[-1].lower() in _TRUE
+        return default if not values else values[-1] is None or values[-1].lower() in _TRUE_WORDS
 
 
 class CachedSettings(Struct, frozen=True):

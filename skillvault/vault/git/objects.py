@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from skillvault.model.change import Program
 from skillvault.model.errors import GitError
 from skillvault.vault.files import layout
-from skillvault.vault.git.process import PARTIAL
+from skillvault.vault.git.process import PARTIAL_ADVICE
 
 FOLDER, SUBMODULE = "40000", "160000"  # modes of entries that are not files
 REGULAR, EXECUTABLE = "100644", "100755"
@@ -288,7 +288,7 @@ class Objects:
         except self._failed as error:
             raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
         if self._fetch is None:
-            raise GitError(f"object {name} cannot be read; {PARTIAL}")
+            raise GitError(f"object {name} cannot be read; {PARTIAL_ADVICE}")
         self._fetch([str(name)])
         return self._repository[name]
 

@@ -16,7 +16,7 @@ from skillvault.model.errors import GitError
 
 # The environment must not change the repository, the config or the programs of git. The person's
 # GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_CONFIG_GLOBAL stay.
-_STRIPPED = frozenset(
+_REMOVED_VARIABLES = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_PREFIX "
     "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE GIT_CONFIG GIT_CONFIG_PARAMETERS "
     "GIT_CONFIG_COUNT GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_EXTERNAL_DIFF GIT_DIFF_OPTS GIT_PAGER "
@@ -42,7 +42,7 @@ _SAFE_SETTINGS = (
 _OPTIONS = tuple(part for setting in _SAFE_SETTINGS for part in ("-c", setting))
 OWNER_REMEDY = "git config --global --add safe.directory"  # in git's message about the owner
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
-PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
+PARTIAL_ADVICE = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -64,7 +64,7 @@ def failure_of(command: str, err: bytes) -> str:
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
     words = " ".join(lines[fatal:end]) or "failed without a message"
-    return f"git {command}: {words}" + (f"; {PARTIAL}" if "promisor remote" in words else "")
+    return f"git {command}: {words}" + (f"; {PARTIAL_ADVICE}" if "promisor remote" in words else "")
 
 
 _CHUNK_BYTES = 1 << 18  # that are read at once from git
@@ -182,7 +182,7 @@ class Runner:
         import git  # noqa: PLC0415 (50 ms; many commands start no git)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}
-        unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
+        unset = sorted(name for name in _REMOVED_VARIABLES - settings.keys() if name in os.environ)
         prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
         try:
             # GitPython would expand `$` and `~` in a text, and replace a missing folder by its own.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skillvault.model.errors import GitError
 from skillvault.vault.git.config import Settings
-from skillvault.vault.git.process import PARTIAL, Runner, as_environment
+from skillvault.vault.git.process import PARTIAL_ADVICE, Runner, as_environment
 
 SECONDS = 300.0  # for one fetch or push
 SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
@@ -74,7 +74,7 @@ class Promisor:
             try:
                 call_remote(self._git, remote, *words, stdin=lines, settings=_NO_NEGOTIATION)
             except GitError as error:
-                raise GitError(f"{error}; {PARTIAL} when {remote} can be reached") from None
+                raise GitError(f"{error}; {PARTIAL_ADVICE} when {remote} can be reached") from None
 
     def fetch_history(self, span: str) -> None:
         """Fetch all objects of these commits that a partial clone lacks."""

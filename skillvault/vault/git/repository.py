@@ -29,7 +29,7 @@ from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
 from skillvault.vault.git.promisor import Promisor
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 
-_IN_PROGRESS = {
+_OPERATIONS = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
@@ -39,8 +39,8 @@ _IN_PROGRESS = {
     "BISECT_LOG": "a bisect",
 }
 _PINS = "refs/skillvault"
-_MAX_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
-_SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
+_MAX_CONFLICTS, _BINARY_CODE = 127, 255  # exit codes of `git merge-file`
+_SYNC_ENVIRONMENT = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 # A plain config has no later format, no extension and no other work tree, and is not bare. It has
 # only lines that git can read. A partial clone has format 1, without an extension.
 _LINE = re.compile(
@@ -157,7 +157,7 @@ class Git:
         if self.settings().is_bare:
             return "the repository is bare; a vault needs a work tree"
         folder, common = self.dirs()
-        for name, operation in _IN_PROGRESS.items():
+        for name, operation in _OPERATIONS.items():
             if (folder / name).exists():
                 hint = self._undo_hint() if name == "REVERT_HEAD" else ""
                 return f"{operation} is in progress; finish or abort it{hint}"
@@ -238,9 +238,9 @@ class Git:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
             for name, content in zip(names, (own_text, base, other_text), strict=True):
                 Path(name).write_bytes(content)
-            codes = (*range(_MAX_CONFLICTS + 1), _BINARY)
+            codes = (*range(_MAX_CONFLICTS + 1), _BINARY_CODE)
             conflicts, _ = self.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
-            if conflicts == _BINARY:
+            if conflicts == _BINARY_CODE:
                 return None
             return self.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts
 
@@ -276,7 +276,7 @@ class Git:
     def ref_session(self, note: str, *, durable: bool = False) -> Iterator[RefSession]:
         """Open a session that moves refs in two phases; `note` is for their reflogs."""
         args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
-        refs = RefSession(self.runner.start(*args, env=_SYNCED if durable else None))
+        refs = RefSession(self.runner.start(*args, env=_SYNC_ENVIRONMENT if durable else None))
         try:
             yield refs
         finally:

@@ -479,7 +479,7 @@ class IndexDatabase(Connection):
 
     def finish(self) -> None:
         """Mark every record as due, and compute the removed records again."""
-        for query in ("delete from gone", schema.GONE):
+        for query in ("delete from gone", schema.INSERT_GONE):
             self.rows(query)
         self._run_with_queues(schema.join_all_outcomes)
         self._run_with_queues(lambda _, queues: queues.mark_everything())

@@ -8,14 +8,14 @@ from msgspec.msgpack import encode
 from msgspec.structs import replace
 
 from skillvault.model.records import Correction, Evaluation, Fact, JudgeInfo, Status
-from skillvault.vault.index.reader import FILES, Reader, Topic
+from skillvault.vault.index.reader import FILE_ROWS, Reader, Topic
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import domains_of, group
 
-_SUPPORTS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
+_IS_SUPPORT = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
 # Another outcome of the same decision counts instead.
-_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
+_IS_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
 def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
@@ -32,7 +32,7 @@ class Evaluations(Folder[Evaluation]):
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
         """Return the evaluations that support any of these facts, by id."""
-        return list(self.get_many(_linked_runs(self._reader, _SUPPORTS, facts)).values())
+        return list(self.get_many(_linked_runs(self._reader, _IS_SUPPORT, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
         """Map (succeeded, verdict was right) to the number of judged trusted outcomes.
@@ -70,13 +70,13 @@ class Facts(Folder[Fact]):
         return self._in_domains(domains, f"and ({person} or t.supersedes is not null)")
 
     def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
-        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {condition}"
+        query = f"{FILE_ROWS} join fact t on f.n = t.n where t.domain in {{}} {condition}"
         rows = self._reader.rows_matching(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def approved_corrections(self) -> list[Fact]:
         """Return the rules that a person stated and approved, by id."""
-        query = f"{FILES} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
+        query = f"{FILE_ROWS} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
         return list(self._reader.records(self._reader.rows(query), Fact))
 
     def due(self, day: str) -> list[str]:
@@ -97,7 +97,7 @@ class Facts(Folder[Fact]):
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that support it."""
-        return self._link_counts(facts, _SUPPORTS)
+        return self._link_counts(facts, _IS_SUPPORT)
 
     def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Map each fact to the number of evaluations that contradict it, if there are any."""
@@ -105,7 +105,7 @@ class Facts(Folder[Fact]):
 
     def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
         query = f"""select target_id, count(*) from link where {condition} and target_kind = 'fact'
-            and target_id in {{}} and not {_OVERRULED} group by target_id"""
+            and target_id in {{}} and not {_IS_OVERRULED} group by target_id"""
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
@@ -116,7 +116,7 @@ class Facts(Folder[Fact]):
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that support any of these facts, by time."""
-        return _linked_runs(self._reader, _SUPPORTS, facts)
+        return _linked_runs(self._reader, _IS_SUPPORT, facts)
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that contradict any of these facts, by time."""
@@ -126,7 +126,7 @@ class Facts(Folder[Fact]):
         """Map each fact to (supporting runs, contradicting runs), counted up to `last_run`."""
         query = f"""select target_id, count(distinct iif(type = 'contradicted', null, source_id)),
             count(distinct iif(type = 'contradicted', source_id, null))
-            from link where source_id <= ? and (type = 'contradicted' or {_SUPPORTS})
+            from link where source_id <= ? and (type = 'contradicted' or {_IS_SUPPORT})
             and target_kind = 'fact' and target_id in {{}} group by target_id"""
         rows = self._reader.rows_matching(query, facts, prefix=[last_run])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
@@ -141,14 +141,14 @@ class Facts(Folder[Fact]):
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
         query = f"""select distinct {columns} from link l join outcome o on o.id = l.source_id
-            where l.{_SUPPORTS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"""
+            where l.{_IS_SUPPORT} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"""
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
         """Map each fact to the (domain, action) of the outcomes that support it."""
         query = f"""select distinct l.target_id, o.domain, o.action
             from link l join outcome o on o.id = l.source_id
-            where {_SUPPORTS} and l.target_kind = 'fact' and l.target_id in {{}}"""
+            where {_IS_SUPPORT} and l.target_kind = 'fact' and l.target_id in {{}}"""
         rows = self._reader.rows_matching(query, facts)
         return {fact: set(pairs) for fact, pairs in group((r[0], r[1:]) for r in rows).items()}
 
@@ -163,7 +163,7 @@ class Facts(Folder[Fact]):
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """Return the evaluations that support a fact and whose ids begin with a time."""
-        query = f"""select source_id from link where {_SUPPORTS} and target_kind = 'fact'
+        query = f"""select source_id from link where {_IS_SUPPORT} and target_kind = 'fact'
             and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"""
         return self._reader.column(query, [fact, len(moment), moment])
 
@@ -172,7 +172,7 @@ class Facts(Folder[Fact]):
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
             "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
-            f"and {_SUPPORTS} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
+            f"and {_IS_SUPPORT} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
             "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {limit}" if limit is not None else "")
         )
@@ -191,12 +191,14 @@ class Corrections(Topic):
         return [passage for passage in self._read_proposals() if passage.state == "undecided"]
 
     def _read_proposals(self) -> Iterable[Correction]:
-        query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
+        query = (
+            f"{FILE_ROWS} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
+        )
         return self._reader.records(self._reader.rows(query), Correction)
 
     def of_scope(self, scope: str) -> list[Correction]:
         """Return the corrections of a repository or domain, by id."""
-        query = f"{FILES} join correction c on f.n = c.n where c.scope = ? order by c.id"
+        query = f"{FILE_ROWS} join correction c on f.n = c.n where c.scope = ? order by c.id"
         rules = self._reader.records(self._reader.rows(query, [scope]), Correction)
         return [rule for rule in rules if rule.state != "undecided"]
 
@@ -322,7 +324,7 @@ _MEMBERSHIPS = f"select {', '.join(Membership._fields)} from clustered"
 
 _RUNS = """from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact'
     {} where c.{} = ?"""
-_SUPPORT = f"and l.{_SUPPORTS} left join outcome o on o.id = l.source_id"
+_SUPPORT_JOIN = f"and l.{_IS_SUPPORT} left join outcome o on o.id = l.source_id"
 _SESSION, _ACTION = "coalesce(o.session, o.id, '')", "coalesce(o.domain || ' ' || o.action, '')"
 _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
@@ -383,10 +385,10 @@ class Clusters(Topic):
 
     def tally(self, unit: Unit, session_limit: int) -> UnitTally:
         """Count the runs about a cluster or a fact."""
-        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_SUPPORTS})", unit.column)
+        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_IS_SUPPORT})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, last_run),) = self._reader.rows(query, [unit.name])
-        supporters = _RUNS.format(_SUPPORT, unit.column)
+        supporters = _RUNS.format(_SUPPORT_JOIN, unit.column)
         kinds = ((_SESSION, session_limit), (_SUBJECT, 2), (_ACTION, 2))
         names = (
             self._reader.column(f"select distinct {kind} {supporters} limit {limit}", [unit.name])
@@ -402,7 +404,8 @@ class Clusters(Topic):
         """Map each fact to (its last run, count of runs for it, count of runs against it)."""
         query = f"""select target_id, max(source_id), sum(type != 'contradicted'),
             sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {{}}
-            and (type = 'contradicted' or {_SUPPORTS}) and not {_OVERRULED} group by target_id"""
+            and (type = 'contradicted' or {_IS_SUPPORT}) and not {_IS_OVERRULED}
+            group by target_id"""
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, last_link: int) -> list[FactLink]:
@@ -410,7 +413,7 @@ class Clusters(Topic):
         query = f"""select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION},
             {_SUBJECT}, {_ACTION} from link l indexed by link_to_fact left join outcome o
             on o.id = l.source_id where l.target_kind = 'fact' and l.target_id = ?
-            and l.n > ? and (l.type = 'contradicted' or l.{_SUPPORTS}) order by l.source_id"""
+            and l.n > ? and (l.type = 'contradicted' or l.{_IS_SUPPORT}) order by l.source_id"""
         return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
     # ── storing ──────────────────────────────────────────────────────────────────────

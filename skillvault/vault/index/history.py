@@ -10,7 +10,8 @@ from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
 # `+c.step` keeps a query from looking up all commits of a step before the few of a record.
-_MADE = "role = 'target' and ref_kind != 'link'"  # a commit may have thousands of links and sources
+# A commit may have thousands of links and sources.
+_IS_TARGET = "role = 'target' and ref_kind != 'link'"
 
 
 class History(Topic):
@@ -90,14 +91,14 @@ class History(Topic):
         The commits come without their sources and links.
         """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _MADE)
+        return self._commits(self._reader.rows_of(query, self.add_former_names(refs)), _IS_TARGET)
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that made or changed a record, newest first.
 
         The commits come without their sources and links.
         """
-        return self._commits(self._rows_naming(ref, "target"), _MADE)
+        return self._commits(self._rows_naming(ref, "target"), _IS_TARGET)
 
     def commits_using(self, ref: Ref) -> list[Commit]:
         """Return the program's commits that name a record as their source, newest first."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from skillvault.model.decision_outcomes import Claim, claim_of, select_receipts
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
-from skillvault.vault.index.reader import FILES, Reader, Topic
+from skillvault.vault.index.reader import FILE_ROWS, Reader, Topic
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import domains_of, group, micros, moment, words
 from skillvault.vault.search import ranking
@@ -16,8 +16,8 @@ from skillvault.vault.search import ranking
 _COMPARISON: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
 HAS_EVALUATION = """o.counts and exists (select 1 from file e
     where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"""
-_OUTCOME_FILES = f"{FILES} join outcome o on f.n = o.n"
-EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
+_OUTCOME_FILES = f"{FILE_ROWS} join outcome o on f.n = o.n"
+_IS_TRUSTED_EVALUATION = f"trust = 'local' and {HAS_EVALUATION}"
 
 
 class Outcomes(Folder[Outcome]):
@@ -132,12 +132,12 @@ class Outcomes(Folder[Outcome]):
 
     def count_evaluated(self, domain: str) -> int:
         """Return the number of a domain's trusted and evaluated outcomes."""
-        query = f"select count(*) from outcome o where domain = ? and {EVALUATED}"
+        query = f"select count(*) from outcome o where domain = ? and {_IS_TRUSTED_EVALUATION}"
         return int(self._reader.value(query, [domain]))
 
     def latest_evaluated(self, domain: str, count: int) -> list[str]:
         """Return the ids of the latest trusted and evaluated outcomes of a domain, oldest first."""
-        query = f"""select id from outcome o where domain = ? and {EVALUATED}
+        query = f"""select id from outcome o where domain = ? and {_IS_TRUSTED_EVALUATION}
             order by at desc, id desc limit ?"""
         return self._reader.column(query, [domain, count])[::-1]
 
@@ -181,7 +181,7 @@ class Recommendations(Topic):
 
     def by_decision(self, decision: str) -> list[Recommendation]:
         """Return the recommendations for a decision, to any agent."""
-        query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
+        query = f"{FILE_ROWS} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
     def latest_decisions(self, prefix: str, limit: int) -> list[str]:
@@ -236,7 +236,7 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
 
 
 _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
-_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
+_IS_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
 class Tasks(Topic):
@@ -271,7 +271,7 @@ class Tasks(Topic):
 
     def latest_users(self, skill: str, limit: int) -> set[str]:
         """Return the latest `limit` outcomes that applied a skill."""
-        query = f"""select u.outcome from used u where {_APPLIED} and u.skill = ?
+        query = f"""select u.outcome from used u where {_IS_APPLIED} and u.skill = ?
             order by u.outcome desc limit ?"""
         return set(self._reader.column(query, [skill, limit]))
 

@@ -24,8 +24,7 @@ _POLICY = msgspec.msgpack.Decoder(Policy)
 _ID_CHARACTERS = 40  # of a blob
 _CHUNK = 500  # values in one query
 
-FILE = "select path, blob, type, value from file"
-FILES = "select f.path, f.blob, f.type, f.value from file f"
+FILE_ROWS = "select f.path, f.blob, f.type, f.value from file f"
 
 
 class Rows(ABC):

@@ -22,7 +22,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.skill_evidence import TRIED, TryLines
 from skillvault.vault.files.work_tree import Key
-from skillvault.vault.index.reader import FILE, Reader, Topic
+from skillvault.vault.index.reader import FILE_ROWS, Reader, Topic
 from skillvault.vault.index.rows import (
     DamagedRowError,
     Parsed,
@@ -146,14 +146,14 @@ class Records(Topic):
 
     def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """Map each path to its record, or to the problem with the record."""
-        query = f"{FILE} where type is not null and path in {{}}"
+        query = f"{FILE_ROWS} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, paths)
         return {row[0]: self._reader.parse_row(row) for row in rows}
 
     def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
         """Map (path, blob) to its record, for the pairs that the vault has."""
         blobs = dict(keys)
-        query = f"{FILE} where type is not null and path in {{}}"
+        query = f"{FILE_ROWS} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, blobs)
         return {row[:2]: self._reader.parse_row(row) for row in rows if blobs[row[0]] == row[1]}
 

@@ -27,13 +27,13 @@ KINDS: dict[str, type[Parsed]] = {
     kind.__name__: kind for kind in (*get_args(records.Record), records.Problem, TryLines)
 }
 # The type of the records in each table; an outcome has a row in two tables.
-TYPED: Mapping[str, str] = {
+TABLE_TYPES: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
     "answer": "Answer", "correction": "Correction",
 }  # fmt: skip
 # True if one of the names in a column is the value; see `join_names`.
-LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
+COLUMN_HAS_NAME = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TryLines)}
@@ -46,9 +46,10 @@ _NAMES = b"".join(
         *(records.JudgeInfo, records.Evaluation),
     )
 )
-_WINDOW, _MEMORY = -13, 6  # of zlib; larger values take longer to set up than a record to compress
+# Larger values take longer to set up than a record to compress.
+_ZLIB_WINDOW, _ZLIB_MEMORY = -13, 6
 _WORD = re.compile(r"[^\W_]+")
-_UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
+_RAW_BYTE, _ESCAPED_BYTE = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
 
 
 def is_indexed(path: str) -> bool:
@@ -93,12 +94,12 @@ def encode(value: Parsed) -> bytes | None:
 
 
 def _compress(data: bytes) -> bytes:
-    compressor = zlib.compressobj(wbits=_WINDOW, memLevel=_MEMORY, zdict=_NAMES)
+    compressor = zlib.compressobj(wbits=_ZLIB_WINDOW, memLevel=_ZLIB_MEMORY, zdict=_NAMES)
     return compressor.compress(data) + compressor.flush()
 
 
 def _decompress(data: bytes) -> bytes:
-    return zlib.decompressobj(_WINDOW, zdict=_NAMES).decompress(data)
+    return zlib.decompressobj(_ZLIB_WINDOW, zdict=_NAMES).decompress(data)
 
 
 def is_searchable(path: str) -> bool:
@@ -208,7 +209,7 @@ def skill_columns(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Join names for one column, one on each line; `LISTS` queries such a column."""
+    """Join names for one column, one on each line; `COLUMN_HAS_NAME` queries such a column."""
     return "\n".join(names)
 
 
@@ -226,12 +227,12 @@ def bind(value: Any) -> Any:
     """Escape a value for SQLite: an undecodable byte of a path becomes NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
-    return _UNTEXT.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
+    return _RAW_BYTE.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
 
 
 def unbind(data: bytes) -> str:
     """Decode a text that `bind` escaped."""
-    return _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), data.decode())
+    return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), data.decode())
 
 
 def domains_of(table: str, condition: str) -> str:
@@ -260,4 +261,4 @@ def words(text: str) -> list[str]:
 
 def has_raw_bytes(path: str) -> bool:
     """Return True if a path holds undecodable bytes."""
-    return not path.isascii() and bool(_UNTEXT.search(path))
+    return not path.isascii() and bool(_RAW_BYTE.search(path))

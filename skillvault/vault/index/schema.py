@@ -21,7 +21,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderNames
 from skillvault.vault.index.queues import Queues
 from skillvault.vault.index.rows import (
-    TYPED,
+    TABLE_TYPES,
     File,
     Row,
     bind,
@@ -53,7 +53,7 @@ from skillvault.vault.search.ranking import Document
 # all records of a kind.
 SCHEMA = (get_data("skillvault.vault.index", "schema.sql") or b"").decode()
 # A pattern has no file of its own, so it is not in this table.
-GONE = """
+INSERT_GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
@@ -64,12 +64,12 @@ and instr(char(10) || s.formerly || char(10), char(10) || t.ref_id || char(10)))
 _EVALUATION = """select path, type, value
     from file where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"""
 # Reset the accounts that counted a changed outcome.
-_COUNT_ANEW = """update account set outcomes = 0 where n in (select a.n
+_RESET_ACCOUNTS = """update account set outcomes = 0 where n in (select a.n
     from outcome o join account a on a.domain = o.domain and a.action = o.action and a.trust
     = o.trust where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"""
-# An evaluation has the id of its outcome.
-_SAID = ("saying", "saying_key")
-_CLUSTERED = ("clustered", "seed_word")
+_TABLES_OF_COUNTS = (
+    "mark account account_mark said_key rule saying saying_key clustered seed_word".split()
+)
 
 
 class IndexedCommit(Struct, frozen=True):
@@ -149,7 +149,7 @@ def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], queues: Q
 
 def join_all_outcomes(database: sqlite3.Connection, queues: Queues) -> None:
     """Update every outcome to the joined state of its decision."""
-    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE)}, queues)
+    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE_DECISIONS)}, queues)
 
 
 def _replace_files(
@@ -197,7 +197,7 @@ def _replace_files(
     changed_refs |= {Ref("skill", name) for name in former_names}
     _update_gone(database, changed_refs.union(refs.values()), queues)
     if layout.VAULT_FILE in files:  # the policy decides which outcomes count
-        for table in ("mark", "account", "account_mark", "said_key", "rule", *_SAID, *_CLUSTERED):
+        for table in _TABLES_OF_COUNTS:
             database.execute(f"delete from {table}")
         queues.mark_everything()
     return new_numbers
@@ -213,8 +213,8 @@ def _former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[s
 def _delete_rows(database: sqlite3.Connection, numbers: Iterable[int]) -> None:
     """Delete the rows of files, except their links."""
     rows = [(n,) for n in numbers]
-    database.executemany(_COUNT_ANEW, rows)
-    for table in ("file", "own", *TYPED):
+    database.executemany(_RESET_ACCOUNTS, rows)
+    for table in ("file", "own", *TABLE_TYPES):
         database.executemany(f"delete from {table} where n = ?", rows)
 
 
@@ -264,7 +264,8 @@ def _update_gone(database: sqlite3.Connection, refs: Iterable[Ref], queues: Queu
         values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
         was_gone = database.execute(query, values).rowcount
-        is_gone = database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values).rowcount
+        query = f"{INSERT_GONE} and t.ref_kind = ? and t.ref_id = ?"
+        is_gone = database.execute(query, values).rowcount
         if was_gone and not is_gone and ref.kind == "skill":
             queues.mark("readmitted", [ref.id])
 
@@ -328,7 +329,7 @@ def insert(
 
     `known_links` are the links that exist already: (path, *columns of a link).
     """
-    rows_by_table: dict[str, list[Row]] = {table: [] for table in ("file", *TYPED, "link")}
+    rows_by_table: dict[str, list[Row]] = {table: [] for table in ("file", *TABLE_TYPES, "link")}
     word_rows: list[Row] = []
     numbers: dict[str, int] = {}
     for n, (path, (blob, record)) in enumerate(files.items(), _next_number(database, "n", "file")):
@@ -405,35 +406,35 @@ def add_commits(
             names = (ref.removeprefix("skill:") for ref in commit.targets)
             queues.mark("readmitted", names)
     # A record that was added and removed between two states has no file in either.
-    database.execute(f"{GONE} and t.c >= ?", [first])
+    database.execute(f"{INSERT_GONE} and t.c >= ?", [first])
 
 
-_OF_FILES = """
+_DECISIONS_OF_FILES = """
 select decision from outcome where n in (select value from json_each(:numbers))
 union select decision from recommendation where n in (select value from json_each(:numbers))
 """
-_MEMBERS = """
+_OUTCOMES_OF_DECISION = """
 select f.path, f.blob, coalesce(w.value, f.value), f.value, o.counts
 from outcome o join file f on f.n = o.n left join own w on w.n = o.n
 where o.decision = ? and f.value is not null order by f.path
 """
-_RECEIPTS = """
+_RECEIPTS_OF_DECISION = """
 select f.value from recommendation r join file f on f.n = r.n
 where r.decision = ? and f.value is not null order by r.id
 """
 # A described outcome that is the only one of its decision needs no join.
-_JOINABLE = """
+_JOINABLE_DECISIONS = """
 select decision from outcome group by decision having count(*) > 1 or min(action) = ''
 union select decision from outcome
 where id in (select ref_id from file where ref_kind = 'retraction')
 """
-_ALONE = """
+_IS_ALONE = """
 select count(*) = 1 and min(o.action) != '' and min(o.counts) = 1 and max(w.n) is null
 and max(r.n) is null
 from outcome o left join own w on w.n = o.n
 left join file r on r.ref_id = o.id and r.ref_kind = 'retraction' where o.decision = ?
 """
-_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
+_IS_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
 
 
 class _OutcomeChange(NamedTuple):
@@ -451,7 +452,7 @@ class _OutcomeChange(NamedTuple):
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
     """Return the decisions of the outcomes and receipts in these files."""
-    rows = database.execute(_OF_FILES, {"numbers": _json_list(numbers)})
+    rows = database.execute(_DECISIONS_OF_FILES, {"numbers": _json_list(numbers)})
     return {decision for (decision,) in rows}
 
 
@@ -464,21 +465,21 @@ def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]
 
 def _find_outdated(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
     """Yield the outcomes of a decision that differ from their joined state."""
-    (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
+    (is_alone,) = database.execute(_IS_ALONE, [bind(decision)]).fetchone()
     if is_alone:
         return
-    rows = database.execute(_MEMBERS, [bind(decision)]).fetchall()
+    rows = database.execute(_OUTCOMES_OF_DECISION, [bind(decision)]).fetchall()
     values = {path: value for path, _, value, _, _ in rows}
     members = [record for value in values.values() if (record := _decode_outcome(value))]
     receipts = [
         receipt
-        for (value,) in database.execute(_RECEIPTS, [bind(decision)])
+        for (value,) in database.execute(_RECEIPTS_OF_DECISION, [bind(decision)])
         if isinstance(receipt := decode("Recommendation", value), Recommendation)
     ]
     # Two files of one id get the same outcome.
     outcomes_by_id = {member.id: member for member in members}
     retracted_ids = {
-        name for name in outcomes_by_id if database.execute(_RETRACTED, [bind(name)]).fetchone()
+        name for name in outcomes_by_id if database.execute(_IS_RETRACTED, [bind(name)]).fetchone()
     }
     valid_outcomes = [o for name, o in outcomes_by_id.items() if name not in retracted_ids]
     completions = {c.outcome.id: c for c in complete_outcomes(valid_outcomes, receipts)}

@@ -9,10 +9,10 @@ from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import LISTS
+from skillvault.vault.index.rows import COLUMN_HAS_NAME
 
-_STATUS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
-_CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
+_STATUS_ROWS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
+_CANDIDATE_ROWS = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
 
 
 class SkillRow(NamedTuple):
@@ -87,18 +87,18 @@ class Skills(Folder[Skill]):
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """Return the status rows of the skills that exist, by name."""
-        query = f"{_STATUS} where n > 0 and id in {{}} order by id, shelf"
+        query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
     def living(self, kind: str) -> list[SkillStatusRow]:
         """Return the skills of a kind with a subject that are not archived, by name."""
-        query = f"""{_STATUS} where shelf in ('skills', 'proposed')
+        query = f"""{_STATUS_ROWS} where shelf in ('skills', 'proposed')
             and kind = ? and subject is not null order by id, shelf"""
         return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
 
     def without_outcomes(self) -> list[SkillStatusRow]:
         """Return the unarchived skills with a subject but no evaluated outcome, by name."""
-        query = f"""{_STATUS} where s.shelf in ('skills', 'proposed') and s.subject is not null
+        query = f"""{_STATUS_ROWS} where s.shelf in ('skills', 'proposed') and s.subject is not null
             and not exists (select 1 from link l join outcome o on o.id = l.source_id
             where l.target_id = s.id and l.target_kind = 'skill'
             and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"""
@@ -106,7 +106,7 @@ class Skills(Folder[Skill]):
 
     def by_subject(self, subject: str) -> list[SkillStatusRow]:
         """Return the skills about a subject, on any shelf, by name."""
-        query = f"{_STATUS} where subject = ? and n > 0 order by id, shelf"
+        query = f"{_STATUS_ROWS} where subject = ? and n > 0 order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
@@ -142,7 +142,9 @@ class Skills(Folder[Skill]):
 
     def with_label(self, column: str, value: str) -> list[str]:
         """Return the names of the skills in force with a role, a stage or a tag, sorted."""
-        query = f"select id from skill where serves and {LISTS.format(column)} order by id"
+        query = (
+            f"select id from skill where serves and {COLUMN_HAS_NAME.format(column)} order by id"
+        )
         return self._reader.column(query, [value])
 
     def counted_elsewhere(self) -> dict[str, ExternalUse]:
@@ -153,13 +155,13 @@ class Skills(Folder[Skill]):
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
         """Return the skills in force by name: all, or those of a domain and of no domain."""
         condition = "" if domain is None else "and (domain is null or domain = ?)"
-        query = f"{_CANDIDATE} where serves {condition} order by id, n"
+        query = f"{_CANDIDATE_ROWS} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""
-        query = f"{_CANDIDATE} where +serves and id in {{}}"
+        query = f"{_CANDIDATE_ROWS} where +serves and id in {{}}"
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:

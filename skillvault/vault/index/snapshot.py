@@ -123,7 +123,7 @@ class Captures(Topic):
         self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
 
 
-_UNTRUSTED = """
+_UNTRUSTED_RECORDS = """
 select f.path, f.type, f.value from fact t join file f on f.n = t.n
 where t.trust = 'untrusted' and f.value is not null
 union all
@@ -219,7 +219,7 @@ class Topics:
         # Untrusted records get a separate index, because they must not influence other searches.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
-            rows = self.rows(_UNTRUSTED)
+            rows = self.rows(_UNTRUSTED_RECORDS)
             documents = (make_document(path, decode(kind, value)) for path, kind, value in rows)
             ranking.add_documents(database, filter(None, documents))
             return ranking.search_texts(database, text, limit, filters, nearness=nearness)

@@ -19,7 +19,7 @@ _SAME_ACCOUNT: Mapping[Scope, str] = {
     "action": _SAME_ACTION, "subject": f"{_SAME_ACTION} and o.target is s.target",
 }  # fmt: skip
 _TARGET: Mapping[Scope, str] = {"action": "? is null", "subject": "o.target is ?"}
-_EVALUATED = {
+_EVALUATED_OUTCOMES = {
     scope: (
         "select o.at, o.id, true, m.marks from outcome o left join mark m on m.outcome = o.id "
         f"where o.domain = ? and o.action = ? and o.trust = ? and {target} and {HAS_EVALUATION}"
@@ -92,7 +92,9 @@ class Subjects(Topic):
 
     def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[IndexedOutcome]:
         """Return the evaluated outcomes of an account after `start`, oldest first."""
-        query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
+        query = (
+            f"{_EVALUATED_OUTCOMES[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
+        )
         rows = self._reader.rows(query, [*account[1:], *start])
         return list({row[1]: _parse_row(row) for row in rows}.values())
 
@@ -100,7 +102,7 @@ class Subjects(Topic):
         self, account: AccountKey, end: tuple[int, str], limit: int
     ) -> list[IndexedOutcome]:
         """Return the latest `limit` evaluated outcomes of an account up to `end`, oldest first."""
-        query = f"""{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?)
+        query = f"""{_EVALUATED_OUTCOMES[account.scope]} and (o.at, o.id) <= (?, ?)
             order by o.at desc, o.id desc limit ?"""
         rows = self._reader.rows(query, [*account[1:], *end, limit])
         return list({row[1]: _parse_row(row) for row in reversed(rows)}.values())

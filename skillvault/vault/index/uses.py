@@ -17,12 +17,12 @@ from skillvault.vault.index.rows import bind, group
 
 _Value = TypeVar("_Value")
 
-_CLOSED = "o.trust = 'local' and o.counts"
+_IS_CLOSED = "o.trust = 'local' and o.counts"
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
-_MERGED = """source_id, target_id from link where type = 'merged' and source_kind = 'skill'
+_MERGES = """source_id, target_id from link where type = 'merged' and source_kind = 'skill'
     and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive')"""
-_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
+_IS_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
 class SkillUse(NamedTuple):
@@ -96,27 +96,27 @@ class Uses(Topic):
         """Return the uses by a domain's closed decisions up to `end`, by time."""
         query = f"""select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence,
             u.offer from used u join outcome o on o.id = u.outcome
-            where {_SUMMED} and {_CLOSED} order by o.at, o.id"""
+            where {_IS_SUMMED} and {_IS_CLOSED} order by o.at, o.id"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return [ExposureRow(*row) for row in rows]
 
     def totals(self, domain: str, end: SumsEnd) -> dict[str, tuple[int, int]]:
         """Map each group of a domain to its (closed decisions, successes) up to `end`."""
         query = f"""select {_GROUP}, count(*), sum(o.status = 'success')
-            from outcome o where {_SUMMED} and {_CLOSED} group by o.action, o.target"""
+            from outcome o where {_IS_SUMMED} and {_IS_CLOSED} group by o.action, o.target"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return {group: (count, successes) for group, count, successes in rows}
 
     def closed_since(self, domain: str | None, at: int) -> int:
         """Return the number of decisions, of a domain or of all, that ended after a time."""
         query = f"""select count(*) from outcome o where o.at > ?
-            and (? is null or o.domain = ?) and o.status != 'neutral' and {_CLOSED}"""
+            and (? is null or o.domain = ?) and o.status != 'neutral' and {_IS_CLOSED}"""
         return int(self._reader.value(query, [at, domain, domain]))
 
     def later_end(self, domain: str, end: SumsEnd, count: int) -> SumsEnd | None:
         """Return the end that is `count` closed decisions later; None if there are fewer."""
         query = f"""select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral'
-            and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"""
+            and (o.at, o.id) > (?, ?) and {_IS_CLOSED} order by o.at, o.id limit 1 offset ?"""
         rows = self._reader.rows(query, [domain, end.at, end.id, count - 1])
         return next((SumsEnd(end.decisions + count, at, name) for at, name in rows), None)
 
@@ -124,7 +124,7 @@ class Uses(Topic):
         """Return the closed decisions of a domain up to `end`."""
         query = f"""select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent,
             d.task from outcome o cross join decided d on d.id = o.id
-            where {_SUMMED} and {_CLOSED}"""
+            where {_IS_SUMMED} and {_IS_CLOSED}"""
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return list(map(DecisionRow._make, rows))
 
@@ -133,7 +133,7 @@ class Uses(Topic):
         query = f"""select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c)
             from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome)
             from used u join outcome o on o.id = u.outcome
-            where u.outcome > ? and u.skill in {{}} and {_CLOSED}"""
+            where u.outcome > ? and u.skill in {{}} and {_IS_CLOSED}"""
         rows = self._reader.rows_matching(query, skills, prefix=[last_counted])
         return list(map(UseRow._make, rows))
 
@@ -148,7 +148,7 @@ class Uses(Topic):
         They are sorted by time; neutral outcomes are left out.
         """
         query = f"""select o.id, o.at, o.status from outcome o where (? is null or o.domain = ?)
-            and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"""
+            and o.status != 'neutral' and {_IS_CLOSED} order by o.at, o.id"""
         return self._reader.rows(query, [domain, domain])
 
     def matches(self) -> list[tuple[str, str, str, str]]:
@@ -171,7 +171,7 @@ class Uses(Topic):
 
     def merges(self) -> dict[str, str]:
         """Map merged skills in archive/, and former names, to the skill that replaces them."""
-        merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGED} order by id"))
+        merges: dict[str, str] = dict(self._reader.rows(f"select {_MERGES} order by id"))
         return merges | History(self._reader).former_names()
 
     def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
@@ -181,7 +181,7 @@ class Uses(Topic):
             where l.source_kind = 'skill' and l.type = 'merged'
             union select l.source_id from near join link l on l.target_id = near.id
             where l.target_kind = 'skill' and l.type = 'merged')
-            select {_MERGED} and source_id in near order by id"""
+            select {_MERGES} and source_id in near order by id"""
         former_names = History(self._reader).former_names()
         present_names = {former_names.get(name, name) for name in skills}
         names = msgspec.json.encode(sorted(present_names)).decode()

@@ -93,7 +93,7 @@ class Folders:
                 problems.append(Problem(str(folder), None, "no-folder", message))
         domains = dict.fromkeys(map(str, reversed(folders)))
         places = [("domain", folder) for folder in reversed(domains)]
-        return [("seed", str(layers.seeds())), *places], problems
+        return [("seed", str(layers.seed_folder())), *places], problems
 
 
 def find_unknown_names(head: Topics) -> Iterator[Problem]:

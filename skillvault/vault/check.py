@@ -48,7 +48,7 @@ def find_problems(
 
 
 def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
-    """Map each path of HEAD, which may be on another branch than the vault, to its blob id."""
+    """Map each path of HEAD to its blob id; HEAD may be on another branch than the vault."""
     head = git.head()
     if head == vault.commit:
         return dict(vault.files.items())

@@ -58,7 +58,7 @@ class ColdReport(Struct):
 
 
 def leave_out_months(store: Store, today: date, keep: int) -> ColdReport:
-    """Leave out all months but the `keep` latest, of which the current month is one.
+    """Leave out all months but the `keep` latest; the current month counts as one of them.
 
     PausedError in the middle of a git operation, VaultBusyError if another process is at work.
     """
@@ -89,7 +89,7 @@ def follow_month(store: Store, today: date) -> ColdReport | None:
 
 
 def hides_domain(git: Git) -> bool:
-    """Return True if a light clone hides a whole domain or top folder, which a pull brought."""
+    """Return True if a light clone hides a domain or top folder that a pull brought."""
     return any(folder.count("/") < _YEAR_DEPTH for folder in git.index_file.sparse_paths().folders)
 
 
@@ -134,6 +134,7 @@ class _WindowChange:
         self._report = ColdReport()
 
     def leave_out(self, keep: int) -> ColdReport:
+        """Write the cone and the settings, and remove the files of closed months."""
         self._write_window()  # git finds the patterns when it reads the settings
         reach("cone-written")
         _configure(self._git, keep)
@@ -141,6 +142,7 @@ class _WindowChange:
         return self._apply()
 
     def take_back(self) -> ColdReport:
+        """Restore all files, and remove the cone and the settings."""
         self._apply()
         for name in reversed(_SETTINGS):
             self._git.run("config", "--worktree", "--unset-all", name, ok=(0, 5))
@@ -231,7 +233,7 @@ class _WindowChange:
         self._report.returned = len(missing_paths)
 
     def _remove_closed_files(self, paths: list[str], differences: Entries) -> None:
-        """Remove the files whose bytes are those of HEAD and of the index."""
+        """Remove the files that have the same bytes in HEAD and in the index."""
         entries = self._git.entries(self._git.head(), paths)
         for path in paths:
             if path in entries and path not in differences:

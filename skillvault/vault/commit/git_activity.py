@@ -39,12 +39,12 @@ class GitLock(Struct, frozen=True):
 
     path: Path
     age: float
-    used: bool
+    is_used: bool
 
     @property
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """True if the lock file is old and unused, so that it may be removed."""
-        return self.age > _LOCK_SECONDS and not self.used
+        return self.age > _LOCK_SECONDS and not self.is_used
 
 
 def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
@@ -79,7 +79,7 @@ def clear_git_locks(
     """Remove unused lock files that are stale or were made since a time."""
     locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
     for lock in locks:
-        if not lock.used and (lock.stale or time_now - lock.age >= since):
+        if not lock.is_used and (lock.is_stale or time_now - lock.age >= since):
             lock.path.unlink(missing_ok=True)
 
 

@@ -189,7 +189,7 @@ def _find_special_folder(root: Path, path: str) -> str | None:
 
 
 def read_blob_id(root: Path, path: str) -> str | None:
-    """Return the blob id of a file in the work tree; None if it is no regular file."""
+    """Return the blob id of a file in the work tree; None for anything but a regular file."""
     file = root / path
     if file.is_symlink() or not file.is_file():
         return None

@@ -43,7 +43,7 @@ class ProseFile(Struct, frozen=True):
     """A text in a folder of a layer that is not a skill."""
 
 
-def seeds() -> Path:
+def seed_folder() -> Path:
     """Return the folder of the skills that ship with this package."""
     return layout.resource(SEEDS)
 

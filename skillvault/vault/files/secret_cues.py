@@ -169,7 +169,7 @@ def _span(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
-    """Return the cut of a whole value, which may be longer than its match."""
+    """Return the cut of a whole value; the value may be longer than its match."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     if match.end() - start >= 100:

@@ -43,7 +43,7 @@ class CommitDraft(NamedTuple):
 
 
 class Committer:
-    """A maker of commit objects."""
+    """A maker of commit objects in the person's or the program's name."""
 
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner

@@ -188,7 +188,7 @@ class Reader:
 
 
 class Topic:
-    """A group of queries about one topic."""
+    """A group of queries about one topic, such as the links or the uses of skills."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -61,12 +61,12 @@ and not (t.ref_kind = 'link' and exists (select 1 from link l where l.id = t.ref
 and not (t.ref_kind = 'skill' and exists (select 1 from skill s where s.formerly != ''
 and instr(char(10) || s.formerly || char(10), char(10) || t.ref_id || char(10))))
 """
-_EVALUATION = """select path, type, value
-    from file where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"""
+_EVALUATION = """select path, type, value from file
+    where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"""
 # Reset the accounts that counted a changed outcome.
-_RESET_ACCOUNTS = """update account set outcomes = 0 where n in (select a.n
-    from outcome o join account a on a.domain = o.domain and a.action = o.action and a.trust
-    = o.trust where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"""
+_RESET_ACCOUNTS = """update account set outcomes = 0 where n in (select a.n from outcome o
+    join account a on a.domain = o.domain and a.action = o.action and a.trust = o.trust
+    where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"""
 _TABLES_OF_COUNTS = (
     "mark account account_mark said_key rule saying saying_key clustered seed_word".split()
 )
@@ -276,11 +276,9 @@ def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
         query = "select distinct domain, words from saying where evaluation = ?"
         claims = database.execute(query, [name]).fetchall()
         database.execute("delete from saying where evaluation = ?", [name])
-        database.executemany(
-            "delete from saying_key where domain = ? and words = ? and not exists (select 1 "
-            "from saying s where s.domain = saying_key.domain and s.words = saying_key.words)",
-            claims,
-        )
+        query = """delete from saying_key where domain = ? and words = ? and not exists (select 1
+            from saying s where s.domain = saying_key.domain and s.words = saying_key.words)"""
+        database.executemany(query, claims)
 
 
 def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:

@@ -42,7 +42,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 class Stems:
-    """A stemmer in a database, which the caller closes."""
+    """A stemmer in a database in memory; the caller closes it."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect(":memory:")
@@ -358,7 +358,7 @@ def _is_name(word: str) -> bool:
 
 
 def _word_worth(field: str, text: str) -> float:
-    """Return the worth of a word in a field, which is less in a long field."""
+    """Return the worth of a word in a field; in a long field a word is worth less."""
     return WEIGHTS[field] / (1 + _LENGTH_INFLUENCE * (len(text.split()) / PIVOTS[field] - 1))
 
 

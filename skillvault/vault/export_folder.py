@@ -67,13 +67,13 @@ def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = Fal
     the folder. With `dry`, nothing is written.
     """
     if dry or not (export.units or root.is_dir()):
-        return _sync(root, name, export, None)
+        return _update_folder(root, name, export, None)
     root.mkdir(parents=True, exist_ok=True)
     with folder_lock(root):
-        return _sync(root, name, export, drafts)
+        return _update_folder(root, name, export, drafts)
 
 
-def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderReport:
+def _update_folder(root: Path, name: str, export: Export, drafts: Path | None) -> FolderReport:
     old_list = _read_list(root)
     files = list(_compare(root, export, _collect_digests(old_list, name)))
     edited_units = {file.unit for file in files if file.problem}
@@ -86,7 +86,7 @@ def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderR
             digests.setdefault(file.unit, {})[file.path] = _digest(part)
     changes = [file for file in free_files if not _is_current(file.content, file.target)]
     if drafts:
-        _apply(root, changes, drafts, _next_lists(old_list, name, digests))
+        _write_changes(root, changes, drafts, _next_lists(old_list, name, digests))
     return FolderReport(
         written=[file.label for file in changes if file.target is not None],
         removed=[file.label for file in changes if file.target is None],
@@ -219,7 +219,7 @@ def _digest(part: bytes) -> str:
 # ── writing ──────────────────────────────────────────────────────────────────────────
 
 
-def _apply(
+def _write_changes(
     root: Path, changes: list[_File], drafts: Path, lists: tuple[bytes, bytes | None]
 ) -> None:
     """Change the files; write the list before and after that, so that a kill loses no entry."""

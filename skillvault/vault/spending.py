@@ -56,6 +56,11 @@ class Circuit(Struct, frozen=True):
     reason: str = ""
     probe: int | None = None
 
+    @property
+    def pause_reason(self) -> str:
+        """The reason and the end of the pause."""
+        return f"{self.reason}; asked again at {_format_time(self.until)}"
+
 
 class FailedItem(Struct, frozen=True):
     """An item that the judge failed at, with the count of attempts and the last reason."""
@@ -93,23 +98,23 @@ class Ledger:
         the circuit forbids the call.
         """
         with self._transaction() as db:
-            now, circuit = self._now(), _circuit(db)
+            now, circuit = self._now(), _read_circuit(db)
             if now < circuit.until:
                 if _is_open(db, circuit.probe, now):
                     return None
-                raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
-            _check_caps(db, (usd, tokens), _day(now), rules)
+                raise UnavailableError(circuit.pause_reason)
+            _check_caps(db, (usd, tokens), _format_day(now), rules)
             first = _first_unanswered(db, now, circuit)
             if first is not None:
                 if not circuit.failures:
                     return None
-                clock = _clock(first + _HOUR)
+                clock = _format_time(first + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, ?, 'open')"
-            call = db.execute(sql, (now, _day(now), usd, tokens)).lastrowid
+            call = db.execute(sql, (now, _format_day(now), usd, tokens)).lastrowid
             if circuit.failures >= _MAX_FAILURES:
                 probing = msgspec.structs.replace(circuit, until=now + _PAUSE_SECONDS, probe=call)
-                _set_circuit(db, probing)
+                _write_circuit(db, probing)
             return call
 
     def record_replies(self, call: int, replies: Mapping[str, str], cost: AnswerCost) -> None:
@@ -117,7 +122,7 @@ class Ledger:
         reach("reply-received")
         with self._transaction() as db:
             self._keep_replies(db, call, replies, cost)
-            _set_circuit(db, Circuit())
+            _write_circuit(db, Circuit())
             earliest_time = self._now() - _RETENTION_SECONDS
             db.execute("delete from reply where at < ?", (earliest_time,))
             db.execute("delete from call where at < ?", (earliest_time,))
@@ -127,7 +132,7 @@ class Ledger:
         """Close a refused call, which cost nothing and shows that the service works."""
         with self._transaction() as db:
             _close_call(db, call, "refused", AnswerCost())
-            _set_circuit(db, Circuit())
+            _write_circuit(db, Circuit())
 
     def record_failure(
         self, call: int, reason: str, *, billed: bool, pause: float | None = None, tokens: int = 0
@@ -136,18 +141,18 @@ class Ledger:
         with self._transaction() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
             _close_call(db, call, "failed", AnswerCost(tokens, usd if billed else 0.0))
-            failures = _circuit(db).failures + 1
+            failures = _read_circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _MAX_FAILURES)  # after the pause, one probe
             elif failures >= _MAX_FAILURES:
                 pause = _PAUSE_SECONDS
             pause_end = self._now() + pause if pause is not None else 0.0
-            _set_circuit(db, Circuit(failures, pause_end, reason))
+            _write_circuit(db, Circuit(failures, pause_end, reason))
 
     def close_circuit(self, reason: str, pause: float) -> None:
         """Pause for some seconds, without a call."""
         with self._transaction() as db:
-            _set_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
+            _write_circuit(db, Circuit(_MAX_FAILURES, self._now() + pause, reason))
 
     # ── replies ──────────────────────────────────────────────────────────────────────
 
@@ -191,7 +196,7 @@ class Ledger:
             else:
                 db.execute("update batch set id = ? where call = ?", (batch, call))
                 db.execute("update call set state = 'batch' where id = ?", (call,))
-                _set_circuit(db, Circuit())
+                _write_circuit(db, Circuit())
 
     def batches(self) -> dict[str, dict[str, str]]:
         """Map each open batch to its keys, with their models."""
@@ -253,14 +258,14 @@ class Ledger:
                 calls = [row[0] for row in db.execute("select call from batch where id is null")]
                 for call in calls:
                     _drop_batch(db, call)
-                _set_circuit(db, Circuit())
+                _write_circuit(db, Circuit())
 
     # ── state ────────────────────────────────────────────────────────────────────────
 
     def spent_today(self) -> Spending:
         """Return the calls and costs since midnight (UTC)."""
         sql = "select count(*), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0) from call"
-        rows = self._rows(f"{sql} where day = ?", _day(self._now()))
+        rows = self._rows(f"{sql} where day = ?", _format_day(self._now()))
         return Spending(*rows[0]) if rows else Spending()
 
     def count_calls(self, seconds: float) -> int:
@@ -273,10 +278,8 @@ class Ledger:
         if not self.path.exists():
             return None
         with self._open() as db:
-            circuit = _circuit(db)
-        if self._now() >= circuit.until:
-            return None
-        return f"{circuit.reason}; asked again at {_clock(circuit.until)}"
+            circuit = _read_circuit(db)
+        return circuit.pause_reason if self._now() < circuit.until else None
 
     # ── the file ─────────────────────────────────────────────────────────────────────
 
@@ -322,12 +325,12 @@ def _drop_batch(db: sqlite3.Connection, call: int) -> None:
     db.execute("delete from batch where call = ?", (call,))
 
 
-def _circuit(db: sqlite3.Connection) -> Circuit:
+def _read_circuit(db: sqlite3.Connection) -> Circuit:
     row = db.execute("select value from state where name = 'circuit'").fetchone()
     return msgspec.json.decode(row[0], type=Circuit) if row else Circuit()
 
 
-def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
+def _write_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
     row = ("circuit", msgspec.json.encode(circuit).decode())
     db.execute("insert or replace into state values (?, ?)", row)
 
@@ -378,9 +381,9 @@ def _close_call(db: sqlite3.Connection, call: int, state: str, cost: AnswerCost)
     db.execute(sql, (state, cost.cost_usd, cost.tokens, call))
 
 
-def _day(at: float) -> str:
+def _format_day(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _clock(at: float) -> str:
+def _format_time(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"

@@ -53,11 +53,11 @@ class Window:
             _write_lines(git, [_FILES])
             return
         head = git.head() or "HEAD"
-        tops = _subfolders(git, head)
+        tops = _list_subfolders(git, head)
         areas = {top for top in tops if top not in _FOLDERS}
         for top in set(_FOLDERS).intersection(tops):
-            areas |= {f"{top}/{domain}" for domain in _subfolders(git, f"{head}:{top}")}
-        _write_cone(git, set(map(_escape, _leaves(areas, self._months) | self._folders)))
+            areas |= {f"{top}/{domain}" for domain in _list_subfolders(git, f"{head}:{top}")}
+        _write_cone(git, set(map(_escape, _list_open_folders(areas, self._months) | self._folders)))
 
 
 def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
@@ -76,7 +76,8 @@ def extend_cone(git: Git, paths: Iterable[str], today: date) -> None:
             line[0] == "/" and line != _FILES and f"!{line}*/" not in lines for line in lines
         )
         leaves = {line.strip("/") for line in compress(lines, is_leaf)}
-        _write_cone(git, leaves.union(map(_escape, _leaves(areas, list_months(today, keep)))))
+        new_leaves = _list_open_folders(areas, list_months(today, keep))
+        _write_cone(git, leaves.union(map(_escape, new_leaves)))
 
 
 def cone_file(git: Git) -> Path:
@@ -90,7 +91,7 @@ def _area_of(path: str) -> str:
     return f"{top}/{domain}" if top in _FOLDERS else top
 
 
-def _leaves(areas: Iterable[str], months: Iterable[str]) -> set[str]:
+def _list_open_folders(areas: Iterable[str], months: Iterable[str]) -> set[str]:
     """Return the folders of these areas that stay whole: the open months of a domain."""
     return {
         leaf
@@ -116,7 +117,7 @@ def _write_lines(git: Git, lines: list[str]) -> None:
     draft.replace(file)
 
 
-def _subfolders(git: Git, tree: str) -> list[str]:
+def _list_subfolders(git: Git, tree: str) -> list[str]:
     out = git.run("ls-tree", "-d", "-z", "--name-only", tree, ok=(0, 128))
     return [os.fsdecode(name) for name in out.split(b"\0") if name]
 

@@ -53,7 +53,7 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
     paths = {folder / name for folder in (git_dir, common) for name in names}
     paths |= {path for folder in {git_dir, common} for path in (folder / "refs").rglob("*.lock")}
-    saved_at = dict(_saving_times(sorted(paths)))
+    saved_at = dict(_read_saving_times(sorted(paths)))
     has_process = bool(saved_at) and any(git_processes(root, git_dir, common))
     open_files = set(opened_files()) if saved_at else set()
     return [
@@ -62,7 +62,7 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
     ]
 
 
-def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
+def _read_saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
     """Yield (path, time of the last change) of each file that exists."""
     for path in paths:
         try:
@@ -85,22 +85,22 @@ def clear_git_locks(
 
 def opened_files() -> Iterator[str]:
     """Yield the files that visible processes hold open."""
-    links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
-    yield from filter(None, map(_link_target, links))
+    links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _list_descriptors())
+    yield from filter(None, map(_read_link, links))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
     """Return the visible processes that have a file open for writing."""
     return {
         int(pid)
-        for pid, name in _descriptors()
+        for pid, name in _list_descriptors()
         if _is_file(f"{_PROC}/{pid}/fd/{name}", state) and _is_writable(pid, name)
     }
 
 
-def _descriptors() -> Iterator[tuple[str, str]]:
+def _list_descriptors() -> Iterator[tuple[str, str]]:
     """Yield (process, descriptor) of all visible processes."""
-    for pid in _process_ids():
+    for pid in _list_process_ids():
         try:
             names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `git_processes`)
         except OSError:  # the process ended, or belongs to somebody else
@@ -108,7 +108,7 @@ def _descriptors() -> Iterator[tuple[str, str]]:
         yield from ((pid, name) for name in names)
 
 
-def _process_ids() -> Iterator[str]:
+def _list_process_ids() -> Iterator[str]:
     return filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ())  # noqa: PTH208
 
 
@@ -155,11 +155,11 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
     """Yield the visible git processes that work in these folders."""
     # Path objects would be slow, and a person's git waits meanwhile.
     prefixes = tuple(f"{folder}/" for folder in folders)
-    for pid in map(int, _process_ids()):
-        folder = _link_target(f"{_PROC}/{pid}/cwd")
+    for pid in map(int, _list_process_ids()):
+        folder = _read_link(f"{_PROC}/{pid}/cwd")
         if folder is None or not f"{folder}/".startswith(prefixes):
             continue
-        words, since = tuple(command_line(pid)), _start_time(pid)
+        words, since = tuple(command_line(pid)), _read_start_time(pid)
         if words and Path(words[0]).name == "git" and since is not None:
             yield GitProcess(pid, words, since)
 
@@ -172,32 +172,32 @@ def open_commit(*folders: Path) -> GitProcess | None:
     earliest_start = time.time() - _OPEN_COMMIT_SECONDS
     for process in git_processes(*folders):
         is_open = process.command == "commit" and process.since > earliest_start
-        if is_open and process.pid not in _ancestors():
+        if is_open and process.pid not in _list_ancestors():
             return process
     return None
 
 
-def _start_time(pid: int) -> float | None:
+def _read_start_time(pid: int) -> float | None:
     """Return the start of a process in unix time; None if the process has ended."""
-    fields = _stat(pid)
+    fields = _read_stat(pid)
     if not fields:
         return None
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return time.time() - age
 
 
-def _ancestors() -> set[int]:
+def _list_ancestors() -> set[int]:
     """Return the ids of this process, its parent and so on."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
         pids.add(pid)
-        fields = _stat(pid)
+        fields = _read_stat(pid)
         pid = int(fields[1]) if fields else 0
     return pids
 
 
-def _stat(pid: int) -> list[str]:
+def _read_stat(pid: int) -> list[str]:
     """Return the fields of `/proc/<pid>/stat` from the third on; [] for an unreadable process."""
     try:
         # `pid (name) state ppid …`; a name may hold anything, a parenthesis too.
@@ -207,7 +207,7 @@ def _stat(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def _link_target(link: str) -> str | None:
+def _read_link(link: str) -> str | None:
     try:
         return os.readlink(link)  # noqa: PTH115 (no path object: see `git_processes`)
     except OSError:  # the process ended, or belongs to somebody else
@@ -219,7 +219,7 @@ def describe_holder(lock: Path, *folders: Path) -> str | None:
 
     A git that skillvault started is not named.
     """
-    since = dict(_saving_times([lock])).get(lock)
+    since = dict(_read_saving_times([lock])).get(lock)
     if since is None:
         return None
     persons = [process for process in git_processes(*folders) if not is_own_git(process.words)]

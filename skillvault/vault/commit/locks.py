@@ -50,7 +50,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
     has_thread_lock = thread_lock.acquire(blocking=wait > 0)
     try:
-        with _flock(folder / WRITER, wait, busy) as descriptor:
+        with _hold_flock(folder / WRITER, wait, busy) as descriptor:
             reach("lock-taken")
             yield descriptor
     finally:
@@ -61,7 +61,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 def daemon_lock(folder: Path) -> AbstractContextManager[int]:
     """Hold the lock of the daemon; VaultBusyError names a daemon that runs already."""
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
-    return _flock(folder / DAEMON, 0.0, busy)
+    return _hold_flock(folder / DAEMON, 0.0, busy)
 
 
 def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
@@ -71,7 +71,7 @@ def client_lock(folder: Path, wait: float) -> AbstractContextManager[int]:
     holder after `wait` seconds.
     """
     busy = "the client is being asked already ({}); try again when it has answered"
-    return _flock(folder / CLIENT, wait, busy)
+    return _hold_flock(folder / CLIENT, wait, busy)
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
+def _hold_flock(path: Path, wait: float, busy: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
@@ -266,7 +266,7 @@ def gc_lock(common: Path, wait: float = _GC_WAIT_SECONDS) -> Iterator[None]:
     agree, a killed writer of skillvault left gc.pid, even if its process id is in use again.
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
-    with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
+    with _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
         while not _claim_gc(path):
             _pause_for_gc(path, deadline)
         try:
@@ -280,13 +280,13 @@ def clear_gc(common: Path) -> bool:
     path = common / "gc.pid"
     if not path.exists():
         return False
-    with suppress(VaultBusyError), _gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
+    with suppress(VaultBusyError), _hold_gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
         return not path.exists()
     return False
 
 
 @contextmanager
-def _gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
+def _hold_gc_owner(path: Path, owner_file: Path, deadline: float) -> Iterator[int]:
     """Lock gc-owner, clear up after a killed writer, and write the content of our gc.pid."""
     owner_file.parent.mkdir(exist_ok=True)
     descriptor = os.open(owner_file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)

@@ -74,7 +74,7 @@ class _Group(Struct, frozen=True):
     prefixes: Mapping[str, AppendedPrefix]
 
 
-def _combine(changes: Sequence[StagedChange]) -> _Group:
+def _group_changes(changes: Sequence[StagedChange]) -> _Group:
     iterator = iter(changes)
     groups = group_by_commit([change.change for change in changes])
     files: dict[str, bytes | None] = {}
@@ -94,7 +94,12 @@ def _combine(changes: Sequence[StagedChange]) -> _Group:
 
 
 def check_edits(
-    root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
+    root: Path,
+    git: Git,
+    commit: str | None,
+    staged: StagedChange | _Group,
+    *,
+    has_modes: bool,
 ) -> GitState:
     """Read the state of the paths of a change; UncommittedEditError for a locally edited path."""
     state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
@@ -158,11 +163,11 @@ class Writer:
         Nothing is published if the branch moved (None), if a path is edited locally
         (UncommittedEditError) or while another git is at work (VaultBusyError).
         """
-        group = _combine(changes)
+        group = _group_changes(changes)
         self._parent, self._settings = parent, self._git.settings()
         # Check before signing, so that nobody types a passphrase in vain.
         state = self._read_state(group)
-        self._check_closed(group)
+        self._check_unopened(group)
         drafts, entries = self._draft_commits(group, state)
         commits = self._make_commits(group, drafts, at)
         new_tip = commits[-1]
@@ -175,7 +180,7 @@ class Writer:
             reach("objects-written")
             files = {path: data for path, data in group.files.items() if path not in group.prefixes}
             with work_files.draft_files(self._folder / "drafts", files) as new_files:
-                intent = self._intent(group, entries, state, new_tip)
+                intent = self._make_intent(group, entries, state, new_tip)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draft(entries, self._settings.staging)
                 publication = _Publication(
@@ -212,7 +217,7 @@ class Writer:
             publication.index.unlink(missing_ok=True)
         return is_published
 
-    def _check_closed(self, group: _Group) -> None:
+    def _check_unopened(self, group: _Group) -> None:
         """Raise UncommittedEditError if a process may still append to a file of the group."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
@@ -243,7 +248,7 @@ class Writer:
             )
         self._check_normal()
         new_tip = publication.intent.new
-        intent = self._intent(publication.group, publication.entries, state, new_tip)
+        intent = self._make_intent(publication.group, publication.entries, state, new_tip)
         if intent != publication.intent:
             self._journal.rewrite(intent)
         self._is_visible = True
@@ -284,7 +289,7 @@ class Writer:
         if index_file.is_last_written():
             return True
         try:
-            with self._lock_at_rest():
+            with self._lock_quiet_index():
                 old_index = publication.state.index
                 index = index_file.entries(sorted(publication.entries))
                 lost_entries = {
@@ -339,13 +344,13 @@ class Writer:
         while True:
             self._wait_for_open_commit()
             reach("before-lock")
-            with self._lock_at_rest():
+            with self._lock_quiet_index():
                 if open_commit(self._root, *self._git.dirs()) is None:
                     yield
                     return
 
     @contextmanager
-    def _lock_at_rest(self) -> Iterator[None]:
+    def _lock_quiet_index(self) -> Iterator[None]:
         """Hold index.lock while no git is half-way; stop waiting after a while."""
         deadline = time.monotonic() + _GIT_SECONDS
         while True:
@@ -381,7 +386,7 @@ class Writer:
             for staged in changes:  # a list of links is written once, in its last state
                 for path in staged.files:
                     if last_change[path] is staged or not layout.links_owner(path):
-                        entries[path] = self._entry(path, staged, current)
+                        entries[path] = self._write_entry(path, staged, current)
                 current |= entries
             root = objects.write_tree(root, entries)
             values = [staged.change for staged in changes]
@@ -403,7 +408,7 @@ class Writer:
             raise GitError(f"{join.commit[:10]} cannot be taken over as it is; run `git pull`")
         return [join.commit]
 
-    def _entry(
+    def _write_entry(
         self, path: str, staged: StagedChange, current: Mapping[str, Entry | None]
     ) -> Entry | None:
         """Return the index entry of a file; a file that stays or moves keeps its mode."""
@@ -415,8 +420,12 @@ class Writer:
         mode = modes.get(path) or mode_of(content, old_entry)
         return Entry(mode, self._git.objects.write_blob(content))
 
-    def _intent(
-        self, group: _Group, entries: Mapping[str, Entry | None], state: GitState, new_tip: str
+    def _make_intent(
+        self,
+        group: _Group,
+        entries: Mapping[str, Entry | None],
+        state: GitState,
+        new_tip: str,
     ) -> Intent:
         changes = {}
         for path in group.files:

@@ -170,7 +170,7 @@ class Store(threading.local):
         """Return a view of the work tree: the files that a person sees, committed or not."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
-        for path in _vault_files(self.root):
+        for path in _list_vault_files(self.root):
             try:
                 content = (self.root / path).read_bytes()
             except FileNotFoundError:
@@ -216,8 +216,8 @@ class Store(threading.local):
             foreign_sections = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             old_files = base.files.read(skills) | dict(change.files)  # a copy may be rewritten
             files |= marks.mark_changed_sections(files, old_files, skills, foreign_sections)
-        files |= _replaced_files(change, base)
-        origins = _origins(change, base)
+        files |= _read_replacements(change, base)
+        origins = _find_origins(change, base)
         moved_files = base.files.read(origins.values())
         for target, path in origins.items():
             if target in base.files and target not in change.removes:
@@ -232,10 +232,11 @@ class Store(threading.local):
         """Remove secrets from a change and stage it; `staging` then has its files."""
         change = _remove_secrets(change, self._agenda)
         self.index.begin()
-        origins, prefixes = _origins(change, self.staging), _prefixes(change, self.staging)
+        origins = _find_origins(change, self.staging)
+        prefixes = _read_prefixes(change, self.staging)
         files = self.files_of(change, self.staging)
         new_paths = files.keys() - self.staging.files.existing(files)
-        links = tuple(_changed_links(files, self.staging))
+        links = tuple(_find_changed_links(files, self.staging))
         self.staging.stage(files)
         return publish.StagedChange(change, files, origins, frozenset(new_paths), prefixes, links)
 
@@ -440,7 +441,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
         if isinstance(record, Link):
             owner = link_lists.owner_of(record)
             if owner not in list_paths:
-                list_paths[owner] = _list_path(owner, new_paths, base)
+                list_paths[owner] = _find_list_path(owner, new_paths, base)
             added_links.setdefault(list_paths[owner], []).append(record)
     ids = (name.removeprefix(LINK) for name in change.removes if name.startswith(LINK))
     removed_ids = base.links.lists_of(ids)
@@ -457,7 +458,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
     return files
 
 
-def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
+def _find_list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
     """Return the path of the links of a record; UncommittedEditError for a missing record."""
     if owner.kind == "skill":
         return layout.links_path(layout.skill_path(owner.id))
@@ -468,7 +469,7 @@ def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
     raise UncommittedEditError(f"{owner}: removed by a commit meanwhile; run again")
 
 
-def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
+def _find_changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
     """Yield the links that these files add, remove or change."""
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
@@ -476,7 +477,7 @@ def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[
         yield from link_lists.diff_links(owner, contents.get(path, b""), files[path] or b"")
 
 
-def _origins(change: Change, base: Topics) -> dict[str, str]:
+def _find_origins(change: Change, base: Topics) -> dict[str, str]:
     """Map the new path of each moved file to the old path."""
     return {
         move.target + path.removeprefix(move.source): path
@@ -485,38 +486,38 @@ def _origins(change: Change, base: Topics) -> dict[str, str]:
     }
 
 
-def _replaced_files(change: Change, base: Topics) -> dict[str, bytes]:
+def _read_replacements(change: Change, base: Topics) -> dict[str, bytes]:
     """Map each file that a change adopts or replaces to its new bytes."""
     expected_blobs = [(adoption.path, adoption.blob) for adoption in change.adopts]
     expected_blobs += [(replacement.path, replacement.blob) for replacement in change.replaces]
     for path, blob in expected_blobs:
         if base.files.get(path) != blob:
             raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
-    files = {a.path: _committed_bytes(base, a.path) + a.content for a in change.adopts}
+    files = {a.path: _read_committed(base, a.path) + a.content for a in change.adopts}
     return files | {replacement.path: replacement.content for replacement in change.replaces}
 
 
-def _committed_bytes(base: Topics, path: str) -> bytes:
+def _read_committed(base: Topics, path: str) -> bytes:
     return base.files.read([path]).get(path, b"")
 
 
-def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
+def _read_prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
     """Map each replaced file that agents append to to its prefix."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:
-        start = _committed_bytes(base, adoption.path)
+        start = _read_committed(base, adoption.path)
         prefixes[adoption.path] = file_changes.AppendedPrefix(
             start + adoption.appended, start + adoption.content, adoption.left
         )
     for replacement in change.replaces:
         if replacement.grows:
-            start = _committed_bytes(base, replacement.path)
+            start = _read_committed(base, replacement.path)
             prefix = file_changes.AppendedPrefix(start, start)
             prefixes.setdefault(replacement.path, prefix)
     return prefixes
 
 
-def _vault_files(root: Path) -> Iterator[str]:
+def _list_vault_files(root: Path) -> Iterator[str]:
     """Yield the paths of the vault's files in the work tree."""
     yield from (name for name in (layout.VAULT_FILE, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:

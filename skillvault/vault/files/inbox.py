@@ -287,7 +287,7 @@ def _move(source: Path, target: Path, mode: int) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     for name in arrival.free_names(target.name):
         try:
-            _link(source, target.with_name(name), mode)
+            _link_or_copy(source, target.with_name(name), mode)
         except FileExistsError:
             continue
         except FileNotFoundError:
@@ -296,7 +296,7 @@ def _move(source: Path, target: Path, mode: int) -> None:
         return
 
 
-def _link(source: Path, target: Path, mode: int) -> None:
+def _link_or_copy(source: Path, target: Path, mode: int) -> None:
     try:
         os.link(source, target)
         with suppress(PermissionError):  # another user's readable file

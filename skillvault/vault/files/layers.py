@@ -121,7 +121,7 @@ def read_layer_file(
         version = blob_id(content)
         if version == known_version:
             return None
-        return ShelfSkill(_decode(name, content), layer, path, version)
+        return ShelfSkill(_decode_skill(name, content), layer, path, version)
     except BadInputError as error:
         if error.code == "no-front-matter" and not is_whole:
             return ProseFile()
@@ -146,7 +146,7 @@ def _check_link(path: Path, folder: Path) -> None:
         )
 
 
-def _decode(name: str, content: bytes) -> Skill:
+def _decode_skill(name: str, content: bytes) -> Skill:
     skill = codec.foreign_skill(name, content)
     skill_name = skill.name.replace("_", "-")
     if not is_slug(skill_name):
@@ -182,18 +182,18 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     """Return (folders, problems) of installed packages with skills, by name; run no package."""
     folders: list[Path] = []
     problems: list[Problem] = []
-    points, distribution_problems = _entry_points()
+    points, distribution_problems = _find_entry_points()
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         try:
             # Remove an object or extras from the value.
             package = point.value.partition(":")[0].partition("[")[0].strip()
-            folders.append(_folder(package))
+            folders.append(_find_package(package))
         except BadInputError as error:
             problems.append(Problem(point.name, None, error.code, error.message))
     return folders, distribution_problems + problems
 
 
-def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
+def _find_entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     """Return (entry points, problems) of the group; of a package installed twice, the first.
 
     Unreadable entry points are a problem if their text names the group.
@@ -220,12 +220,12 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     return entry_points, problems
 
 
-def _folder(package: str) -> Path:
+def _find_package(package: str) -> Path:
     """Return the folder of a package without an import; BadInputError if there is none."""
     top, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (top, *subfolders)):
         raise _package_error(package, "no package has such a name")
-    folders = [package_folder.joinpath(*subfolders) for package_folder in _package_folders(top)]
+    folders = [base.joinpath(*subfolders) for base in _list_package_folders(top)]
     if folder := next(filter(Path.is_dir, folders), None):
         return folder
     files = [part for folder in folders for part in (folder, *folder.parents) if part.is_file()]
@@ -235,7 +235,7 @@ def _folder(package: str) -> Path:
     raise _package_error(package, reason)
 
 
-def _package_folders(name: str) -> Iterator[Path]:
+def _list_package_folders(name: str) -> Iterator[Path]:
     """Yield the folders of a top-level package; for a dotted name `find_spec` would import it."""
     try:
         spec = find_spec(name)

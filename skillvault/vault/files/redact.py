@@ -88,7 +88,7 @@ _PATTERNS_WITHOUT_START = [
 ]
 
 
-def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
+def _find_tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of each token in a run without spaces."""
     for match in _TOKEN_START.finditer(run):
         for length, kind, tail in _formats_of(match[0]):
@@ -107,7 +107,7 @@ def _is_generated(tail: str) -> bool:
 
 def _replace_tokens(match: re.Match[str]) -> str:
     parts, end = list[str](), 0
-    for start, stop, kind in sorted(_tokens(match[0]), key=itemgetter(0)):
+    for start, stop, kind in sorted(_find_tokens(match[0]), key=itemgetter(0)):
         if start >= end:
             parts += [match[0][end:start], f"[redacted: {kind}]"]
             end = stop

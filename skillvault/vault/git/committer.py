@@ -84,7 +84,7 @@ class Committer:
                 lines = b""  # git must be asked
             if lines:
                 names = _LINE_END_TIME.sub(b"> %d +0000" % at.timestamp(), lines)
-                parent = self._objects().write_commit(_commit(draft, parents, names))
+                parent = self._objects().write_commit(_encode_commit(draft, parents, names))
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
@@ -129,7 +129,7 @@ class Committer:
         env |= extra_env or {}
         if draft.by_program:
             env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
-        text = _message(draft.message)
+        text = _encode_message(draft.message)
         try:
             out = self._git.run(
                 "commit-tree", draft.tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT
@@ -151,11 +151,12 @@ class Committer:
         return out.decode().strip()
 
 
-def _message(text: str) -> bytes:
+def _encode_message(text: str) -> bytes:
     return text.replace("\0", " ").encode()
 
 
-def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
+def _encode_commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
     """Return the bytes of a commit object; `names` are its lines of author and committer."""
     lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
-    return b"\n".join([*(line.encode() for line in lines), names, b"", _message(draft.message)])
+    head = "\n".join(lines).encode()
+    return b"\n".join([head, names, b"", _encode_message(draft.message)])

@@ -218,7 +218,7 @@ class CachedSettings(Struct, frozen=True):
     @property
     def is_current(self) -> bool:
         """True if git would read the same settings again."""
-        return self.state == _state(self.files)
+        return self.state == _read_file_states(self.files)
 
 
 def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettings | None:
@@ -228,13 +228,13 @@ def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettin
     """
     if settings.may_depend_on_more:
         return None
-    files = tuple(sorted({*(root / name for name in settings.origins), *_person_files()}))
-    state = _state(files)
-    times = (status.st_ctime for file in files if (status := _stat(file)))
+    files = tuple(sorted({*(root / name for name in settings.origins), *_list_person_files()}))
+    state = _read_file_states(files)
+    times = (status.st_ctime for file in files if (status := _read_status(file)))
     return CachedSettings(settings, files, state) if max(times) < since - MOMENT else None
 
 
-def _person_files() -> Iterator[Path]:
+def _list_person_files() -> Iterator[Path]:
     """Yield the config files outside the repository, also those that do not exist yet."""
     yield Path("/etc/gitconfig")
     yield from (Path(name) for key in _FILE_VARIABLES if (name := os.environ.get(key)))
@@ -243,19 +243,19 @@ def _person_files() -> Iterator[Path]:
     yield Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git/config"
 
 
-def _state(files: tuple[Path, ...]) -> tuple[object, ...]:
-    return *map(os.environ.get, _LOCATION_VARIABLES), *map(_stamp, files)
+def _read_file_states(files: tuple[Path, ...]) -> tuple[object, ...]:
+    return *map(os.environ.get, _LOCATION_VARIABLES), *map(_stamp_file, files)
 
 
-def _stamp(file: Path) -> tuple[int, ...] | None:
+def _stamp_file(file: Path) -> tuple[int, ...] | None:
     """Return numbers that change when a file is saved or replaced."""
-    status = _stat(file)
+    status = _read_status(file)
     if status is None:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _stat(file: Path) -> os.stat_result | None:
+def _read_status(file: Path) -> os.stat_result | None:
     """Return the state of a file; None for an unreadable file."""
     try:
         return file.stat()

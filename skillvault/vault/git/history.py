@@ -114,7 +114,7 @@ class History:
 
     def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Map each commit to (author, message without trailers)."""
-        rows = self._show(commits, "%H%x00%an%x00%B%x00%(trailers)", 4) if commits else ()
+        rows = self._show_commits(commits, "%H%x00%an%x00%B%x00%(trailers)", 4)
         return {
             sha: (author, text.strip().removesuffix(trailers.strip()).strip())
             for sha, author, text, trailers in rows
@@ -122,28 +122,31 @@ class History:
 
     def trailer_values(self, commits: Sequence[str], key: str) -> dict[str, str]:
         """Map each commit with this trailer to the value of the trailer."""
-        rows = self._show(commits, f"%H%x00%(trailers:key={key},valueonly,separator=%x20)", 2)
+        format_text = f"%H%x00%(trailers:key={key},valueonly,separator=%x20)"
+        rows = self._show_commits(commits, format_text, 2)
         return {sha: value.strip() for sha, value in rows if value.strip()}
 
     def signatures(self, commits: Sequence[str], keys: Path) -> dict[str, Signature]:
         """Map each commit to its signature, checked with a file of allowed signers of ssh."""
         env = as_environment({"gpg.ssh.allowedSignersFile": str(keys), **_VERIFIERS})
-        rows = self._show(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env) if commits else ()
+        rows = self._show_commits(commits, "%H%x00%an <%ae>%x00%G?%x00%GS", 4, env)
         return {
             sha: Signature(author, state != "N", name if state == "G" else None)
             for sha, author, state, name in rows
         }
 
-    def _show(
+    def _show_commits(
         self,
         commits: Sequence[str],
         format_text: str,
         width: int,
         env: Mapping[str, str] | None = None,
     ) -> Iterator[list[str]]:
+        if not commits:
+            return iter(())
         args = ("log", "-z", "--no-walk=unsorted", f"--format={format_text}", "--stdin")
         out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode(), env=env)
-        return _records(out, width)
+        return _split_records(out, width)
 
     def patch(self, commit: str, paths: Sequence[str]) -> str:
         """Return the patch of a commit to these files, as git shows it, or ""."""
@@ -160,7 +163,8 @@ class History:
             return []
         format_text = "--format=%H%x00%an%x00%aI%x00%s"
         out = self._git.run("log", "-z", format_text, commit, "--", path)
-        return [(sha, name, utc(date), subject) for sha, name, date, subject in _records(out, 4)]
+        rows = _split_records(out, 4)
+        return [(sha, name, utc(date), subject) for sha, name, date, subject in rows]
 
     def commits_between(self, base: str, tip: str) -> list[str]:
         """Return the commits that `tip` has and `base` lacks."""
@@ -170,7 +174,7 @@ class History:
         """Map the commits since a time, up to `commit`, to their messages."""
         span = (f"--since={since.isoformat()}", commit)
         out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
-        return {fields[0]: fields[1] for fields in _records(out, 2)}
+        return {fields[0]: fields[1] for fields in _split_records(out, 2)}
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
         """Map each path that was removed since a time to the last commit that removed it."""
@@ -212,7 +216,7 @@ def utc(date: str) -> str:
     return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
-def _records(out: bytes, width: int) -> Iterator[list[str]]:
+def _split_records(out: bytes, width: int) -> Iterator[list[str]]:
     """Yield records of `width` fields from an output where each field ends with a NUL."""
     fields = out.decode(errors="replace").split("\0")
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))

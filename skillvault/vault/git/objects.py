@@ -142,7 +142,7 @@ class Objects:
         """Return the bytes of blobs by id; GitError if a blob cannot be read."""
         blobs = list(dict.fromkeys(ids))
         self.fetch_missing(blobs)
-        return {blob: self._object(blob, _BLOB) for blob in blobs}
+        return {blob: self._read_object(blob, _BLOB) for blob in blobs}
 
     def fetch_missing(self, ids: Iterable[str]) -> None:
         """Fetch the objects that a partial clone lacks, all at once."""
@@ -153,7 +153,7 @@ class Objects:
 
     def commit_bytes(self, sha: str) -> bytes:
         """Return the bytes of a commit object."""
-        return self._object(sha, _COMMIT)
+        return self._read_object(sha, _COMMIT)
 
     def root(self, commit: str) -> str:
         """Return the id of the tree of a commit."""
@@ -178,8 +178,8 @@ class Objects:
 
     def files(self, name: str, folders: Iterable[str] = ("",)) -> dict[str, Entry]:
         """Map each file below these folders of a commit or tree to its entry."""
-        root = self._node(name)
-        root = self._node(root.tree_id) if root.type == _COMMIT else root
+        root = self._require_node(name)
+        root = self._require_node(root.tree_id) if root.type == _COMMIT else root
         files: dict[str, Entry] = {}
         for folder in folders:
             node = self._find_below(root, folder)
@@ -188,7 +188,7 @@ class Objects:
         return files
 
     def _all_files(self, tree: str, prefix: str) -> Iterator[tuple[str, Entry]]:
-        for name, node in nodes_of(self._object(tree, _TREE)):
+        for name, node in nodes_of(self._read_object(tree, _TREE)):
             if node.mode == FOLDER:
                 yield from self._all_files(node.id, f"{prefix}{name}/")
             elif node.mode != SUBMODULE:
@@ -204,7 +204,7 @@ class Objects:
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
         """Return changeable copies of folders ("" is the root); a missing folder is empty."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         entries = {name: self._descend(folders, name) for name in names}
         for name, folder in entries.items():
             if folder is None:
@@ -220,12 +220,12 @@ class Objects:
             if parent is None or (node and node.mode != FOLDER):
                 folders[folder] = None
             else:
-                folders[folder] = self._tree(node.id) if node else Tree()
+                folders[folder] = self._read_tree(node.id) if node else Tree()
         return folders[folder]
 
     def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
         """Map the paths that are files of a tree to their entries."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         entries: dict[str, Entry] = {}
         for path in paths:
             folder, _, name = path.rpartition("/")
@@ -236,7 +236,7 @@ class Objects:
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
         """Return (the reason for each path where no file can be, the missing folders)."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        folders: dict[str, Tree | None] = {"": self._read_tree(root) if root else Tree()}
         reasons: dict[str, str] = {}
         missing_folders: set[str] = set()
         for path in paths:
@@ -254,11 +254,11 @@ class Objects:
                     reasons[path] = "a folder is committed there"
         return reasons, missing_folders
 
-    def _tree(self, tree: str) -> Tree:
+    def _read_tree(self, tree: str) -> Tree:
         """Return a cached tree; the caller must not change it."""
         entries = self._trees.pop(tree, None)
         if entries is None:
-            entries = Tree(nodes_of(self._object(tree, _TREE)))
+            entries = Tree(nodes_of(self._read_object(tree, _TREE)))
         self._cache_tree(tree, entries)
         return entries
 
@@ -267,13 +267,13 @@ class Objects:
         while len(self._trees) > _CACHED_TREES:
             del self._trees[next(iter(self._trees))]
 
-    def _object(self, name: str, kind: int) -> bytes:
-        node = self._node(name)
+    def _read_object(self, name: str, kind: int) -> bytes:
+        node = self._require_node(name)
         if node.type != kind:
             raise GitError(f"object {name} is no {_TYPE_NAMES[kind]}; run `git fsck`")
         return bytes(node.data if kind == _BLOB else node.read_raw())
 
-    def _node(self, name: Any) -> Any:
+    def _require_node(self, name: Any) -> Any:
         if (node := self._find(name)) is None:
             raise GitError(f"object {name} cannot be read; run `git fsck`")
         return node

@@ -196,7 +196,7 @@ def fetch_files(url: str, ref: str) -> Iterator[RemoteFiles]:
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
         _fetch(runner, Path(folder), url, ref or "HEAD")
         commit = runner.text("rev-parse", "--verify", "FETCH_HEAD^{commit}")
-        yield _plain_files(runner, Objects(Path(folder) / "objects"), commit)
+        yield _list_plain_files(runner, Objects(Path(folder) / "objects"), commit)
 
 
 def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
@@ -209,7 +209,7 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
         while err is None:
             if time.monotonic() > deadline:
                 raise GitError(f"git fetch: {url} is too slow; try again later")
-            if _folder_size(folder) > _MAX_BYTES:
+            if _measure_folder(folder) > _MAX_BYTES:
                 raise GitError(f"git fetch: {url} is larger than {_MAX_BYTES // 1024**2} MiB")
             with suppress(subprocess.TimeoutExpired):
                 _, err = process.communicate(timeout=_PAUSE)
@@ -217,13 +217,13 @@ def _fetch(runner: Runner, folder: Path, url: str, ref: str) -> None:
             raise GitError(failure_of("fetch", err))
 
 
-def _folder_size(root: Path) -> int:
+def _measure_folder(root: Path) -> int:
     paths = (f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names)
     # Git may move a file meanwhile.
     return sum(state.st_size for state in map(read_state, paths) if state)
 
 
-def _plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
+def _list_plain_files(runner: Runner, objects: Objects, commit: str) -> RemoteFiles:
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, Entry] = {}
     sizes: dict[str, int] = {}

@@ -100,7 +100,7 @@ class Connection(Rows):
         database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
-            if _version(database) != self._shape or self._is_replaced(path):
+            if _read_version(database) != self._shape or self._is_replaced(path):
                 raise ReplacedError("another one")
         except sqlite3.Error:
             database.close()
@@ -236,7 +236,7 @@ class Connection(Rows):
         """
         _refuse_busy(self.name, error)
         is_short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
-        is_damaged = is_short or _code(error) not in _DISK_CODES
+        is_damaged = is_short or _error_code(error) not in _DISK_CODES
         if is_damaged and not isinstance(error, ReplacedError):
             _LOG.warning("%s: damaged (%s); it is built anew from git", self.name, error)
         self._close()
@@ -254,7 +254,7 @@ class Connection(Rows):
 
     def _is_replaced(self, path: Path) -> bool:
         """Return True if the path has another file than the opened one."""
-        return self._identity is not None and self._identity != _identity(path)
+        return self._identity is not None and self._identity != _read_identity(path)
 
     def _close(self) -> None:
         if self._database is not None:
@@ -273,7 +273,7 @@ class Connection(Rows):
                 if self._path:
                     return self._open_file(self._path)
             except sqlite3.Error as error:
-                if _code(error) in _BUSY_CODES:
+                if _error_code(error) in _BUSY_CODES:
                     break
                 self._discard(error)
             except OSError:
@@ -286,14 +286,14 @@ class Connection(Rows):
         path.parent.mkdir(exist_ok=True)
         database = _connect(str(path))
         try:
-            if _version(database) != self._shape:
+            if _read_version(database) != self._shape:
                 if database.execute("select count(*) from sqlite_master").fetchone()[0]:
                     raise ReplacedError("of another version")
                 _create(database, self._shape)
         except sqlite3.Error:
             database.close()
             raise
-        self._identity = _identity(path)
+        self._identity = _read_identity(path)
         return database
 
 
@@ -366,7 +366,7 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
     """Create the empty tables, unless another process does at the same time."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
-    if _version(database) == shape:
+    if _read_version(database) == shape:
         database.rollback()
         return database
     schema.create(database)
@@ -395,20 +395,20 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
 
 def _refuse_busy(name: str, error: Exception) -> None:
     """Raise VaultBusyError if an error says that another process is writing."""
-    if _code(error) in _BUSY_CODES:
+    if _error_code(error) in _BUSY_CODES:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
 
 
-def _code(error: Exception) -> int:
+def _error_code(error: Exception) -> int:
     """Return SQLite's code of an error; "not a database" for our own errors."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 
-def _version(database: sqlite3.Connection) -> int:
+def _read_version(database: sqlite3.Connection) -> int:
     return int(database.execute("pragma user_version").fetchone()[0])
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _read_identity(path: Path) -> tuple[int, int] | None:
     """Return (device, inode) of a file; None if it does not exist."""
     try:
         state = path.stat()

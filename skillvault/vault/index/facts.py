@@ -463,7 +463,10 @@ class FactKeys(Topic):
 
 
 class Insights(Topic):
-    """The claims of evaluated runs, with digests of their words; `learning.promote` uses them."""
+    """The claims of evaluated runs, each given by a digest of its words.
+
+    `learning.promote` uses the claims.
+    """
 
     def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
         """Return the evaluations whose claims are stored."""
@@ -476,41 +479,41 @@ class Insights(Topic):
             and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"""
         return set(self._reader.column_matching(query, keys, prefix=[domain])) - {None}
 
-    def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
-        """Return (run, status, session) of the runs that say any of these words."""
+    def sayings(self, domain: str, digests: Iterable[str]) -> list[tuple[str, Status, str]]:
+        """Return (run, status, session) of the runs that make any of these claims."""
         query = """select distinct evaluation, status, session from saying
             where domain = ? and words in {}"""
-        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+        return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
-    def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
-        """Return (status, count, first session, last session) of the runs that say these words."""
+    def tallies(self, domain: str, digests: Iterable[str]) -> list[tuple[Status, int, str, str]]:
+        """Return (status, count, first session, last session) of the runs with these claims."""
         query = """select status, count(*), min(session), max(session) from saying
             where domain = ? and words in {} group by words, status"""
-        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+        return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
-    def makers(self, domain: str, words: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
-        """Return (words, fact, run that made the fact), at most `limit` for each of these words."""
+    def makers(self, domain: str, digests: Iterable[str], limit: int) -> list[tuple[str, str, str]]:
+        """Return (digest, fact, run that made the fact), at most `limit` for each claim."""
         query = f"""select words, fact, evaluation from (
             select s.words, l.target_id as fact, s.evaluation, row_number() over
             (partition by s.words order by s.evaluation, l.target_id) as number
             from saying s join link l on l.source_id = s.evaluation
             and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact'
             where s.domain = ? and s.words in {{}} and s.fact = 1) where number <= {limit}"""
-        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+        return list(self._reader.rows_matching(query, digests, prefix=[domain]))
 
     # ── storing ──────────────────────────────────────────────────────────────────────
-    def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:
-        """Store the words that a run, with its status and session, says."""
+    def keep_run(self, domain: str, run: tuple[str, Status, str], digests: Iterable[str]) -> None:
+        """Store the claims of a run, given as (run, status, session)."""
         evaluation, status, session = run
-        rows = [(domain, digest, status, evaluation, session) for digest in words]
+        rows = [(domain, digest, status, evaluation, session) for digest in digests]
         self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
 
     def keep_claim(self, domain: str, digest: str, keys: Iterable[str]) -> None:
-        """Store the keys of a claim, whose words have this digest."""
+        """Store the keys of a claim with this digest."""
         rows = [(domain, key, digest) for key in keys]
         self._reader.change_many("insert or ignore into saying_key values (?, ?, ?)", rows)
 
-    def keep_maker(self, domain: str, evaluation: str, words: Iterable[str]) -> None:
-        """Store that a run made a fact out of these words."""
+    def keep_maker(self, domain: str, evaluation: str, digests: Iterable[str]) -> None:
+        """Store that a run made a fact out of these claims."""
         query = "update saying set fact = 1 where evaluation = ? and domain = ? and words = ?"
-        self._reader.change_many(query, [(evaluation, domain, digest) for digest in words])
+        self._reader.change_many(query, [(evaluation, domain, digest) for digest in digests])

@@ -43,7 +43,7 @@ class Layers(Topic):
     def unreadable(self) -> list[Problem]:
         """Return the problems of unreadable files."""
         query = "select path, value from layer_file where name is null order by position, path"
-        return [_problem(*row) for row in self._reader.rows(query)]
+        return [_decode_problem(*row) for row in self._reader.rows(query)]
 
     def by_position(self) -> dict[int, list[ShelfSkill]]:
         """Map the position of each layer to all of its skills by path, also hidden ones."""
@@ -111,7 +111,7 @@ class Layers(Topic):
                 value = _ENCODER.encode(listings)
             except UnicodeEncodeError:  # a path is not UTF-8
                 value = _ENCODER.encode({})
-            self._keep("listings", value)
+            self._store_state("listings", value)
         return is_changed
 
     def _move_folder(self, folder: str, position: int | None) -> None:
@@ -139,7 +139,7 @@ class Layers(Topic):
             if isinstance(content, files.ProseFile):
                 is_changed |= self._remove_files(folder, [path] if old_row else [])
                 continue
-            if content is None or (row := _row(content)) == old_row:
+            if content is None or (row := _file_row(content)) == old_row:
                 continue
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
             self._reader.change_rows(add, [position, layer, folder, path, *row])
@@ -155,7 +155,7 @@ class Layers(Topic):
         files: dict[str, int] = dict(self._reader.rows(query))
         old_rows = {row[1]: row for row in self._reader.rows("select * from skill where n < 0")}
         new_rows = {
-            winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
+            winner.skill.name: _skill_row(winner, files[winner.path], winner.skill.name in hidden)
             for winner in winners
         }
         changed_rows = {
@@ -170,7 +170,7 @@ class Layers(Topic):
         add = f"insert into skill values ({', '.join('?' * 20)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._update_serving()
-        self._keep("layers", state)
+        self._store_state("layers", state)
         names = sorted(old_rows.keys() ^ new_rows.keys())
         self._reader.change(lambda _, queues: queues.mark("beside", names))
 
@@ -187,11 +187,11 @@ class Layers(Topic):
         rows = [(int(not status), name) for name, status in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
-    def _keep(self, name: str, value: bytes | str | None) -> None:
+    def _store_state(self, name: str, value: bytes | str | None) -> None:
         self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
-def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
+def _file_row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
     """Return the columns (blob, name, value) of a file."""
     if isinstance(content, Problem):
         return None, None, encode(content)
@@ -202,14 +202,14 @@ def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes |
     return content.blob, content.skill.name, value
 
 
-def _columns(winner: ShelfSkill, file: int, hidden: bool) -> Row:
+def _skill_row(winner: ShelfSkill, file: int, hidden: bool) -> Row:
     """Return a row of `skill` without its `serves`."""
     skill = winner.skill
     columns = skill_columns(skill.name, "", skill, winner.blob, layer=winner.layer)
     return (-file, *columns, int(hidden))
 
 
-def _problem(path: str, value: bytes | None) -> Problem:
+def _decode_problem(path: str, value: bytes | None) -> Problem:
     if value is None:  # its path is not UTF-8
         return Problem(path, None, "not-text", "cannot be read; rename it")
     return cast("Problem", decode("Problem", value))

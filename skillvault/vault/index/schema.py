@@ -127,7 +127,7 @@ def put_files(
 
     The outcomes of each changed decision are joined.
     """
-    decisions = _decisions_of_files(database, _numbers(database, files).values())
+    decisions = _decisions_of_files(database, _file_numbers(database, files).values())
     numbers = _replace_files(database, files, queues)
     decisions |= _decisions_of_files(database, numbers.values())
     refs = filter(None, map(layout.ref_of, files))
@@ -157,8 +157,8 @@ def _replace_files(
 ) -> dict[str, int]:
     """Set or remove files without joining outcomes, and map each new path to its number."""
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    old_numbers = _numbers(database, files)
-    old_links = _link_rows(database, old_numbers)
+    old_numbers = _file_numbers(database, files)
+    old_links = _read_link_rows(database, old_numbers)
     removed_links = old_links.keys() - _new_link_rows(files)
     stable_links = {row: n for row, n in old_links.items() if row not in removed_links}
     # The outcomes behind a skill become due if it is new, removed or on another shelf.
@@ -174,7 +174,7 @@ def _replace_files(
     removed_numbers = [old_links[row] for row in removed_links]
     queues.mark_files(dict.fromkeys(removed_numbers, "link"), removed_numbers, is_before=True)
     mark_files(old_numbers, is_before=True)
-    former_names = _former_names(database, old_numbers.values())
+    former_names = _read_former_names(database, old_numbers.values())
     _delete_rows(database, old_numbers.values())
     if old_links:
         query = "delete from link where file = ? and n not in (select value from json_each(?))"
@@ -186,12 +186,12 @@ def _replace_files(
     )
     moves = [(new_numbers[row[0]], n) for row, n in stable_links.items()]
     database.executemany("update link set file = ? where n = ?", moves)
-    links = _link_rows(database, new_numbers)
+    links = _read_link_rows(database, new_numbers)
     new_links = {row: n for row, n in links.items() if row not in old_links}
     queues.mark_files(dict.fromkeys(new_links.values(), "link"), [*new_links.values()])
     mark_files(new_numbers)
     queues.mark_missing(refs.values())
-    former_names |= _former_names(database, new_numbers.values())
+    former_names |= _read_former_names(database, new_numbers.values())
     queues.mark("rewritten", former_names)  # their uses now count for another skill
     changed_refs = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
     changed_refs |= {Ref("skill", name) for name in former_names}
@@ -203,7 +203,7 @@ def _replace_files(
     return new_numbers
 
 
-def _former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
+def _read_former_names(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
     """Return the former names of the skills in these files."""
     query = "select formerly from skill where n = ? and formerly != ''"
     rows = (row for number in numbers for row in database.execute(query, [number]))
@@ -236,7 +236,7 @@ def _delete_derived(
     _forget_sayings(database, map(bind, dict.fromkeys((*outcomes, *evaluations.values()))))
 
 
-def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
+def _read_link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
     """Map (path, *columns of a link) to the number of its row, for the lists among these files."""
     query = """select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata
         from link where file = ?"""
@@ -314,7 +314,7 @@ def _json_list(numbers: Iterable[int]) -> str:
     return msgspec.json.encode(list(numbers)).decode()
 
 
-def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
+def _file_numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
     rows = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
     return {path: row[0] for path, row in rows if row}
@@ -355,11 +355,11 @@ def insert(
     if any(map(has_raw_bytes, files)):
         database.execute("insert or replace into state values ('odd', '')")
         database.text_factory = unbind
-    ranking.add_documents(database, _documents(database, files))
+    ranking.add_documents(database, _make_documents(database, files))
     return numbers
 
 
-def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
+def _make_documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
     """Yield the documents of these files, and of evaluations whose outcomes are among them."""
     refs = list(filter(None, map(layout.ref_of, files)))
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}

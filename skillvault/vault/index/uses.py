@@ -246,7 +246,7 @@ class Uses(Topic):
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
         """Store a domain's sums and their end; None deletes them."""
-        self._put("sums", domain, value, *end)
+        self._store_value("sums", domain, value, *end)
 
     def keep_evidence(
         self, evidence: Sequence[tuple[str, object | None]], last_outcomes: Mapping[str, str]
@@ -257,12 +257,12 @@ class Uses(Topic):
         """
         for skill, value in evidence:
             last_outcome = last_outcomes.get(skill, self.last_counted(skill))
-            self._put("evidence", skill, value, last_outcome)
+            self._store_value("evidence", skill, value, last_outcome)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)
 
-    def _put(self, table: str, key: str, value: object | None, *columns: int | str) -> None:
+    def _store_value(self, table: str, key: str, value: object | None, *columns: int | str) -> None:
         if value is None:
             self._reader.change_rows(f"delete from {table} where key = ?", [key])
         else:

@@ -15,20 +15,10 @@ _Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
 _MIN_CHARACTERS = 6
 # An outcome and its evaluation have the same id; backward, the id means the evaluation.
 _BACKWARD_KINDS: tuple[RecordKind, ...] = (
-    "skill",
-    "fact",
-    "session",
-    "evaluation",
-    "outcome",
-    "link",
+    *("skill", "fact", "session", "evaluation", "outcome", "link"),
 )
 _FORWARD_KINDS: tuple[RecordKind, ...] = (
-    "skill",
-    "fact",
-    "session",
-    "outcome",
-    "evaluation",
-    "link",
+    *("skill", "fact", "session", "outcome", "evaluation", "link"),
 )
 
 

@@ -22,15 +22,9 @@ from skillvault.vault.git.process import is_own_git
 _PROC = Path("/proc")
 _LOCK_SECONDS = 60.0  # an older lock that nobody uses was left behind
 _OPEN_COMMIT_SECONDS = 600.0  # an older commit is forgotten in its editor
-_OPTIONS_WITH_VALUE = {
-    "-c",
-    "-C",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--config-env",
-    "--exec-path",
-}
+_OPTIONS_WITH_VALUE = frozenset(
+    "-c -C --git-dir --work-tree --namespace --config-env --exec-path".split()
+)
 _COMMAND_CHARACTERS = 60  # of a command line in a message
 
 

@@ -94,12 +94,7 @@ def _group_changes(changes: Sequence[StagedChange]) -> _Group:
 
 
 def check_edits(
-    root: Path,
-    git: Git,
-    commit: str | None,
-    staged: StagedChange | _Group,
-    *,
-    has_modes: bool,
+    root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
 ) -> GitState:
     """Read the state of the paths of a change; UncommittedEditError for a locally edited path."""
     state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
@@ -421,11 +416,7 @@ class Writer:
         return Entry(mode, self._git.objects.write_blob(content))
 
     def _make_intent(
-        self,
-        group: _Group,
-        entries: Mapping[str, Entry | None],
-        state: GitState,
-        new_tip: str,
+        self, group: _Group, entries: Mapping[str, Entry | None], state: GitState, new_tip: str
     ) -> Intent:
         changes = {}
         for path in group.files:

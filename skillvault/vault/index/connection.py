@@ -32,11 +32,8 @@ _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Errors of an unusable disk; but a file that is too short is damaged.
 _DISK_CODES = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
+    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
 }
 _STATE = "select name, value from state where name in ('commit', 'odd')"
 _LOG = logging.getLogger("skillvault")

@@ -13,27 +13,15 @@ from skillvault.model import due
 from skillvault.model.records import Ref
 from skillvault.vault.index.rows import bind
 
-_MARK = "insert or ignore into due select"
-_TABLES = {
-    "outcome": "outcome", "fact": "fact", "session": "session", "skill": "skill", "use": "used",
-    "answer": "answer",
-}  # fmt: skip
-# Kinds with a table of their own.
-_KINDS_WITH_TABLE = {
-    "outcome",
-    "fact",
-    "session",
-    "skill",
-    "link",
-    "recommendation",
-    "answer",
-    "correction",
-}
-_TYPES = {"link": "type", "skill": "kind"}
-_ACTION = ("domain", "action", "trust")
+_INSERT_DUE = "insert or ignore into due select"
+_KINDS_WITH_TABLE = frozenset(
+    "outcome fact session skill link recommendation answer correction".split()
+)
+_TYPE_COLUMNS = {"link": "type", "skill": "kind"}
 _RELATED_OUTCOMES = {
     "decision": "{new}.decision = {old}.decision",
-    "action": " and ".join(f"{{new}}.{name} = {{old}}.{name}" for name in _ACTION),
+    "action": """{new}.domain = {old}.domain and {new}.action = {old}.action
+        and {new}.trust = {old}.trust""",
     "clock": """{new}.domain = {old}.domain and not exists (select 1 from outcome later
         where later.domain = {old}.domain and later.at >= {old}.at
         and later.n not in (select n from moved))""",
@@ -123,18 +111,16 @@ class Queues:
         `moved_numbers` are new, removed and moved files. With `is_before`, the index still has the
         old state.
         """
+        database = self._database
         for table, rows in (("changed", numbers), ("moved", moved_numbers)):
-            self._database.execute(
-                f"create temp table if not exists {table} (n integer primary key)"
-            )
-            self._database.execute(f"delete from {table}")
-            values = [(number,) for number in rows]
-            self._database.executemany(f"insert into {table} values (?)", values)
+            database.execute(f"create temp table if not exists {table} (n integer primary key)")
+            database.execute(f"delete from {table}")
+            database.executemany(f"insert into {table} values (?)", [(number,) for number in rows])
         events = [event for event in _FILE_TABLES if is_before or event not in _OLD_STATE_EVENTS]
         for kind in sorted(set(numbers.values())):
             for event in events:
                 for query in self._queries.by_event.get((kind, event), ()):
-                    self._database.execute(query)
+                    database.execute(query)
 
     def mark(self, event: due.Event, ids: Iterable[str]) -> None:
         """Mark the records that become due by an event of these records."""
@@ -160,8 +146,9 @@ class Queues:
 
 def _compile_everything(queue: due.Queue) -> str:
     kind = str(queue.every)
-    path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
-    query = f"{_MARK} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
+    table, record_id = ("used", "t0.skill") if kind == "use" else (kind, "t0.id")
+    path = _Path(kind, record_id, "t0", (f"{table} t0",))
+    query = f"{_INSERT_DUE} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
     if kind == "skill":
         query += " where t0.n > 0"  # else of another layer
     if queue.without is None:
@@ -176,7 +163,7 @@ def _compile_trigger(queue: due.Queue, trigger: due.Trigger) -> str:
         path = _follow(path, relation)
     if queue.key != ("id",) and path.row is None:
         path = _join_row(path)
-    return f"{path.prefix}{_MARK} '{queue.name}', {_key_columns(queue, path)} {path.body}"
+    return f"{path.prefix}{_INSERT_DUE} '{queue.name}', {_key_columns(queue, path)} {path.body}"
 
 
 def _key_columns(queue: due.Queue, path: _Path) -> str:
@@ -191,7 +178,7 @@ def _start_path(trigger: due.Trigger) -> _Path:
     conditions = [f"t0.n in (select n from {table})"]
     if trigger.types:
         types = ", ".join(f"'{name}'" for name in trigger.types)
-        conditions.append(f"t0.{_TYPES[kind]} in ({types})")
+        conditions.append(f"t0.{_TYPE_COLUMNS[kind]} in ({types})")
     if kind in _KINDS_WITH_TABLE:
         return _Path(kind, "t0.id", "t0", (f"{kind} t0",), tuple(conditions))
     conditions.append(f"t0.ref_kind = '{kind}'")

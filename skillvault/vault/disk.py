@@ -1,4 +1,7 @@
-"""Recognize errors of the disk, sync writes, and name drafts after the process."""
+"""Deal with disk and processes: recognize errors of the disk, sync writes, name drafts.
+
+A draft carries the id of its process, so that drafts of killed processes can be removed.
+"""
 
 import ctypes
 import errno

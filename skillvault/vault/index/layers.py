@@ -1,6 +1,7 @@
 """Query and index the skills of the other layers: folders outside the vault, and the package.
 
-The vault itself is one layer. A file is read again only if it may have changed.
+The vault itself is one layer. Of skills with one name, the skill of the first layer serves. A file
+is read again only if it may have changed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

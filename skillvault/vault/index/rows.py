@@ -1,4 +1,7 @@
-"""Convert records to rows of the index, and rows to records."""
+"""Convert records to rows of the index, and rows to records.
+
+Values for SQLite are escaped here, too, because a path may hold bytes that are not UTF-8.
+"""
 
 import json
 import re

@@ -90,7 +90,7 @@ class Skills(Folder[Skill]):
         query = f"{_STATUS_ROWS} where n > 0 and id in {{}} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
-    def living(self, kind: str) -> list[SkillStatusRow]:
+    def unarchived(self, kind: str) -> list[SkillStatusRow]:
         """Return the skills of a kind with a subject that are not archived, by name."""
         query = f"""{_STATUS_ROWS} where shelf in ('skills', 'proposed')
             and kind = ? and subject is not null order by id, shelf"""
@@ -147,7 +147,7 @@ class Skills(Folder[Skill]):
         )
         return self._reader.column(query, [value])
 
-    def counted_elsewhere(self) -> dict[str, ExternalUse]:
+    def external_uses(self) -> dict[str, ExternalUse]:
         """Return the counts that other tools made of the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
@@ -179,7 +179,7 @@ class Skills(Folder[Skill]):
             where +shelf = 'skills' and subject is not null and id in {}"""
         return dict(self._reader.rows_matching(query, names))
 
-    def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
+    def generated_without_subject(self, kind: str, sources: Iterable[Ref]) -> set[str]:
         """Return the skills of a kind that were generated from these sources, without a subject."""
         query = """select l.target_id from link l join skill s on s.id = l.target_id
             where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null

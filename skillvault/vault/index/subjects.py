@@ -1,6 +1,7 @@
-"""Query and store marks, accounts and rules of outcomes, by subject or by action.
+"""Query and store what was counted of the outcomes of an action or a subject.
 
-`learning.account` interprets the stored texts.
+A subject is an action on a target. A mark is a text that outcomes may share, such as an error. An
+account counts outcomes and their marks up to a position. `learning.account` interprets the texts.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -53,7 +54,7 @@ class ActionKeys(NamedTuple):
 
 
 class Subjects(Topic):
-    """The counted outcomes of each subject."""
+    """The counted outcomes of each subject and each action."""
 
     def history(self, outcome_id: str, scope: Scope = "subject") -> list[IndexedOutcome]:
         """Return the outcomes with the same subject (or action) and trust, oldest first.
